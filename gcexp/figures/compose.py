@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from gcexp.errors import UserError
 from gcexp.figures import bars, function, lines, rows, style
 from gcexp.figures.panels import Drawing, Place
-from gcexp.figures.plots import WIDTHS, BarsPlot, FunctionPlot, LinesPlot, Plot, TablePlot
+from gcexp.figures.plots import WIDTHS, BarsPlot, Drawn, FunctionPlot, LinesPlot, Plot
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +50,7 @@ def draw_on(axes: Axes, frame: pd.DataFrame, plot: Plot, title: str = "") -> Non
     Colours, line styles and markers are those of every figure; letters, ticks and the frame stay as the axes have
     them.
     """
-    if isinstance(plot, TablePlot):
+    if not isinstance(plot, Drawn):
         raise UserError("a table is text and is not drawn into axes: leave ax or kind=table away")
     with style.applied():
         drawing = _KINDS[type(plot)](rows.chosen(frame, plot.where), plot)

@@ -15,6 +15,7 @@ from gcexp.analysis.claims import (
     PARTLY,
     REPRODUCED,
     UNDECIDED,
+    Claim,
     Verdict,
     claims_of,
     judge,
@@ -24,7 +25,7 @@ from gcexp.figures import markdown
 from gcexp.figures.tables import read_table, write_table
 from gcexp.files import write_text
 from gcexp.report.figurefile import target_files
-from gcexp.report.printed import file_of, printed
+from gcexp.report.printed import Printed, file_of, printed
 from gcexp.report.published import published_table
 from gcexp.report.statements import COMMITTED, Outcome, Statement, read_statements
 from gcexp.run import options, paths
@@ -40,10 +41,12 @@ class Evidence:
     name: str
     verdicts: dict[str, Verdict]
     targets: tuple[str, ...]
-    assumed: bool
-    post_hoc: str
-    reason: str
-    printed: bool = False
+    about: Claim | Printed  # what was assumed, what was chosen post hoc, and why it is not reproduced
+
+    @property
+    def printed(self) -> bool:
+        """Whether it is a printed number."""
+        return isinstance(self.about, Printed)
 
 
 def papers(asked: Collection[str] = ()) -> dict[str, Path]:
@@ -73,7 +76,12 @@ def _evidence(
 
     @cache
     def table(figure: str) -> pd.DataFrame:
-        return read_table(_table(f"{paper}_{figure}", preset))
+        target = f"{paper}_{figure}"
+        made = Path(paths.TABLE.format(preset=preset or "paper", target=target))
+        place = published_table(target) if preset is None else made
+        if place is None or not place.is_file():
+            raise UserError(f"there is no table {made}; make it first: snakemake {target}")
+        return read_table(place)
 
     found = []
     for function in claims_of(package):
@@ -84,8 +92,7 @@ def _evidence(
             require_known("figure", name, files, f"claim {function.__name__}")
         verdicts = judge(function, {figure: table(figure) for figure in about.figures})
         targets = tuple(f"{paper}_{figure}" for figure in about.figures)
-        marks = about.assumed, about.post_hoc, about.reason
-        found.append(Evidence(function.__name__, verdicts, targets, *marks))
+        found.append(Evidence(function.__name__, verdicts, targets, about))
     for figure, path in files.items():
         for one in printed(file_of(path)):
             answers = one.answers.split()
@@ -93,19 +100,7 @@ def _evidence(
                 require_known("statement", name, stated, file_of(path).name)
             # A number that answers nothing counts under its own text.
             verdicts = dict.fromkeys(answers or [f"{one} ({one.source})"], one.judge(table(figure)))
-            marks = one.assumed == "yes", one.post_hoc, one.reason
-            found.append(
-                Evidence(f"numbers of {figure}", verdicts, (f"{paper}_{figure}",), *marks, printed=True)
-            )
-    return found
-
-
-def _table(target: str, preset: str | None) -> Path:
-    """The published table of a target, or the one that a preset made here."""
-    made = Path(paths.TABLE.format(preset=preset or "paper", target=target))
-    found = made if preset is not None else published_table(target)
-    if found is None or not found.is_file():
-        raise UserError(f"there is no table {made}; make it first: snakemake {target}")
+            found.append(Evidence(f"numbers of {figure}", verdicts, (f"{paper}_{figure}",), one))
     return found
 
 
@@ -122,7 +117,7 @@ def outcomes(paper: str, stated: Iterable[Statement], found: Sequence[Evidence])
         verdicts = [one.verdicts[statement.id] for one in mine]
         outcome = _whole([one.outcome for one in verdicts])
         failed = [pair for pair in zip(mine, verdicts, strict=True) if pair[1].outcome != REPRODUCED]
-        reasons = [one.reason or verdict.found for one, verdict in failed]
+        reasons = [one.about.reason or verdict.found for one, verdict in failed]
         reason = "; ".join(dict.fromkeys(filter(None, reasons))) if mine else statement.remark
         if outcome != REPRODUCED and not reason:
             raise UserError(f"{paper}: statement {statement.id} is {outcome} and needs a reason")
@@ -135,8 +130,8 @@ def outcomes(paper: str, stated: Iterable[Statement], found: Sequence[Evidence])
                 target=" ".join(dict.fromkeys(target for one in mine for target in one.targets)),
                 outcome=outcome,
                 main=statement.main,
-                assumed="yes" if any(one.assumed for one in mine) else "",
-                post_hoc="yes" if any(one.post_hoc for one in mine) else "",
+                assumed="yes" if any(one.about.assumed for one in mine) else "",
+                post_hoc="yes" if any(one.about.post_hoc for one in mine) else "",
                 evidence="; ".join(dict.fromkeys(one.name for one in mine)),
                 reason=reason,
             )

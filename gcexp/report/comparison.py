@@ -25,42 +25,29 @@ def comparison(
 ) -> pd.DataFrame:
     """Medians over the seeds that all runs of a figure of kind curves or timings have, the fastest first.
 
-    `level` is the score whose first passage is compared, by default the figure's own; `more` are further levels of a
-    score that rises.
-
-    Where the figure trains, ``time_to_<level>`` are the simulated seconds at the first evaluated iteration with that
-    score, infinite where fewer than half of the seeds reach it; ``low`` and ``high`` the interval of that median by
-    the sign test, without end below five seeds; ``final_<score>`` the last score. ``computation_load`` is the largest
-    share of the data that a worker computes, ``communication_load`` how many gradients a worker sends at most, see
-    `gcexp.run.scheme.loads`.
+    The index is the place of the run among the figure's. `level` is the score whose first passage is compared, by
+    default the figure's own, with the interval of its median by the sign test; `more` are further levels of a score
+    that rises. A level that fewer than half of the seeds reach has an infinite time.
     """
     import pandas as pd
 
     refuse_without_runs(figure)
     level = figure.file.level if level is None else level
     rows = []
-    every = [
-        {*frame["seed"][(frame["run"] == run.id) & (frame["label"] == run.label)]} for run in figure.runs
-    ]
-    shared = set.intersection(*every)
-    frame = frame[frame["seed"].isin(shared)]
-    for run in figure.runs:
-        mine = frame[(frame["run"] == run.id) & (frame["label"] == run.label)]
-        seeds = [rows for _, rows in mine.groupby("seed")]
+    each = [frame[(frame["run"] == run.id) & (frame["label"] == run.label)] for run in figure.runs]
+    shared = set.intersection(*({*mine["seed"]} for mine in each))
+    for run, mine in zip(figure.runs, each, strict=True):
+        seeds = [rows for seed, rows in mine.groupby("seed") if seed in shared]
         found = {"label": run.label, "run": run.id, "seeds": len(seeds)}
         rows.append(found | medians(seeds, scores_of(frame), level, more) | loads(run.config))
     found = pd.DataFrame(rows)
     times = [name for name in found if name.startswith("time_to_") or name == "mean_iteration_time_s"]
-    return found.sort_values(times, kind="stable", ignore_index=True)
+    return found.sort_values(times, kind="stable")
 
 
 def identifying_columns(found: pd.DataFrame, figure: Figure) -> pd.DataFrame:
     """The comparison with what tells rows with one label apart: columns of the figure's own, then keys of its runs."""
-    waiting = list(figure.runs)  # in one order with rows that are equal in all but the figure's own columns
-    runs = []
-    for row in zip(found["label"], found["run"], strict=True):
-        runs.append(next(run for run in waiting if (run.label, run.id) == row))
-        waiting.remove(runs[-1])
+    runs = [figure.runs[place] for place in found.index]
     keys = key_columns(figure.runs)
     names, shown = [repr(run.label) for run in runs], {}
     for name in figure.identifying_columns[2:]:
@@ -68,7 +55,7 @@ def identifying_columns(found: pd.DataFrame, figure: Figure) -> pd.DataFrame:
         longer = [f"{known} {value!r}" for known, value in zip(names, values, strict=True)]
         if len(set(longer)) > len(set(names)):
             names, shown[name] = longer, values
-    return found.assign(**shown)[["label", "run", *shown, *found.columns[2:]]]
+    return found.assign(**shown)[["label", "run", *shown, *found.columns[2:]]].reset_index(drop=True)
 
 
 def refuse_without_runs(figure: Figure) -> None:

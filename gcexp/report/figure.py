@@ -21,7 +21,7 @@ from gcexp.run.dependencies import digest_of, tracked, values
 from gcexp.run.measured import CURVE
 from gcexp.run.options import conf_dir
 from gcexp.run.run import Run
-from gcexp.schema import fill, fitted, typed
+from gcexp.schema import fitted, typed
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class FigureFile:
         a key of the run. A label may repeat over a sweep, and in tables of kind timings.
     timings : dict
         What the rows of kind timings are: see `gcexp.report.columns.Timings`.
-    passages : dict
+    passages : dict, optional
         For kind curves: the table keeps the first passages alone, see `gcexp.report.columns.Passages`.
     analysis : dict
         ``function`` (dotted name) and its arguments, for kind analysis.
@@ -71,8 +71,8 @@ class FigureFile:
     study: bool = False
     common: dict = field(default_factory=dict)
     runs: list = field(default_factory=list)
-    timings: dict = field(default_factory=dict)
-    passages: dict = field(default_factory=dict)
+    timings: Timings = Timings()
+    passages: Passages | None = None
     analysis: dict = field(default_factory=dict)
     quick: dict = field(default_factory=dict)
     plot: dict = field(default_factory=dict)
@@ -84,30 +84,22 @@ class FigureFile:
 
 @dataclass(frozen=True)
 class RenderOptions:
-    """How drawings are wanted: a copy for a paper has a caption there, and the width of a column.
+    """How drawings are wanted: a copy for a paper has a caption there, and the width of a column, in inches.
 
-    A width is ``single``, ``wide``, ``double`` or inches; empty: what the figure's file says.
+    Without a width it is what the figure's file says.
     """
 
     title: bool = True
     note: bool = True
-    width: str = ""
+    width: float | None = None
 
     @classmethod
     def of(cls, given: Mapping[str, object], prefix: str = "") -> RenderOptions:
-        """The look that words ask for: ``true`` or ``false`` for title and note, and a width."""
+        """The look that words ask for: ``true`` or ``false`` for title and note; a width by its name or in inches."""
         words = {name: str(given.get(prefix + name, True)) for name in ("title", "note")}
         flags = {name: fitted(bool, typed(word), f"{prefix}{name}") for name, word in words.items()}
-        return cls(**flags, width=str(given.get(prefix + "width") or ""))
-
-    def __post_init__(self):
-        if self.width:
-            inches(self.width)
-
-    @property
-    def inches(self) -> float | None:
-        """The width in print, None: what the figure's file says."""
-        return inches(self.width) if self.width else None
+        width = str(given.get(prefix + "width") or "")
+        return cls(**flags, width=inches(width) if width else None)
 
     @property
     def arguments(self) -> list[str]:
@@ -210,9 +202,9 @@ class Figure:
         if self.file.kind == "analysis":
             return declared(self.file.analysis["function"], self.arguments)["columns"]
         if self.file.kind == "timings":
-            return [*self.identifying_columns, *self.timings.columns]
-        if self.passages:
-            return [*self.identifying_columns, *self.passages.columns]
+            return [*self.identifying_columns, *self.file.timings.columns]
+        if self.file.passages:
+            return [*self.identifying_columns, *self.file.passages.columns]
         scores = [declared_scores(run.config["task"]) for run in self.runs]
         known = [names for names in scores if names is not None]
         every = itertools.chain(self.identifying_columns, CURVE, *known)
@@ -225,16 +217,6 @@ class Figure:
         return list(dict.fromkeys(["label", "run", *own, *key_columns(self.runs)]))
 
     @property
-    def timings(self) -> Timings:
-        """What the rows are, for kind timings."""
-        return fill(Timings, self.file.timings, "timings")
-
-    @property
-    def passages(self) -> Passages | None:
-        """Which first passages the rows are, for kind curves; None: the curves themselves."""
-        return fill(Passages, self.file.passages, "passages") if self.file.passages else None
-
-    @property
     def table_fingerprint(self) -> list[str]:
         """What decides the table beside its input files."""
         found = tracked(self.file.kind)
@@ -243,7 +225,7 @@ class Figure:
             found.append("; ".join([f"{run.label} = {run.id}", *columns, digest_of(run.config)]))
         function = str(self.file.analysis.get("function"))
         found += [f"function={function}"] if self.file.analysis else []
-        found += values(self.file.timings, "timings") + values(self.file.passages, "passages")
+        found += [str(self.file.timings), str(self.file.passages)]
         found += values(self.arguments, "analysis")
         if self.file.kind == "analysis" and declared(function, self.arguments)["clocks"]:
             found += decided_by(self.arguments.get("schemes"))
@@ -253,7 +235,7 @@ class Figure:
     def drawing_fingerprint(self) -> list[str]:
         """What decides the drawing beside the table."""
         said = [*values(self.file.plot, "plot"), self.heading, self.footnote]
-        said += [] if self.render.inches is None else [f"width={self.render.inches:g}"]
+        said += [] if self.render.width is None else [f"width={self.render.width:g}"]
         if self.is_table:
             return tracked("typeset") + said + [self.label]
         own = Path("conf/style/looks.toml")  # of a project, beside those of ours

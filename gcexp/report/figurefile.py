@@ -10,6 +10,7 @@ from typing import Any
 
 from gcexp.errors import UserError, require, require_known
 from gcexp.figures.plots import parse as parse_plot
+from gcexp.report.columns import Timings
 from gcexp.report.entries import runs_of, substitutes
 from gcexp.report.figure import Figure, FigureFile
 from gcexp.run import paths
@@ -35,8 +36,8 @@ def paper_of(path: Path) -> str:
     return path.parent.parent.name
 
 
-def figure_files() -> list[Path]:
-    """The figure files of all papers, by paper and name.
+def target_files() -> dict[str, Path]:
+    """The figure files of all papers by the names of their targets, in the order of papers and names; none is read.
 
     Refused are names that cannot be targets of Snakemake, or that another file, a folder or a rule has already,
     papers that are no packages, and figure files in conf/.
@@ -57,27 +58,23 @@ def figure_files() -> list[Path]:
                     f"{folder / group}: a paper is now a folder of its own, beside conf/, with __init__.py, paper.yaml,"
                     " figures/NAME.yaml and perhaps statements.csv, as gcexp init makes it; move these files there"
                 )
-    paths = sorted(found, key=lambda path: (paper_of(path), path.name))
+    files: dict[str, Path] = {}
     taken: dict[str, object] = dict.fromkeys(RULES, "a rule of the workflow")
-    for path in paths:
-        paper = _place(found[path])
+    for path in sorted(found, key=lambda path: (paper_of(path), path.name)):
+        paper, target = _place(found[path]), f"{paper_of(path)}_{path.stem}"
         place = paper / "figures" / path.name
         named = f"{place}: {path.stem!r} cannot name a target (allowed: letters, digits and _ . -)"
         require(bool(_NAME.fullmatch(path.stem)), named)
-        for name, owner in ((paper_of(path), paper), (f"{paper_of(path)}_{path.stem}", place)):
+        for name, owner in ((paper_of(path), paper), (target, place)):
             if taken.setdefault(name, owner) != owner:
                 raise UserError(f"{owner}: {name} is already the name of {taken[name]}; rename one of them")
-    return paths
+        files[target] = path
+    return files
 
 
 def _place(package: str) -> Path:
     """How a paper's folder is spelled in sentences."""
     return Path(*package.split("."))
-
-
-def target_files() -> dict[str, Path]:
-    """Every figure file by the name of its target; none is read."""
-    return {f"{paper_of(path)}_{path.stem}": path for path in figure_files()}
 
 
 def page_files(published: bool = False, studies: bool = True) -> dict[str, Path]:
@@ -190,7 +187,10 @@ _OWN: dict = {"level": float, "note": str, "plot": dict}
 def _check_kind(figure: Figure) -> None:
     """Whether the figure has what its kind is made of, and draws columns that its table will have."""
     file = figure.file
-    for key, kind, given in (("timings", "timings", file.timings), ("passages", "curves", file.passages)):
+    for key, kind, given in (
+        ("timings", "timings", file.timings != Timings()),
+        ("passages", "curves", file.passages),
+    ):
         require(file.kind == kind or not given, f"{key} are rows of kind {kind}, got kind {file.kind}")
     if file.kind == "analysis":
         function = file.analysis.get("function")
@@ -200,16 +200,16 @@ def _check_kind(figure: Figure) -> None:
         require(bool(figure.runs), f"kind {file.kind} needs runs")
     if file.kind == "curves" and (idle := [run.label for run in figure.runs if not run.task]):
         raise UserError(f"kind curves needs a task, and run {idle[0]!r} has none")
-    if figure.passages:
+    if file.passages:
         for run in figure.runs:
             scores = declared_scores(run.config["task"])
             if scores is not None:
-                require_known("score", figure.passages.y, scores, "passages.y")
+                require_known("score", file.passages.y, scores, "passages.y")
     if file.kind == "timings":
-        for label in (*figure.timings.against, *figure.timings.against.values()):
+        for label in (*file.timings.against, *file.timings.against.values()):
             require_known("label", label, figure.labels, "timings.against")
-        if figure.timings.exact is not None:
-            check_named(figure.timings.exact, "timings.exact")
+        if file.timings.exact is not None:
+            check_named(file.timings.exact, "timings.exact")
     _check_plot(figure)
 
 

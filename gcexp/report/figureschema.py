@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 from gcexp.figures.plots import KINDS
-from gcexp.report.columns import Passages, Timings
 from gcexp.report.entries import RUN_KEYS
 from gcexp.report.figure import FigureFile
 from gcexp.run.options import GROUPS as _GROUPS
@@ -19,7 +18,7 @@ def figure_schema() -> dict:
     """JSON Schema of ``<paper>/figures/<target>.yaml``, made of the dataclasses that read it."""
     from pydantic import TypeAdapter
 
-    read = (FigureFile, Timings, Passages, *KINDS.values())
+    read: tuple[type, ...] = (FigureFile, *KINDS.values())
     adapters = [(cls.__name__, "validation", TypeAdapter(cls)) for cls in read]
     known = TypeAdapter.json_schemas(adapters)[1]["$defs"]
     for schema in known.values():
@@ -38,8 +37,6 @@ def figure_schema() -> dict:
     file["properties"] |= {
         "common": run,
         "runs": {"type": "array", "items": run},
-        "timings": {"$ref": "#/$defs/Timings"},
-        "passages": {"$ref": "#/$defs/Passages"},
         "analysis": {
             "type": "object",
             "properties": {"function": {"type": "string"}},

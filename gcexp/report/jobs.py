@@ -33,5 +33,5 @@ def make_drawing(figure: Figure, table: Path, outputs: list[Path]) -> None:
     from gcexp.figures.tables import read_table
 
     check_unchanged(table)
-    said = figure.heading, figure.footnote, figure.style, figure.label, figure.render.inches
+    said = figure.heading, figure.footnote, figure.style, figure.label, figure.render.width
     save(draw(read_table(table), figure.file.plot, *said), outputs, figure.style)

@@ -20,7 +20,7 @@ from gcexp.errors import UserError
 from gcexp.figures.tables import scores_of
 from gcexp.files import write_text
 from gcexp.report.comparison import medians
-from gcexp.report.mlflow_store import LEVELS, MOST_RUNS, Point, Store, inputs_of, tags_of
+from gcexp.report.mlflow_store import LEVELS, MOST_RUNS, PARENT, Point, Store, tags_of
 from gcexp.run.options import conf_dir, read_yaml
 from gcexp.run.own_checkpoint import OwnCheckpoint
 from gcexp.run.provenance import finished_provenance
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 FILE = "mlflow.json"
 _EXPERIMENT = "runs"  # beside those of the papers
 _EVERY = 2.0  # seconds of wall time between two looks at what is new
-_PARENT, _CLOCK = "parent", "simulated_time_s"
+_CLOCK = "simulated_time_s"
 
 
 class LiveRun:
@@ -111,7 +111,7 @@ class LiveRun:
         runs = {run.info.run_id: run for run in found}
         if len(runs) < len(self._ids):
             return False
-        self._start, self._logged = runs[self._ids[_PARENT]].info.start_time, {}
+        self._start, self._logged = runs[self._ids[PARENT]].info.start_time, {}
         for seed in self._clocks if agrees else ():
             kept = {(point.name, point.step): point.value for point in curves.get(seed, ())}
             for name in runs[self._ids[seed]].data.metrics:
@@ -142,13 +142,9 @@ class LiveRun:
             label=self._config["code"]["_target_"].rpartition(".")[2],
             **{part: named.get(part) for part in PARTS},
         )
-        name = overrides or "default run"
-        shared = (self._start, self._config, inputs_of(self._config, self._data))
-        parent = self._store.new_run(experiment, name, tags, *shared)
-        self._ids = {_PARENT: parent}
-        for seed in self._clocks:
-            own = tags | {"kind": "seed", "seed": seed, "mlflow.parentRunId": parent}
-            self._ids[seed] = self._store.new_run(experiment, f"{name}, seed {seed}", own, *shared)
+        about = overrides or "default run", tags, self._start, self._config, self._data
+        empty: dict[str, list[Point]] = {seed: [] for seed in (PARENT, *self._clocks)}
+        self._ids = self._store.new_runs(experiment, *about, empty)
 
     # --- Steps, and the end
 
@@ -177,9 +173,7 @@ class LiveRun:
             clock, points = self._clocks[seed], []
             for name, scores in trajectory.scores.items():
                 for t, value in zip(trajectory.evaluated.tolist(), scores[place].tolist(), strict=True):
-                    if np.isfinite(value) and t < len(
-                        clock
-                    ):  # an exact training may be longer than the clock
+                    if np.isfinite(value) and t < len(clock):  # an exact training may be longer
                         points.append(Point(name, value, float(clock[t]), t))
             times = sorted({(point.step, point.at) for point in points})
             found[seed] = points + [Point(_CLOCK, at, at, t) for t, at in times]
@@ -196,9 +190,9 @@ class LiveRun:
         """Log numbers and files of the whole run."""
         with self._store.used():
             points = [Point(name, float(value)) for name, value in summary.items()]
-            self._store.log(self._ids[_PARENT], self._start, points)
+            self._store.log(self._ids[PARENT], self._start, points)
             for file in files:
-                self._store.client.log_artifact(self._ids[_PARENT], str(file))
+                self._store.client.log_artifact(self._ids[PARENT], str(file))
 
 
 class _LoggedCheckpoint(OwnCheckpoint):
@@ -209,14 +203,12 @@ class _LoggedCheckpoint(OwnCheckpoint):
         self._run = run
 
     def load(self) -> dict[str, np.ndarray] | None:
-        """As of any checkpoint; then the MLflow run is known."""
         state = super().load()
         with unrecorded():  # the training reads nothing of it
             self._run.begin(self._stamp, state)
         return state
 
     def save(self, state: dict[str, np.ndarray]) -> None:
-        """As of any checkpoint; then what is new in it is logged."""
         super().save(state)
         with unrecorded():
             self._run.keep(state)

@@ -29,6 +29,8 @@ LEVELS = (0.8, 0.9)
 
 #: That MLflow finds at once.
 MOST_RUNS = 50_000
+#: What stands for the parent beside the seeds of its children.
+PARENT = "parent"
 
 _SQLITE = "sqlite:///"
 _DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
@@ -130,24 +132,34 @@ class Store:
         kind = {"mlflow.experimentKind": "custom_model_development"}  # its page opens with the list of runs
         return self.client.create_experiment(name, artifact_location=place, tags=kind)
 
-    def new_run(
+    def new_runs(
         self,
         experiment: str,
         name: str,
         tags: dict[str, str],
         start: int,
         config: dict,
-        inputs: list[DatasetInput],
-        points: Iterable[Point] | None = None,
-    ) -> str:
-        """Id of a new MLflow run that began at `start`, in milliseconds; with all its points it has ended too."""
-        run = self.client.create_run(experiment, start_time=start, tags=tags, run_name=name[:250]).info.run_id
-        if points is not None:  # first: afterwards MLflow would read every point again
-            self.client.set_terminated(run, "FINISHED", start)
-        if inputs:
-            self.client.log_inputs(run, datasets=inputs)
-        self.log(run, start, points or (), config)
-        return run
+        data: dict | None,
+        points: dict[str, list[Point]],
+        ended: bool = False,
+    ) -> dict[str, str]:
+        """Ids of a new parent run and of a child of it for each further seed, by the keys of `points`, `PARENT` first.
+
+        They began at `start`, in milliseconds, and with all their points they have ended.
+        """
+        ids: dict[str, str] = {}
+        inputs = inputs_of(config, data)
+        for seed, mine in points.items():
+            child = {"kind": "seed", "seed": seed, "mlflow.parentRunId": ids[PARENT]} if ids else {}
+            own = {"run_name": (f"{name}, seed {seed}" if ids else name)[:250], "tags": tags | child}
+            run = self.client.create_run(experiment, start_time=start, **own).info.run_id
+            if ended:  # first: afterwards MLflow would read every point again
+                self.client.set_terminated(run, "FINISHED", start)
+            if inputs:
+                self.client.log_inputs(run, datasets=inputs)
+            self.log(run, start, mine, config)
+            ids[seed] = run
+        return ids
 
     def log(self, run: str, start: int, points: Iterable[Point], config: dict | None = None) -> None:
         """Write points whose value is finite, and a resolved config as params."""
@@ -176,30 +188,24 @@ def inputs_of(config: dict, data: dict | None) -> list[DatasetInput]:
     """
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
-    files = []
+    found: list[DatasetInput] = []
+
+    def add(name: str, place: str, context: str, facts: dict) -> None:
+        about = {"source_type": "local", "source": json.dumps({"uri": place}), "profile": json.dumps(facts)}
+        data = Dataset(name, facts["sha256"][:_DIGEST_LENGTH], **about)
+        found.append(DatasetInput(data, [InputTag("mlflow.data.context", context)]))
+
     if data and "sha256" in data:
         facts = {key: data[key] for key in ("sha256", "bytes", "shapes", "raw") if key in data}
-        files.append((data["dataset"], paths.DATA.format(dataset=data["dataset"]), "training", facts))
+        add(data["dataset"], paths.DATA.format(dataset=data["dataset"]), "training", facts)
     delay = config.get("delay")
     if isinstance(delay, dict) and delay.get("_target_") == "gcexp.delays.Trace":
         from gcexp.data.checksum import sha256
         from gcexp.delays.trace_file import located
 
         if (trace := located(delay["file"])).is_file():
-            files.append((trace.stem, trace.name, "delays", {"sha256": sha256(trace)}))
-    return [
-        DatasetInput(
-            Dataset(
-                name,
-                facts["sha256"][:_DIGEST_LENGTH],
-                source_type="local",
-                source=json.dumps({"uri": place}),
-                profile=json.dumps(facts),
-            ),
-            [InputTag("mlflow.data.context", context)],
-        )
-        for name, place, context, facts in files
-    ]
+            add(trace.stem, trace.name, "delays", {"sha256": sha256(trace)})
+    return found
 
 
 def tags_of(command: str, made: list[dict], config: dict, **more: str | None) -> dict[str, str]:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from gcexp.analysis.claims import OUTCOMES
@@ -18,48 +17,12 @@ from gcexp.figures.plots import TablePlot, parse
 from gcexp.figures.tables import read_table
 from gcexp.figures.typeset import cells
 from gcexp.files import write_text
-from gcexp.report.paper import Paper, papers
+from gcexp.report.paper import papers
 from gcexp.report.statements import Outcome, committed
 from gcexp.run import options, paths
 
 if TYPE_CHECKING:
     from gcexp.report.figure import Figure
-
-
-@dataclass(frozen=True)
-class FigureView:
-    """A figure on the page of its paper; links are relative to the page."""
-
-    figure: Figure
-    about: Mapping[str, str]  # data, seeds, parameters
-    files: Mapping[str, str]  # name of a link (PDF, CSV, ...) to a path
-    image: str = ""  # of a drawing
-    table: Sequence[Sequence[str]] = ()  # head and rows of a table
-    words: Sequence[int] = ()  # its columns that are words, not numbers
-    statements: tuple[Outcome, ...] = ()  # that it is evidence for
-
-
-@dataclass(frozen=True)
-class PaperView:
-    """A paper on the page: figures and tables that stand in it, in its order, and our studies about it."""
-
-    name: str
-    paper: Paper
-    own: tuple[FigureView, ...]
-    studies: tuple[FigureView, ...]
-    main: tuple[Outcome, ...] = ()  # its main statements
-
-    @property
-    def picture(self) -> str:
-        """The drawing on its card, empty where nothing is drawn."""
-        drawn = {view.figure.name: view.image for view in (*self.own, *self.studies) if view.image}
-        return drawn.get(self.paper.picture, next(iter(drawn.values()), ""))
-
-    @property
-    def counted(self) -> str:
-        """The outcomes of its main statements, in words; empty where nothing was judged."""
-        counts = Counter(one.outcome for one in self.main)
-        return ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
 
 
 def write_pages(preset: str, figures: Iterable[Figure], output: Path) -> list[Path]:
@@ -77,14 +40,18 @@ def write_pages(preset: str, figures: Iterable[Figure], output: Path) -> list[Pa
     texts = {output: pages.get_template("index.html.j2").render(preset=preset, papers=shown)}
     for view in shown:
         text = pages.get_template("paper.html.j2").render(preset=preset, view=view, index=output.name)
-        texts[output.with_name(f"{view.name}.html")] = text
+        texts[output.with_name(f"{view['name']}.html")] = text
     for path, text in texts.items():
         write_text(path, text)
     return list(texts)
 
 
-def paper_views(figures: Iterable[Figure], output: Path) -> list[PaperView]:
-    """The papers of some figures, papers before collections of our own."""
+def paper_views(figures: Iterable[Figure], output: Path) -> list[dict[str, Any]]:
+    """The papers of some figures, papers before collections of our own, as the templates show them.
+
+    ``own`` are the figures and tables that stand in a paper, in its order, ``studies`` ours about it, ``main`` its main
+    statements and ``counted`` their outcomes in words, ``picture`` the drawing on its card.
+    """
     stated = committed()
     grouped: dict[str, list[Figure]] = {}
     for figure in figures:
@@ -93,17 +60,35 @@ def paper_views(figures: Iterable[Figure], output: Path) -> list[PaperView]:
     for name, paper in papers().items():
         ordered = sorted(grouped.get(name, []), key=lambda one: paper.place(one.name, one.file.source))
         mine = [one for one in stated if one.paper == name]
-        views = [view for one in ordered if (view := figure_view(one, output, mine))]
-        study = {view.figure.name for view in views if paper.study or view.figure.file.study}
-        own = tuple(view for view in views if view.figure.name not in study)
-        studies = tuple(view for view in views if view.figure.name in study)
+        parted: dict[bool, list[dict]] = {False: [], True: []}
+        for one in ordered:
+            if view := figure_view(one, output, mine):
+                parted[paper.study or one.file.study].append(view)
+        views = [*parted[False], *parted[True]]
+        drawn = {view["figure"].name: view["image"] for view in views if view["image"]}
+        main = [one for one in mine if one.main]
+        counts = Counter(one.outcome for one in main)
         if views:
-            found.append(PaperView(name, paper, own, studies, tuple(one for one in mine if one.main)))
+            found.append(
+                {
+                    "name": name,
+                    "paper": paper,
+                    "own": parted[False],
+                    "studies": parted[True],
+                    "main": main,
+                    "counted": ", ".join(f"{counts[one]} {one}" for one in OUTCOMES if counts[one]),
+                    "picture": drawn.get(paper.picture, next(iter(drawn.values()), "")),
+                }
+            )
     return found
 
 
-def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome]) -> FigureView | None:
-    """A figure as the page in `page` shows it; None where its drawing does not lie in the folder of the page."""
+def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome]) -> dict[str, Any] | None:
+    """A figure as the page in `page` shows it; None where its drawing does not lie in the folder of the page.
+
+    ``files`` are links, relative to the page, by their names; ``image`` is a drawing, ``table`` head and rows of a
+    table, whose columns ``words`` hold no numbers; ``statements`` are those that the figure is evidence for.
+    """
     root = Path(paths.REPORT.format(preset=figure.preset))
     products = [Path(path).relative_to(root) for path in (*figure.drawings, figure.table)]
     products.append(products[-1].with_suffix(".csv.gz"))
@@ -123,15 +108,15 @@ def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome]) -> Figure
     if isinstance(plot, TablePlot):
         header, body, right = cells(read_table(page.parent / found[-1]), plot)
         table, words = [header, *body], [place for place in range(len(header)) if place not in right]
-    return FigureView(
-        figure,
-        {name: value for name, value in about(figure).items() if value},
-        files,
-        image="" if figure.is_table else shown,
-        table=table,
-        words=words,
-        statements=tuple(one for one in stated if figure.target in one.target.split()),
-    )
+    return {
+        "figure": figure,
+        "about": {name: value for name, value in about(figure).items() if value},
+        "files": files,
+        "image": "" if figure.is_table else shown,
+        "table": table,
+        "words": words,
+        "statements": [one for one in stated if figure.target in one.target.split()],
+    }
 
 
 def about(figure: Figure) -> dict[str, str]:

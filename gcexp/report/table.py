@@ -30,9 +30,31 @@ def assemble(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
 
     The clock of every run is simulated here. Trajectories are read: `Figure.inputs` must be there.
     """
-    if figure.file.kind == "curves":
-        return learned(figure)
-    return (timed if figure.file.kind == "timings" else analysed)(figure), {}
+    kind, timings, kept = figure.file.kind, figure.file.timings, figure.file.passages
+    if kind == "analysis":
+        return analysed(figure), {}
+    if kind == "curves":
+        from gcexp.run.verification import largest_errors
+        from gcexp.tasks.training import Trajectory
+    frames, replays = [], dict[str, dict]()
+    gradients: dict[str, dict[tuple, np.ndarray]] = {}  # of each training that exact schemes share
+    with bar(len(figure.runs), "runs" if kind == "curves" else "clocks", "run") as moving:
+        for run in figure.runs:
+            timeline = clock(run)
+            if kind == "timings":
+                frames.append(timing(run, timeline, timings))
+            else:
+                trajectory = Trajectory.load(run.trajectory)
+                rows = curve(run, timeline, trajectory)
+                frames.append(rows if kept is None else passages(rows, kept))
+                if run.id not in replays:  # a run may stand under several labels
+                    made = run.verification  # none of an exact scheme, which is replayed here
+                    known = gradients.setdefault(run.trajectory, {})
+                    found = read_json(made) if made else replayed(run.config, timeline, trajectory, known)
+                    replays[run.id] = largest_errors(found)
+            moving.update()
+    frame = _joined(figure, frames)
+    return saved(frame, figure) if timings.against else frame, replays
 
 
 def analysed(figure: Figure) -> pd.DataFrame:
@@ -50,27 +72,6 @@ def analysed(figure: Figure) -> pd.DataFrame:
     return frame
 
 
-def learned(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
-    """Curves of all runs, or their first passages alone, and the largest errors that replays found."""
-    from gcexp.run.verification import largest_errors
-    from gcexp.tasks.training import Trajectory
-
-    kept, frames, replays = figure.passages, [], dict[str, dict]()
-    gradients: dict[str, dict[tuple, np.ndarray]] = {}  # of each training that exact schemes share
-    with bar(len(figure.runs), "runs", "run") as moving:
-        for run in figure.runs:
-            timeline, trajectory = clock(run), Trajectory.load(run.trajectory)
-            rows = curve(run, timeline, trajectory)
-            frames.append(rows if kept is None else passages(rows, kept))
-            if run.id not in replays:  # a run may stand under several labels
-                made = run.verification  # none of an exact scheme, which is replayed here
-                known = gradients.setdefault(run.trajectory, {})
-                found = read_json(made) if made else replayed(run.config, timeline, trajectory, known)
-                replays[run.id] = largest_errors(found)
-            moving.update()
-    return _joined(figure, frames), replays
-
-
 def clock(run: Run) -> Timeline:
     """The timeline of a run."""
     return simulated(run.config, length_of(run.config))
@@ -86,17 +87,6 @@ def passages(curves: pd.DataFrame, kept: Passages) -> pd.DataFrame:
     return pd.DataFrame(rows).replace(np.inf, np.nan)
 
 
-def timed(figure: Figure) -> pd.DataFrame:
-    """Rows of all timelines."""
-    frames = []
-    with bar(len(figure.runs), "clocks", "run") as moving:
-        for run in figure.runs:
-            frames.append(timing(run, figure.timings))
-            moving.update()
-    frame = _joined(figure, frames)
-    return saved(frame, figure) if figure.file.timings.get("against") else frame
-
-
 def _joined(figure: Figure, frames: list[pd.DataFrame]) -> pd.DataFrame:
     """Rows of all runs, with the figure's own columns and the keys of its runs behind label and id of the run."""
     own = dict.fromkeys(name for run in figure.runs for name, _ in run.columns)
@@ -109,11 +99,11 @@ def _joined(figure: Figure, frames: list[pd.DataFrame]) -> pd.DataFrame:
 
 def saved(frame: pd.DataFrame, figure: Figure) -> pd.DataFrame:
     """What each label saves against another one, seed by seed; see `gcexp.report.columns.Timings`."""
-    time = figure.timings.time
+    time = figure.file.timings.time
     keys = [key for key in figure.identifying_columns[2:] if key != "scheme"]
     rows = [name for name in ("seed", "iteration") if name in frame]
     frame = frame.assign(saved_time_s=np.nan, saved_share=np.nan)
-    for label, other in figure.timings.against.items():
+    for label, other in figure.file.timings.against.items():
         here, there = frame[frame["label"] == label], frame[frame["label"] == other]
         # Only what was played on the same draws is compared, which n and the delay model decide.
         drawn = [key for key in keys if key in ("n", "delay") or key.startswith("delay.")]
@@ -145,9 +135,9 @@ def curve(run: Run, timeline: Timeline, trajectory: Trajectory) -> pd.DataFrame:
     return scored(timeline, trajectory, run.label, run.id)
 
 
-def timing(run: Run, spec: Timings) -> pd.DataFrame:
+def timing(run: Run, timeline: Timeline, spec: Timings) -> pd.DataFrame:
     """Rows of a run's timeline."""
-    timeline, config = clock(run), run.config
+    config = run.config
     frame = pd.DataFrame(timing_columns(timeline, config, spec.rows))
     if spec.exact:
         expected, plan = locate(spec.exact, "timings.exact"), (build_scheme(config), build(config, "delay"))

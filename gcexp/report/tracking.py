@@ -18,7 +18,7 @@ from gcexp.figures.tables import read_table, scores_of
 from gcexp.files import write_text
 from gcexp.report.comparison import comparison
 from gcexp.report.figure import Figure
-from gcexp.report.mlflow_store import LEVELS, MOST_RUNS, Point, Store, inputs_of, tags_of
+from gcexp.report.mlflow_store import LEVELS, MOST_RUNS, PARENT, Point, Store, tags_of
 from gcexp.run.provenance import finished_provenance
 from gcexp.run.run import PARTS, Run
 
@@ -36,14 +36,11 @@ _POINTS = 75  # of a curve: a point costs 0.1 ms
 
 
 def track(figures: list[Figure], output: Path, uri: str | None) -> None:
-    """Import the runs of every finished figure into MLflow, and write down which figures were imported.
+    """Import the runs of every finished figure into MLflow, and write down what was imported, there, or not made.
 
-    An experiment is a paper. A parent run is one scheme in one figure: medians over its seeds, and the figure's
-    drawing and its own rows of the table as artifacts. Its children are the seeds of a training. The time stamps of a
-    curve are the simulated clock, so that MLflow's relative time is simulated time; step t is what holds after t
-    iterations. A figure whose table and runs did not change is left alone; the runs of any other figure are replaced.
-
-    The file `output` names the figures that were imported, were already there, and have no table yet.
+    An experiment is a paper, a parent run one scheme in one figure with medians and artifacts, its children the seeds
+    of a training. Time stamps are the simulated clock, and step t is what holds after t iterations. A figure whose
+    table and runs did not change is left alone; the runs of any other figure are replaced.
     """
     figures = [figure for figure in figures if figure.runs]
     finished = [figure for figure in figures if Path(figure.table).is_file()]
@@ -68,18 +65,18 @@ def _bring(store: Store, figure: Figure) -> bool:
     """Bring the runs of a figure up to date; False if MLflow has all of them already."""
     client, experiment = store.client, store.experiment(figure.paper)
     digest = _digest(figure)
-    runs = list({(run.label, run.id): run for run in figure.runs}.values())
-    stored = client.search_runs([experiment], f"tags.`{KEY}` = '{_key(figure)}'", max_results=MOST_RUNS)
+    runs = {(run.label, run.id): (place, run) for place, run in enumerate(figure.runs)}
+    mine = f"tags.`{KEY}` = '{figure.preset}/{figure.target}'"
+    stored = client.search_runs([experiment], mine, max_results=MOST_RUNS)
     if sum(one.data.tags.get(DIGEST) == digest for one in stored) == len(runs):
         return False
     for one in stored:
         client.delete_run(one.info.run_id)
     frame = read_table(figure.table)
-    compared = comparison(figure, frame, more=LEVELS).set_index(["run", "label"])
-    for run in runs:
+    compared = comparison(figure, frame, more=LEVELS).drop(columns=["label", "run"])
+    for place, run in runs.values():
         mine = frame[(frame["run"] == run.id) & (frame["label"] == run.label)]
-        summary = compared.loc[[(run.id, run.label)]].iloc[0]
-        parent = _create(store, experiment, figure, run, mine, dict(summary))
+        parent = _create(store, experiment, figure, run, mine, dict(compared.loc[place]))
         client.set_tag(parent, DIGEST, digest, synchronous=True)
     return True
 
@@ -88,17 +85,15 @@ def _create(
     store: Store, experiment: str, figure: Figure, run: Run, mine: DataFrame, summary: dict[str, float]
 ) -> str:
     """The parent run of a scheme, from its rows of the table, with its children and artifacts; its id."""
-    tags = _tags(figure, run)
     data = finished_provenance(run.trajectory).get("data") if run.task else None
-    shared = (int(Path(figure.table).stat().st_mtime * 1000), run.config, inputs_of(run.config, data))
-    points = [Point(name, float(value)) for name, value in summary.items()]
-    parent = store.new_run(experiment, run.label, tags | {"kind": "scheme"}, *shared, points)
     replays = finished_provenance(figure.table).get("replays", {}).get(run.id, {})
+    points = {PARENT: [Point(name, float(value)) for name, value in summary.items()]}
     for seed in run.seed_list if run.task else ():
-        own = tags | {"kind": "seed", "seed": str(seed), "mlflow.parentRunId": parent}
-        points = _curves(mine[mine["seed"] == seed])
-        points += [Point(name, value) for name, value in replays.get(str(seed), {}).items()]
-        store.new_run(experiment, f"{run.label}, seed {seed}", own, *shared, points)
+        checked = [Point(name, value) for name, value in replays.get(str(seed), {}).items()]
+        points[str(seed)] = _curves(mine[mine["seed"] == seed]) + checked
+    start = int(Path(figure.table).stat().st_mtime * 1000)
+    about = run.label, _tags(figure, run), start, run.config, data
+    parent = store.new_runs(experiment, *about, points, ended=True)[PARENT]
     for drawing in figure.drawings:
         if Path(drawing).is_file():
             store.client.log_artifact(parent, drawing)
@@ -124,10 +119,11 @@ def _curves(rows: DataFrame) -> list[Point]:
 
 def _tags(figure: Figure, run: Run) -> dict[str, str]:
     """What runs are grouped and filtered by."""
-    return {KEY: _key(figure)} | tags_of(
+    return {KEY: f"{figure.preset}/{figure.target}"} | tags_of(
         f"snakemake {figure.target} --config preset={figure.preset}",
         [finished_provenance(path) for path in (figure.table, *run.inputs)],
         run.config,
+        kind="scheme",
         paper=figure.paper,
         figure=figure.target,
         preset=figure.preset,
@@ -135,11 +131,6 @@ def _tags(figure: Figure, run: Run) -> dict[str, str]:
         label=run.label,
         **{part: (getattr(run, part) or "").partition("+")[0] for part in PARTS},
     )
-
-
-def _key(figure: Figure) -> str:
-    """Which figure of which preset MLflow runs show."""
-    return f"{figure.preset}/{figure.target}"
 
 
 def _digest(figure: Figure) -> str:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from gcexp.analysis.claims import (
+    Claim,
     Undecided,
     Verdict,
     all_instances,
@@ -134,7 +135,9 @@ def statement(**more) -> Statement:
 )
 def test_a_statement_is_judged_by_all_that_answers_it(found, outcome):
     verdicts = [{"a": Verdict(one, "0.3")} for one in found]
-    answers = [Evidence(f"f{i}", verdict, (), i == 0, "", "") for i, verdict in enumerate(verdicts)]
+    answers = [
+        Evidence(f"f{i}", verdict, (), Claim(("a",), assumed=i == 0)) for i, verdict in enumerate(verdicts)
+    ]
     (row,) = outcomes("p", [statement()], answers)
     assert (row.outcome, row.assumed) == (outcome, "yes" if found else "")
     assert bool(row.reason) == (outcome != "reproduced")

@@ -532,4 +532,4 @@ def test_render_options_are_handed_to_the_job_that_draws():
     job.add_plot(parser)
     look = RenderOptions.of({"plot_note": False, "plot_width": 3.5}, "plot_")
     told = parser.parse_args(["fig", "-i", "table", "-o", "drawing", *look.arguments])
-    assert RenderOptions.of(vars(told)) == look and look.inches == 3.5
+    assert RenderOptions.of(vars(told)) == look and look.width == 3.5

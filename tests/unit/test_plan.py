@@ -353,7 +353,7 @@ def test_names_that_no_target_can_have(refused, name, names):
     for place, target in (name.split("/", 1), ("paper", "a_b")):
         files = {"paper.yaml": "title: A\n", "__init__.py": "", f"figures/{target}.yaml": SMALL}
         write_files(Path(place), files)
-    refused(names, figurefile.figure_files)
+    refused(names, figurefile.target_files)
 
 
 def test_the_rules_are_known():
@@ -437,7 +437,7 @@ def test_seeds_that_are_none(refused, given):
 def test_a_copy_for_a_paper_has_no_title_and_is_drawn_anew():
     one = read()
     renders = [RenderOptions(title=False), RenderOptions(note=False)]
-    renders += [RenderOptions(width=width) for width in ("single", "3.6")]
+    renders += [RenderOptions(width=width) for width in (3.5, 3.6)]
     bare, noteless, *_ = copies = [replace(one, render=render) for render in renders]
     assert (one.heading, bare.heading) == ("A figure", "")
     assert (one.footnote, noteless.footnote) == (one.note, "")
