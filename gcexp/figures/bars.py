@@ -43,7 +43,8 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot) -> Drawing:
     # Panels with the same bars stand side by side and share their names; others stand below each other.
     shared = all(some == bars[0] for some in bars)
     wide = len(found) > 1 and shared
-    named = [label for label in labels if style.has_look(label)]
+    given = style.known_looks()
+    named = [label for label in labels if label in given]
     looks = style.looks(named) if 2 * len(named) > len(labels) else {}
     drawn = partial(_draw, plot=plot, looks=looks, shared=shared, ticks=3 if wide else 5)
     mark: dict[str, Any] = {"marker": "|", "markersize": 7, "markeredgewidth": 1.6, "linestyle": "none"}
@@ -108,8 +109,6 @@ def _row(labels: list[str], names: float) -> float:
 def _three_digits(value: float) -> str:
     """A mean as it stands beside its bar: three digits, zeros at the end too.
 
-    Examples
-    --------
     >>> [_three_digits(value) for value in (7.756, 11, 123.4, 0.5)]
     ['7.76', '11.0', '123', '0.500']
     """

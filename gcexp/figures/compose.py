@@ -36,20 +36,23 @@ def figure_of(
     columns = min(drawing.columns, 2 if count == 4 else count)
     if width < own:
         columns = max(1, min(columns, int(width // drawing.least)))
-    figure = _figure(drawing, width, columns)
-    beside = count == 1 and width >= WIDTHS["wide"]
-    style.arrange(
-        figure, title, " ".join(filter(None, [drawing.words, note])), [*drawing.handles.values()], beside
-    )
+    inches, names, rows_of = width / columns, _NAMES * width, -(-count // columns)
+    figure = style.blank(width, rows_of * drawing.height(inches, names))
+    grid = figure.add_gridspec(rows_of, columns)
+    axes_of = {}
+    for number, panel in enumerate(drawing.panels):
+        row, column = divmod(number, columns)
+        axes = figure.add_subplot(grid[row, column])
+        panel.draw(axes, Place(inches, names, column == 0))
+        axes_of[row, column] = axes, panel, column == 0
+    _write_words(figure, axes_of)
+    words, handles = " ".join(filter(None, [drawing.words, note])), [*drawing.handles.values()]
+    style.arrange(figure, title, words, handles, beside=count == 1 and width >= WIDTHS["wide"])
     return figure
 
 
 def draw_on(axes: Axes, frame: pd.DataFrame, plot: Plot, title: str = "") -> None:
-    """Draw a plot of one panel into axes that are there already, with its labels and its legend.
-
-    Colours, line styles and markers are those of every figure; letters, ticks and the frame stay as the axes have
-    them.
-    """
+    """Draw a plot of one panel into axes that are there already, which keep their letters, ticks and frame."""
     if not isinstance(plot, Drawn):
         raise UserError("a table is text and is not drawn into axes: leave ax or kind=table away")
     with style.applied():
@@ -63,23 +66,6 @@ def draw_on(axes: Axes, frame: pd.DataFrame, plot: Plot, title: str = "") -> Non
     axes.set(title=style.plain(title), xlabel=style.plain(panel.below), ylabel=style.plain(panel.left))
     if drawing.handles:
         axes.legend(handles=[*drawing.handles.values()])
-
-
-def _figure(drawing: Drawing, width: float, columns: int) -> Figure:
-    """Figure of that width with all panels drawn."""
-    inches, names = width / columns, _NAMES * width
-    count = -(-len(drawing.panels) // columns)
-    height = drawing.height(inches, names)
-    figure = style.blank(width, count * height)
-    grid = figure.add_gridspec(count, columns)
-    axes_of = {}
-    for number, panel in enumerate(drawing.panels):
-        row, column = divmod(number, columns)
-        axes = figure.add_subplot(grid[row, column])
-        panel.draw(axes, Place(inches, names, column == 0))
-        axes_of[row, column] = axes, panel, column == 0
-    _write_words(figure, axes_of)
-    return figure
 
 
 def _write_words(figure: Figure, axes_of: dict) -> None:

@@ -34,8 +34,6 @@ _MATH = {
 def escape(text: object) -> str:
     r"""Text as plain pdfLaTeX sets it: signs and Greek letters as formulas, a hyphen that means minus as minus.
 
-    Examples
-    --------
     >>> print(escape("50 % of n - s, μₛ"))
     50 \% of n \ensuremath{-} s, \ensuremath{\mu}\ensuremath{_{s}}
     """

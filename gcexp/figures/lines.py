@@ -42,8 +42,6 @@ _DASHES = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 def step(x: np.ndarray, y: np.ndarray, grid: np.ndarray, end: float) -> np.ndarray:
     """Score of the last finished iteration at each grid point up to `end`; NaN before the first one and behind `end`.
 
-    Examples
-    --------
     >>> step(np.array([0.0, 1.0, 2.0]), np.array([0.1, 0.5, 0.7]), np.array([-1, 0, 0.9, 1, 2, 2.1]), 2.0)
     array([nan, 0.1, 0.1, 0.5, 0.7, nan])
     """
@@ -171,8 +169,6 @@ def equal_lines(
 
     Lines are near each other that differ by at most the share `near` of the height of all of them.
 
-    Examples
-    --------
     >>> x = np.array([0.0, 1.0])
     >>> equal_lines({"a": (x, x), "b": (x, 2 * x), "c": (x, x)})
     {'a': ['a', 'c'], 'b': ['b'], 'c': ['a', 'c']}

@@ -11,8 +11,6 @@ _MARKUP = re.compile(r"([\\`*_\[\]|$~#])")
 def escape(text: object) -> str:
     r"""One line of text that Markdown shows as it is.
 
-    Examples
-    --------
     >>> print(escape("a|b *c*, x < 1"))
     a\|b \*c\*, x &lt; 1
     """
@@ -23,8 +21,6 @@ def escape(text: object) -> str:
 def grid(header: Sequence[str], rows: Iterable[Sequence[object]], right: Iterable[int] = ()) -> str:
     r"""A pipe table in which every cell is escaped; columns in `right` are aligned to the right.
 
-    Examples
-    --------
     >>> print(grid(["name", "load"], [["a|b", 3]], right=[1]), end="")
     | name | load |
     | --- | ---: |

@@ -43,13 +43,11 @@ class Drawing:
     panels: list[Panel]
     height: Callable[
         [float, float], float
-    ]  # inches of a panel, by its width and the inches for names at its left
+    ]  # inches of a panel, by its width and what names at its left may take
     handles: Mapping[str, Artist] = field(default_factory=dict)  # of the legend, by name
     words: str = ""  # what the note says of means, medians, bands and dashed lines
     columns: int = 3  # most panels side by side
-    least: float = (
-        1.6  # inches below which a panel is no longer read: narrower figures have fewer side by side
-    )
+    least: float = 1.6  # inches below which a panel is not read: narrower figures have fewer side by side
     width: str = "wide"  # of a figure with this plot alone
 
 

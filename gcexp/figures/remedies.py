@@ -97,8 +97,6 @@ def name_columns(axes: Axes, places: np.ndarray, names: list[str], room: float) 
 def _fitting(ratios: list[float], inches: float) -> list[str]:
     """Ratios as texts of that width, all in the same way.
 
-    Examples
-    --------
     >>> [_fitting([0.947, 1.004, 12.6], inches) for inches in (0.3, 0.2, 0.1)]
     [['0.95', '1.00', '13'], ['.95', '1.0', '13'], ['', '', '']]
     """

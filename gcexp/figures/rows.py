@@ -64,30 +64,21 @@ def names(frame: pd.DataFrame, column: str) -> list[str]:
 
 
 def seed_sentence(frame: pd.DataFrame, by: str, middle: str, spread: str) -> str:
-    """What is drawn over how many seeds, in a sentence; empty for a table without seeds."""
+    """What is drawn over how many seeds, in a sentence; empty for a table without seeds.
+
+    It tells the usual number, then those that have another one: 5 seeds (10 of cyclic and brc).
+    """
     if "seed" not in frame.columns:
         return ""
     counts = frame.groupby(by, sort=False)["seed"].nunique()
     if set(counts) == {1}:
         return "One seed."
-    return f"{middle} over {seed_words({str(name): int(count) for name, count in counts.items()})}{spread}."
-
-
-def seed_words(counts: Mapping[str, int]) -> str:
-    """How many seeds each line or bar has, in words: the usual number, then those that have another one.
-
-    Examples
-    --------
-    >>> seed_words({"cgc": 5, "cyclic": 10, "frc": 5, "brc": 10, "forget": 5})
-    '5 seeds (10 of cyclic and brc)'
-    """
-    usual = max(counts.values(), key=[*counts.values()].count)
-    others: dict[int, list[str]] = {}
-    for name, count in counts.items():
-        if count != usual:
-            others.setdefault(count, []).append(name)
-    named = "; ".join(f"{count} of {listed(names)}" for count, names in others.items())
-    return f"{usual} seed{'s' * (usual > 1)}" + (f" ({named})" if named else "")
+    usual = max(counts, key=[*counts].count)
+    others = {
+        count: listed(names.index) for count, names in counts.groupby(counts, sort=False) if count != usual
+    }
+    named = "; ".join(f"{count} of {names}" for count, names in others.items())
+    return f"{middle} over {usual} seed{'s' * (usual > 1)}{f' ({named})' if named else ''}{spread}."
 
 
 def listed(names: Iterable[object]) -> str:
@@ -112,8 +103,6 @@ def sign_interval(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
     It is the k-th smallest of `low` and the k-th largest of `high`, with the largest k for which P(Bin(S, 1/2) < k)
     <= 1/32; without end in both directions below five numbers.
 
-    Examples
-    --------
     >>> five = np.array([1.2, 1.1, 1.4, 1.3, 1.25])
     >>> [float(end) for end in sign_interval(five, five)], sign_interval(five[:4], five[:4])
     ([1.1, 1.4], (-inf, inf))

@@ -10,8 +10,6 @@ _MINUS = re.compile(r"(?<= )-(?= )|(?<=\de)-(?=\d)|(?:^|(?<=[\s(=]))-(?=[\d.])")
 def minus(text: object) -> str:
     """Text in which what means minus is a minus sign.
 
-    Examples
-    --------
     >>> minus("n - s and 1e-3, two-message")
     'n − s and 1e−3, two-message'
     >>> minus("-0.5")

@@ -83,12 +83,10 @@ def axis_label(column: str) -> str:
 def looks(names: list[str], apart: bool = False) -> dict[str, dict]:
     """Colour, line style and marker of each name: one look per scheme, the same in every figure.
 
-    Names in ``conf/style/looks.toml`` (of the library, and of the current folder) have the look that is given there.
-    Any other name gets one by a hash of its text, or the next free one if that is taken. With `apart` names to which
-    ``looks.toml`` gives one look are told apart, and the first one keeps it; bars have names of their own and may
-    share it.
+    A name without one in ``looks.toml`` gets it by a hash of its text, or the next free one if that is taken. With
+    `apart` names to which ``looks.toml`` gives one look are told apart, and the first one keeps it.
     """
-    cycle, table = list(matplotlib.rcParams["axes.prop_cycle"]), _table()
+    cycle, table = list(matplotlib.rcParams["axes.prop_cycle"]), known_looks()
     every = [(look, again) for again in (False, True) for look in range(len(cycle))]
     most = len(every)
     require(len(names) <= most, f"a plot tells at most {most} lines apart, got {len(names)}; split by panel")
@@ -112,12 +110,7 @@ def looks(names: list[str], apart: bool = False) -> dict[str, dict]:
     return looks
 
 
-def has_look(name: str) -> bool:
-    """Whether ``looks.toml`` gives a look to a name."""
-    return name in _table()
-
-
-def _table() -> dict[str, tuple[int, bool]]:
+def known_looks() -> dict[str, tuple[int, bool]]:
     """Place in the style's cycle, and whether the marker is open, of every name that has a look of its own."""
     found: dict[str, tuple[int, bool]] = {}
     names: list[str] = []
@@ -143,8 +136,6 @@ def wrapped(text: str, inches: float, points: float) -> list[str]:
     A line never ends inside a short formula such as ``P = 5`` or ``n - s``, a unit such as ``(time units)``, nor
     before a per cent sign.
 
-    Examples
-    --------
     >>> wrapped("one two three", 0.6, 8), wrapped("where P = 5", 0.6, 8)
     (['one two', 'three'], ['where', 'P = 5'])
     """

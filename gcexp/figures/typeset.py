@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 def cell(value: object, spec: str | None = None) -> str:
     """Text of one cell: five digits unless a format is given, a dash where nothing is known.
 
-    Examples
-    --------
     >>> cell(1 / 3), cell(1 / 3, ".2f"), cell(12), cell(True), cell(float("nan")), cell("a")
     ('0.33333', '0.33', '12', 'yes', '–', 'a')
     """

@@ -128,8 +128,6 @@ def compared(
 
     `tolerances` gives for a column the share of the published number by which it may differ, before `TOLERANCES`.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> one = pd.DataFrame({"label": ["CGC", "FRC"], "time_s": [1.0, 2.0]})
     >>> compared(one.assign(time_s=[1.0, 2.000001]), one)
@@ -143,7 +141,16 @@ def compared(
         return DIFFERS, f"columns: {'; '.join(told) or 'in another order'}"
     if len(fresh) != len(published):
         return DIFFERS, f"{len(fresh)} rows, {len(published)} were published"
-    allowed = {name: _tolerance(str(name), tolerances or {}) for name in fresh}
+    rules = [
+        *((name, TOLERANCES[-1][1], float(share)) for name, share in (tolerances or {}).items()),
+        *TOLERANCES,
+    ]
+    allowed = {
+        name: next(
+            (absolute, relative) for pattern, absolute, relative in rules if fnmatch(str(name), pattern)
+        )
+        for name in fresh
+    }
     shares = np.array([_deviation(fresh[name], published[name], *allowed[name]) for name in fresh])
     if not shares.any():
         return EQUAL, ""
@@ -158,12 +165,6 @@ def compared(
         )
     told = f"{name} is {_shown(here)} at {_place(fresh, row, name)}, {_shown(there)} was published"
     return DIFFERS, f"{told}; {wrong.sum()} of {len(fresh)} rows differ"
-
-
-def _tolerance(name: str, tolerances: Mapping[str, Any]) -> tuple[float, float]:
-    if name in tolerances:
-        return TOLERANCES[-1][1], float(tolerances[name])
-    return next((absolute, relative) for pattern, absolute, relative in TOLERANCES if fnmatch(name, pattern))
 
 
 def _deviation(fresh: pd.Series, published: pd.Series, absolute: float, relative: float) -> np.ndarray:

@@ -31,7 +31,6 @@ def comparison(
     """
     import pandas as pd
 
-    refuse_without_runs(figure)
     level = figure.file.level if level is None else level
     rows = []
     each = [frame[(frame["run"] == run.id) & (frame["label"] == run.label)] for run in figure.runs]

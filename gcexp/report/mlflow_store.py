@@ -82,7 +82,15 @@ class Store:
             if "MLFLOW_LOGGING_LEVEL" not in os.environ:
                 for name in ("mlflow", "alembic"):
                     logging.getLogger(name).setLevel(logging.WARNING)
-            self._make_database()
+            # The tables of a new file are made whole or not at all: MLflow cannot go on with some of them.
+            if self._file is not None and not (self._file.exists() and self._file.stat().st_size):
+                from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+
+                with written(self._file) as temporary:
+                    new = SqlAlchemyStore(
+                        f"{_SQLITE}{temporary.resolve()}", (folder / "artifacts").resolve().as_uri()
+                    )
+                    new.engine.dispose()  # type: ignore[attr-defined]
             if re.split(r"[+:]", uri)[0] in _DATABASES:  # MLflow would retry for minutes before it gives up
                 import sqlalchemy
 
@@ -91,16 +99,6 @@ class Store:
                 engine.dispose()
             self.client = MlflowClient(tracking_uri=uri)
             self.client.search_experiments(max_results=1)
-
-    def _make_database(self) -> None:
-        """Make the tables of a new SQLite file, whole or not at all: MLflow cannot go on with some of them."""
-        if self._file is None or self._file.exists() and self._file.stat().st_size:
-            return
-        from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
-
-        with written(self._file) as temporary:
-            artifacts = (self._file.parent / "artifacts").resolve().as_uri()
-            SqlAlchemyStore(f"{_SQLITE}{temporary.resolve()}", artifacts).engine.dispose()  # type: ignore[attr-defined]
 
     @contextmanager
     def used(self) -> Iterator[None]:

@@ -137,8 +137,6 @@ def about(figure: Figure) -> dict[str, str]:
 def _words(value: object, inside: str = "") -> str:
     """A value of a figure file as a reader writes it; `inside` a mapping or a list, in brackets where needed.
 
-    Examples
-    --------
     >>> _words({"wide": [0.0, 0.5, 101], "code": {"code": "cyclic", "m": 2}})
     'wide: 0, 0.5, 101; code: (code: cyclic; m: 2)'
     >>> _words([[1, 2], [3, None]]), _words(True)

@@ -57,8 +57,6 @@ class Paper:
     def place(self, name: str, source: str) -> tuple:
         """Where a figure stands: figures of the paper by their numbers, then tables, then headlines, then by name.
 
-        Examples
-        --------
         >>> paper = Paper("A", headline=("extra",))
         >>> sources = {"b": "Sec. 2", "extra": "", "t": "Table IV", "f10": "Fig. 10", "f2": "Fig. 2(a)"}
         >>> sorted(sources, key=lambda name: paper.place(name, sources[name]))

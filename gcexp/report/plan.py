@@ -51,12 +51,9 @@ class Cost:
 
 
 def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
-    """Cost of every job that some targets need and whose result is not there, by kind of job in the order in which
-    they run.
+    """Cost of every job that some targets need and whose result is not there, in the order in which they run.
 
-    Targets are figures or papers; by default all of the preset, in a project its own, with the page. How many
-    iterations a run has time for before its horizon, and which share of the data they visit, is taken from the first
-    iterations of its clock.
+    Targets are figures or papers; by default all of the preset, in a project its own, with the page.
     """
     require_known("preset", preset, PRESETS)
     files = page_files(published=bool(targets))
@@ -83,10 +80,7 @@ def _of_training(run: Run) -> Cost:
     steps, share = _learned(run)
     scores = len(run.seed_list) + steps / task.get("evaluate_every", 1)
     cost = _rated("training", _option(run.task), steps, share, scores)
-    if run.exact:
-        return cost
-    replay = _of_replay(run, steps, share)
-    return replace(cost, cpu_s=cost.cpu_s + replay.cpu_s, memory_mib=max(cost.memory_mib, replay.memory_mib))
+    return cost if run.exact else _together(cost, _of_replay(run, steps, share))
 
 
 def _of_replay(run: Run, steps: float | None = None, share: float = 1.0) -> Cost:
@@ -125,8 +119,13 @@ def _of_table(one: Figure) -> Cost:
     for run in one.runs:
         size = run.iterations * len(run.seed_list) * (run.config["n"] or 1)
         parts.append(_rated("clock", _option(run.scheme), size))
+    return _together(*parts)
+
+
+def _together(*parts: Cost) -> Cost:
+    """What one job costs that does several things, the first of which says its kind and its place on disk."""
     memory, known = max(part.memory_mib for part in parts), all(part.known for part in parts)
-    return replace(rows, cpu_s=sum(part.cpu_s for part in parts), memory_mib=memory, known=known)
+    return replace(parts[0], cpu_s=sum(part.cpu_s for part in parts), memory_mib=memory, known=known)
 
 
 def _option(token: str | None) -> str:
@@ -154,8 +153,6 @@ def costs() -> dict[tuple[str, str], Rate]:
 def format_plan(found: Sequence[Cost], preset: str) -> str:
     """A line for every kind of job, and their sum.
 
-    Examples
-    --------
     >>> print(format_plan([Cost("training", 1800, 100, 2**20), Cost("table", 600, 50, 0)], "paper"))
     job           jobs  CPU hours  longest job   memory      disk
     training         1      0.500     30.0 min  100 MiB     1 MiB

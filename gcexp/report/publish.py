@@ -18,9 +18,8 @@ MOST_SHOWN = 400_000
 def publish() -> str:
     """Bring reports/published up to date with reports/paper and with the claims; say what was done.
 
-    A table that reports/paper has is copied over the published one, packed if it is large; any other stays, and what
-    belongs to no figure goes. Then every figure is drawn from its published table, as a picture or as Markdown, and
-    every statement of the papers is judged. An edit of a claim or of a drawing repeats no run.
+    Tables of reports/paper are copied over the published ones, packed if they are large; what belongs to no figure
+    goes. Then every figure is drawn from its published table, and every statement of the papers is judged.
     """
     from gcexp.report.jobs import make_drawing
 
@@ -32,9 +31,7 @@ def publish() -> str:
         packed(target).unlink(missing_ok=True)
     for path in PUBLISHED.glob("data/*.csv"):
         if path.stat().st_size > MOST_SHOWN:
-            with written(
-                packed(path)
-            ) as temporary:  # the same bytes of the same table, whenever it is packed
+            with written(packed(path)) as temporary:  # equal tables as equal bytes
                 temporary.write_bytes(gzip.compress(path.read_bytes(), 9, mtime=0))
             path.unlink()
     shown = [figure for figure in planned if published(figure.table).is_file()]
