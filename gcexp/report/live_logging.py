@@ -14,13 +14,12 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from gcexp.errors import UserError
 from gcexp.figures.tables import scores_of
 from gcexp.files import write_text
 from gcexp.report.comparison import medians
-from gcexp.report.mlflow_store import LEVELS, MOST_RUNS, PARENT, Point, Store, tags_of
+from gcexp.report.mlflow_store import LEVELS, MOST_RUNS, PARENT, Point, Store, curves_of, tags_of
+from gcexp.run.measured import scored
 from gcexp.run.options import conf_dir, read_yaml
 from gcexp.run.own_checkpoint import OwnCheckpoint
 from gcexp.run.provenance import finished_provenance
@@ -31,6 +30,7 @@ from gcexp.tasks.checkpoint import stamp
 from gcexp.tasks.training import Trajectory
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from gcexp.timeline import Timeline
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 FILE = "mlflow.json"
 _EXPERIMENT = "runs"  # beside those of the papers
 _EVERY = 2.0  # seconds of wall time between two looks at what is new
-_CLOCK = "simulated_time_s"
 
 
 class LiveRun:
@@ -52,12 +51,7 @@ class LiveRun:
         self, store: Store, config: dict, overrides: list[str], folder: Path, data: dict, timeline: Timeline
     ):
         self._store, self._config, self._overrides = store, config, overrides
-        self._folder, self._data = folder, data
-        clocks = np.pad(timeline.clock, ((0, 0), (1, 0)))
-        self._clocks = {
-            str(seed): clock[: steps + 1]
-            for seed, clock, steps in zip(timeline.seeds, clocks, timeline.steps, strict=True)
-        }
+        self._folder, self._data, self._timeline = folder, data, timeline
         self._ids: dict[str, str] = {}  # of the parent, and of the children by their seed
         self._start = 0
         self._logged: dict[tuple[str, str], int] = {}  # last step by seed and name
@@ -89,10 +83,9 @@ class LiveRun:
     def begin(self, key: str, state: dict[str, np.ndarray] | None) -> None:
         """Continue the MLflow run that shows the training with this key from a state, or start one."""
         key = stamp({"config": self._config, "training": key})
-        curves = self._curves(state) if state else {}
         with self._store.used():
             experiment = self._store.experiment(_EXPERIMENT)
-            if not self._continued(experiment, key, curves):
+            if not self._continued(experiment, key, self._curves(state) if state else {}):
                 self._create(experiment)
         write_text(self._folder / FILE, json.dumps({"key": key, "runs": self._ids}, indent=1) + "\n")
         if state:
@@ -112,7 +105,7 @@ class LiveRun:
         if len(runs) < len(self._ids):
             return False
         self._start, self._logged = runs[self._ids[PARENT]].info.start_time, {}
-        for seed in self._clocks if agrees else ():
+        for seed in self._ids.keys() - {PARENT} if agrees else ():
             kept = {(point.name, point.step): point.value for point in curves.get(seed, ())}
             for name in runs[self._ids[seed]].data.metrics:
                 history = client.get_metric_history(self._ids[seed], name)
@@ -143,7 +136,7 @@ class LiveRun:
             **{part: named.get(part) for part in PARTS},
         )
         about = overrides or "default run", tags, self._start, self._config, self._data
-        empty: dict[str, list[Point]] = {seed: [] for seed in (PARENT, *self._clocks)}
+        empty: dict[str, list[Point]] = {seed: [] for seed in (PARENT, *map(str, self._timeline.seeds))}
         self._ids = self._store.new_runs(experiment, *about, empty)
 
     # --- Steps, and the end
@@ -151,14 +144,13 @@ class LiveRun:
     def keep(self, state: dict[str, np.ndarray]) -> None:
         """Log what is new in a kept state; where MLflow does not answer, that is told once and tried again later."""
         try:
-            self._log(state)
+            self._log(self._curves(state))
         except UserError as error:
             if not self._told:
                 print(f"{error}; training goes on, and what is missing is logged later", file=sys.stderr)
             self._told = True
 
-    def _log(self, state: dict[str, np.ndarray]) -> None:
-        curves = self._curves(state)
+    def _log(self, curves: dict[str, list[Point]]) -> None:
         with self._store.used():
             for seed, points in curves.items():
                 new = [point for point in points if point.step > self._logged.get((seed, point.name), -1)]
@@ -168,20 +160,12 @@ class LiveRun:
 
     def _curves(self, state: dict[str, np.ndarray]) -> dict[str, list[Point]]:
         """Points of each seed's scores and of its clock by step, as far as a training is."""
-        found, trajectory = {}, Trajectory.from_arrays(state)
-        for place, seed in enumerate(map(str, trajectory.seeds)):
-            clock, points = self._clocks[seed], []
-            for name, scores in trajectory.scores.items():
-                for t, value in zip(trajectory.evaluated.tolist(), scores[place].tolist(), strict=True):
-                    if np.isfinite(value) and t < len(clock):  # an exact training may be longer
-                        points.append(Point(name, value, float(clock[t]), t))
-            times = sorted({(point.step, point.at) for point in points})
-            found[seed] = points + [Point(_CLOCK, at, at, t) for t, at in times]
-        return found
+        frame = scored(self._timeline, Trajectory.from_arrays(state), "", "")
+        return {str(seed): curves_of(rows) for seed, rows in frame.groupby("seed")}
 
     def finish(self, trajectory: Trajectory, frame: pd.DataFrame, level: float | None) -> None:
         """Log what is still missing of the curves, and the summary of the whole run."""
-        self._log(trajectory.arrays())
+        self._log(self._curves(trajectory.arrays()))
         seeds = [rows for _, rows in frame.groupby("seed")]
         found = medians(seeds, scores_of(frame), level, LEVELS)
         self.add({"seeds": len(seeds)} | found | loads(self._config))

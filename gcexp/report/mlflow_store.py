@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gcexp.errors import UserError
+from gcexp.figures.tables import scores_of
 from gcexp.files import writable, written
 from gcexp.run import paths
 
 if TYPE_CHECKING:
+    import pandas as pd
     from mlflow.entities import DatasetInput
 
 #: Scores that runs are compared at beside their own.
@@ -177,6 +179,18 @@ class Store:
 def _masked(text: str) -> str:
     """Text with user names and passwords of addresses masked."""
     return re.sub(r"://[^/@\s]+@", "://***@", text)
+
+
+def curves_of(rows: pd.DataFrame) -> list[Point]:
+    """Points of the scores in a seed's rows of a table, and of its clock; none of another table."""
+    if not (scores := scores_of(rows)):
+        return []
+    times, steps = rows["simulated_time_s"].tolist(), rows["iteration"].tolist()
+    return [
+        Point(name, *point)
+        for name in (*scores, "simulated_time_s")
+        for point in zip(rows[name].tolist(), times, steps, strict=True)
+    ]
 
 
 def inputs_of(config: dict, data: dict | None) -> list[DatasetInput]:

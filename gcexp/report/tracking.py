@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcexp.errors import UserError
-from gcexp.figures.tables import read_table, scores_of
+from gcexp.figures.tables import read_table
 from gcexp.files import write_text
 from gcexp.report.comparison import comparison
 from gcexp.report.figure import Figure
-from gcexp.report.mlflow_store import LEVELS, MOST_RUNS, PARENT, Point, Store, tags_of
+from gcexp.report.mlflow_store import LEVELS, MOST_RUNS, PARENT, Point, Store, curves_of, tags_of
 from gcexp.run.provenance import finished_provenance
 from gcexp.run.run import PARTS, Run
 
@@ -89,8 +89,10 @@ def _create(
     replays = finished_provenance(figure.table).get("replays", {}).get(run.id, {})
     points = {PARENT: [Point(name, float(value)) for name, value in summary.items()]}
     for seed in run.seed_list if run.task else ():
+        rows = mine[mine["seed"] == seed]
+        kept = np.unique(np.linspace(0, len(rows) - 1, min(_POINTS, len(rows))).astype(int))
         checked = [Point(name, value) for name, value in replays.get(str(seed), {}).items()]
-        points[str(seed)] = _curves(mine[mine["seed"] == seed]) + checked
+        points[str(seed)] = curves_of(rows.iloc[kept]) + checked
     start = int(Path(figure.table).stat().st_mtime * 1000)
     about = run.label, _tags(figure, run), start, run.config, data
     parent = store.new_runs(experiment, *about, points, ended=True)[PARENT]
@@ -102,19 +104,6 @@ def _create(
         mine.to_csv(own_rows, index=False)
         store.client.log_artifact(parent, str(own_rows))
     return parent
-
-
-def _curves(rows: DataFrame) -> list[Point]:
-    """Points of a seed's scores and of its clock, at most 75 of each curve."""
-    if not (scores := scores_of(rows)):
-        return []
-    kept = rows.iloc[np.unique(np.linspace(0, len(rows) - 1, min(_POINTS, len(rows))).astype(int))]
-    times, steps = kept["simulated_time_s"].tolist(), kept["iteration"].tolist()
-    return [
-        Point(name, *point)
-        for name in (*scores, "simulated_time_s")
-        for point in zip(kept[name].tolist(), times, steps, strict=True)
-    ]
 
 
 def _tags(figure: Figure, run: Run) -> dict[str, str]:
