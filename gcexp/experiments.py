@@ -499,7 +499,7 @@ def compare(of: str | Result, level: float | None = None, preset: str = "paper")
     ['forget', 'uncoded']
     """
     from gcexp.figures import read_table
-    from gcexp.report.comparison import comparison, identifying_columns, refuse_without_runs
+    from gcexp.report.comparison import comparison, identifying_columns
     from gcexp.report.figurefile import figure
     from gcexp.report.published import table_of
 
@@ -511,7 +511,8 @@ def compare(of: str | Result, level: float | None = None, preset: str = "paper")
             column = "mean_iteration_time_s" if level is None else f"time_to_{level:g}"
             return found.sort_values(column, ignore_index=True)
         raise UserError(f"compare takes a figure's target or a table of train or sweep, got {quoted(of)}")
-    refuse_without_runs(shown := figure(of, preset))
+    if not (shown := figure(of, preset)).runs:
+        raise UserError(f"{of} has no runs to compare: it is of kind {shown.file.kind}")
     return identifying_columns(comparison(shown, read_table(table_of(shown)), level), shown)
 
 

@@ -47,11 +47,17 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot) -> Drawing:
     named = [label for label in labels if label in given]
     looks = style.looks(named) if 2 * len(named) > len(labels) else {}
     drawn = partial(_draw, plot=plot, looks=looks, shared=shared, ticks=3 if wide else 5)
+    size = matplotlib.rcParams["ytick.labelsize"]
+
+    def height(inches: float, names: float) -> float:
+        lines = max(len(style.wrapped(label, names, size)) for label in labels)
+        return 0.5 + max(0.2, lines * size * 1.45 / 72) * max(map(len, bars))
+
     mark: dict[str, Any] = {"marker": "|", "markersize": 7, "markeredgewidth": 1.6, "linestyle": "none"}
     handle = Line2D([], [], label=style.plain(plot.reference_label), color=_MARK["color"], **mark)
     return Drawing(
         [Panel(partial(drawn, part), *words) for part, *words in found],
-        height=lambda inches, names: 0.5 + _row(labels, names) * max(map(len, bars)),
+        height=height,
         handles={plot.reference_label: handle} if plot.reference else {},
         words=rows.seed_sentence(frame, plot.by, "Bars show the mean", ", whiskers its 95 % interval"),
         columns=3 if shared else 1,
@@ -80,8 +86,8 @@ def _draw(
         axes.barh(height, mean, height=0.68, **look)
         if half > 0:
             axes.errorbar(mean, height, xerr=half, fmt="none", zorder=4, **_WHISKER)  # above the marks
-        beside = axes.get_yaxis_transform()
-        axes.text(1.015, height, style.plain(_three_digits(float(mean))), transform=beside, **_VALUE)
+        shown = style.plain(f"{float(mean):#.3g}".removesuffix("."))  # three digits, zeros at the end too
+        axes.text(1.015, height, shown, transform=axes.get_yaxis_transform(), **_VALUE)
         if isinstance(plot.reference, dict):
             given = {str(name): value for name, value in plot.reference.items()}.get(str(label))
         else:
@@ -98,18 +104,3 @@ def _draw(
     axes.xaxis.set_major_locator(MaxNLocator(ticks))
     # A common power of ten would hide under the label.
     axes.xaxis.set_major_formatter(lambda value, _: style.number(value))
-
-
-def _row(labels: list[str], names: float) -> float:
-    """Inches of a bar: as many as the longest name has lines."""
-    size = matplotlib.rcParams["ytick.labelsize"]
-    return max(0.2, *(len(style.wrapped(label, names, size)) * size * 1.45 / 72 for label in labels))
-
-
-def _three_digits(value: float) -> str:
-    """A mean as it stands beside its bar: three digits, zeros at the end too.
-
-    >>> [_three_digits(value) for value in (7.756, 11, 123.4, 0.5)]
-    ['7.76', '11.0', '123', '0.500']
-    """
-    return f"{value:#.3g}".removesuffix(".").replace("-", "−")

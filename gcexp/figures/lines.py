@@ -24,11 +24,12 @@ _MARKS = 9  # markers along a curve
 _SHARE = 0.7  # of a panel that the axes have at least
 _HEIGHT = 2.5  # inches
 _PANEL_HEIGHT = 2.0
-_BANDS = {"quartiles": (25, 75), "range": (0, 100)}
-_BAND_WORDS = {
-    "quartiles": "bands the quartiles",
-    "range": "bands the smallest and the largest value",
-    "interval": "bands its 95 % interval",
+#: What each band is called, and its percentiles.
+_BANDS = {
+    "quartiles": (", bands the quartiles", 25, 75),
+    "range": (", bands the smallest and the largest value", 0, 100),
+    "interval": (", bands its 95 % interval", 50, 50),
+    "none": ("", 50, 50),
 }
 #: How many times longer the slowest line takes than the fastest where the clock's axis becomes logarithmic.
 _STRETCHED = 4
@@ -55,7 +56,7 @@ def middle(values: np.ndarray, band: str) -> tuple[np.ndarray, np.ndarray, np.nd
     if band == "interval":
         mean, half = rows.interval(values)
         return mean, mean - half, mean + half
-    low, high = _BANDS.get(band, (50, 50))
+    _, low, high = _BANDS[band]
     # A median over the seeds that are there would be a median over a choice: NaN spreads on purpose.
     return tuple(np.percentile(values, q, axis=0) for q in (50, low, high))
 
@@ -101,8 +102,7 @@ def scale_of(frame: pd.DataFrame, plot: LinesPlot) -> Scale:
 def _sentences(frame: pd.DataFrame, plot: LinesPlot) -> str:
     """What the note says of medians, bands, the guide and dashed lines."""
     middle = "mean" if plot.band == "interval" else "median"
-    band = f", {_BAND_WORDS[plot.band]}" if plot.band != "none" else ""
-    said = [rows.seed_sentence(frame, plot.by, f"Lines show the {middle}", band)]
+    said = [rows.seed_sentence(frame, plot.by, f"Lines show the {middle}", _BANDS[plot.band][0])]
     if plot.slope is not None:
         said.append(f"The dotted line has slope {plot.slope:g}.")
     if levels := [f"{level:g}".replace("e-0", "e-") for level in sorted(plot.levels)]:
@@ -168,10 +168,6 @@ def equal_lines(
     """The lines that lie on each line, or so near within the axes that they hide it, in the order of drawing.
 
     Lines are near each other that differ by at most the share `near` of the height of all of them.
-
-    >>> x = np.array([0.0, 1.0])
-    >>> equal_lines({"a": (x, x), "b": (x, 2 * x), "c": (x, x)})
-    {'a': ['a', 'c'], 'b': ['b'], 'c': ['a', 'c']}
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         seen = {name: np.clip(y, *(ylim or (None, None))) for name, (_, y) in lines.items()}

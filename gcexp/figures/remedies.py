@@ -21,13 +21,10 @@ _COLUMNS = ("trace", "phi", "late", "chunks")
 
 
 def map_of(axes: Axes, frame: pd.DataFrame) -> None:
-    """Ratios of `gcexp.benchmark`: a row for each scheme, a column for each trace, phi and value of `late` that
-    varies.
+    """Ratios of `gcexp.benchmark`: a row for each scheme, a column for each trace, phi and value of `late` that varies.
 
-    Exact codes have the face of their `colour`, against the faster of waiting for all and of rebalancing with the
-    same largest load; bounds are grey, hindsight is hatched. A ratio has three digits, two where its column is
-    narrow, and none where these do not fit. The share of the gradient that is used stands behind the ratio of a
-    scheme that drops some of it; where columns are too narrow, its range stands behind the scheme's name.
+    Exact codes have the face of their `colour`, bounds are grey, hindsight is hatched. The share of the gradient that
+    a scheme uses stands behind its ratio, or where columns are too narrow its range behind the scheme's name.
     """
     from matplotlib.patches import Rectangle
 

@@ -12,7 +12,5 @@ def minus(text: object) -> str:
 
     >>> minus("n - s and 1e-3, two-message")
     'n − s and 1e−3, two-message'
-    >>> minus("-0.5")
-    '−0.5'
     """
     return _MINUS.sub("−", str(text))

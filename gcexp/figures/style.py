@@ -135,9 +135,6 @@ def wrapped(text: str, inches: float, points: float) -> list[str]:
 
     A line never ends inside a short formula such as ``P = 5`` or ``n - s``, a unit such as ``(time units)``, nor
     before a per cent sign.
-
-    >>> wrapped("one two three", 0.6, 8), wrapped("where P = 5", 0.6, 8)
-    (['one two', 'three'], ['where', 'P = 5'])
     """
     inches *= 0.97  # letters are moved to whole pixels when drawn
     lines = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +34,8 @@ def cell(value: object, spec: str | None = None) -> str:
 
 def cells(frame: pd.DataFrame, plot: TablePlot) -> tuple[list[str], list[list[str]], list[int]]:
     """Header, rows of text, and the columns that hold numbers."""
+    import pandas as pd
+
     columns = list(frame.columns) if plot.columns is None else list(plot.columns)
     frame = rows.chosen(frame, plot.where)
     for column, values in plot.across.items():
@@ -46,9 +47,11 @@ def cells(frame: pd.DataFrame, plot: TablePlot) -> tuple[list[str], list[list[st
     header = [str(plot.headers.get(column, column)) for column in columns]
     text = [[cell(value, plot.formats.get(column)) for value in frame[column]] for column in columns]
     right = [place for place, column in enumerate(columns) if frame[column].dtype.kind in "iuf"]
-    body = [list(row) for row in zip(*text, strict=True)]
-    once = [columns.index(column) for column in plot.once if column in columns]
-    return header, _grouped(body, once), right
+    body = pd.DataFrame(dict(enumerate(text)), dtype=object)
+    if once := [columns.index(column) for column in plot.once if column in columns]:
+        # A cell that repeats the one above is empty, as long as the cells in the columns before it repeat too.
+        body[once] = body[once].mask(body[once].eq(body[once].shift()).cummin(axis=1), "")
+    return header, body.to_numpy().tolist(), right
 
 
 def _across(frame: pd.DataFrame, keys: list[str], column: str, values: str) -> tuple[pd.DataFrame, list[str]]:
@@ -63,17 +66,6 @@ def _across(frame: pd.DataFrame, keys: list[str], column: str, values: str) -> t
     wide = frame.pivot(index=keys, columns=column, values=values)[names.tolist()].reset_index()
     wide = order.merge(wide, how="left").rename(columns=dict(zip(names, map(str, names), strict=True)))
     return wide, [*keys, *map(str, names)]
-
-
-def _grouped(body: list[list[str]], once: list[int]) -> list[list[str]]:
-    """Body without the cells that repeat the one above, as the cells in the columns of `once` before them do."""
-    shown = [list(row) for row in body]
-    for number, (above, row) in enumerate(pairwise(body), start=1):
-        for column in once:
-            if row[column] != above[column]:
-                break
-            shown[number][column] = ""
-    return shown
 
 
 def typeset(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -63,15 +63,7 @@ def judged(package: str, folder: Path, preset: str | None = None) -> tuple[list[
 
     Judged are the published tables, or those that a preset made here.
     """
-    stated = read_statements(folder / "statements.csv")
-    found = _evidence(package, folder, stated, preset)
-    return outcomes(folder.name, stated.values(), found), found
-
-
-def _evidence(
-    package: str, folder: Path, stated: Mapping[str, Statement], preset: str | None
-) -> list[Evidence]:
-    paper = folder.name
+    paper, stated = folder.name, read_statements(folder / "statements.csv")
     files = {path.stem: path for path in target_files().values() if path.parent.parent == folder}
 
     @cache
@@ -83,7 +75,7 @@ def _evidence(
             raise UserError(f"there is no table {made}; make it first: snakemake {target}")
         return read_table(place)
 
-    found = []
+    found: list[Evidence] = []
     for function in claims_of(package):
         about = function.claim  # type: ignore[attr-defined]
         for name in about.statements:
@@ -101,7 +93,7 @@ def _evidence(
             # A number that answers nothing counts under its own text.
             verdicts = dict.fromkeys(answers or [f"{one} ({one.source})"], one.judge(table(figure)))
             found.append(Evidence(f"numbers of {figure}", verdicts, (f"{paper}_{figure}",), one))
-    return found
+    return outcomes(paper, stated.values(), found), found
 
 
 def outcomes(paper: str, stated: Iterable[Statement], found: Sequence[Evidence]) -> list[Outcome]:

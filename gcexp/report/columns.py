@@ -36,11 +36,6 @@ class Timings:
     exact: str | None = None
 
     @property
-    def time(self) -> str:
-        """Column with the time of a row."""
-        return "iteration_time_s" if self.rows == "iterations" else "mean_iteration_time_s"
-
-    @property
     def columns(self) -> tuple[str, ...]:
         """Columns behind those of the run."""
         return (

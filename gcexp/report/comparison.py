@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gcexp.errors import require
 from gcexp.figures.rows import sign_interval, time_to
 from gcexp.figures.tables import scores_of
 from gcexp.report.columns import key_columns
@@ -55,12 +54,6 @@ def identifying_columns(found: pd.DataFrame, figure: Figure) -> pd.DataFrame:
         if len(set(longer)) > len(set(names)):
             names, shown[name] = longer, values
     return found.assign(**shown)[["label", "run", *shown, *found.columns[2:]]].reset_index(drop=True)
-
-
-def refuse_without_runs(figure: Figure) -> None:
-    """Complain about a figure with nothing to compare."""
-    kind = figure.file.kind
-    require(bool(figure.runs), f"{figure.target} has no runs to compare: it is of kind {kind}")
 
 
 def medians(

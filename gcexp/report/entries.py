@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 RUN_KEYS = ("label", "iterations", "horizon", "seeds")
 
 
-def runs_of(file: FigureFile, preset: str, instead: dict[str, dict]) -> Iterator[Run]:
-    """The runs of a figure file under a preset, a swept entry once for each value; `instead` is of `substitutes`."""
+def runs_of(file: FigureFile, instead: dict[str, dict]) -> Iterator[Run]:
+    """The runs of a figure file, a swept entry once for each value; `instead` is of `substitutes`."""
     entry_of: dict[str, int] = {}
     seen: set[tuple] = set()
     for number, entry in enumerate(file.runs):
         if not isinstance(entry, dict):
             raise UserError(f"runs: expected keys and values, got {entry!r}")
-        for keys in _swept(file.common | entry, file.quick if preset == "quick" else {}):
+        for keys in _swept(file.common | entry, file.quick):
             for part, replaced in instead.items():
                 if isinstance(keys.get(part), str):
                     keys[part] = replaced.get(keys[part], keys[part])

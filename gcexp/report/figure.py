@@ -133,7 +133,7 @@ class Figure:
     def raw_arguments(self) -> dict:
         """Arguments of the analysis function under this preset, as they stand in the file."""
         given = {k: v for k, v in self.file.analysis.items() if k != "function"}
-        return given | (self.file.quick if self.preset == "quick" else {})
+        return given | self.file.quick
 
     @cached_property
     def arguments(self) -> dict:

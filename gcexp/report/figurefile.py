@@ -147,7 +147,7 @@ def read_figure(path: Path, preset: str, checks: bool = True) -> Figure:
             )
         file = _under(fill(FigureFile, content, "figure file"), preset)
         parse_plot(file.plot)
-        runs = tuple(runs_of(file, preset, instead))
+        runs = tuple(runs_of(file, instead))
         found = Figure(paper_of(path), path.stem, preset, file, runs)
         if checks:
             check(run.config for run in runs)
@@ -169,15 +169,14 @@ def _absolute(node: Any, package: str, key: str = "") -> Any:
 
 
 def _under(file: FigureFile, preset: str) -> FigureFile:
-    """The file under a preset, with what the quick preset sets instead."""
-    quick = dict(file.quick)
-    own = {name: quick.pop(name) for name in _OWN if name in quick}
-    if preset == "quick":
-        own = {name: fitted(_OWN[name], value, f"quick.{name}") for name, value in own.items()}
-        if "plot" in own:
-            own["plot"] = file.plot | own["plot"]
-        file = replace(file, **own)
-    return replace(file, quick=quick)
+    """The file under a preset: with what the quick preset sets instead, which no other preset knows."""
+    quick = dict(file.quick) if preset == "quick" else {}
+    own = {
+        name: fitted(kind, quick.pop(name), f"quick.{name}") for name, kind in _OWN.items() if name in quick
+    }
+    if "plot" in own:
+        own["plot"] = file.plot | own["plot"]
+    return replace(file, quick=quick, **own)
 
 
 #: What the quick preset may set instead, beside keys of a run or of the analysis.

@@ -1,4 +1,4 @@
-"""The stages of a report: table, drawing, claims."""
+"""The jobs of a figure: its table, and its drawing."""
 
 from __future__ import annotations
 

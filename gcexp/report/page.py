@@ -124,7 +124,7 @@ def about(figure: Figure) -> dict[str, str]:
     runs = figure.runs
     if not runs:
         return {key: _words(value) for key, value in figure.raw_arguments.items()}
-    common = figure.file.common | (figure.file.quick if figure.preset == "quick" else {})
+    common = figure.file.common | figure.file.quick
     common = {key: value for key, value in common.items() if key not in ("label", "seeds", "task")}
     return {
         "data": ", ".join(figure.datasets),

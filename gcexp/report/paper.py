@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from gcexp.errors import require
 from gcexp.files import bundled
 from gcexp.report.statements import committed
 from gcexp.run import options
+from gcexp.run.dependencies import digest_of
 from gcexp.run.options import read_yaml
 from gcexp.run.records import unrecorded
 from gcexp.schema import fill
@@ -91,7 +91,7 @@ def papers() -> dict[str, Paper]:
 def papers_fingerprint() -> list[str]:
     """What the page says of the papers."""
     said = {**papers(), "statements": committed()}
-    return [f"{name}={hashlib.sha256(repr(one).encode()).hexdigest()[:16]}" for name, one in said.items()]
+    return [f"{name}={digest_of(repr(one))}" for name, one in said.items()]
 
 
 def bibtex(text: str, key: str) -> str:

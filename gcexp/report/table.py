@@ -99,7 +99,7 @@ def _joined(figure: Figure, frames: list[pd.DataFrame]) -> pd.DataFrame:
 
 def saved(frame: pd.DataFrame, figure: Figure) -> pd.DataFrame:
     """What each label saves against another one, seed by seed; see `gcexp.report.columns.Timings`."""
-    time = figure.file.timings.time
+    time = "iteration_time_s" if figure.file.timings.rows == "iterations" else "mean_iteration_time_s"
     keys = [key for key in figure.identifying_columns[2:] if key != "scheme"]
     rows = [name for name in ("seed", "iteration") if name in frame]
     frame = frame.assign(saved_time_s=np.nan, saved_share=np.nan)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,30 +84,8 @@ def _create(
     store: Store, experiment: str, figure: Figure, run: Run, mine: DataFrame, summary: dict[str, float]
 ) -> str:
     """The parent run of a scheme, from its rows of the table, with its children and artifacts; its id."""
-    data = finished_provenance(run.trajectory).get("data") if run.task else None
-    replays = finished_provenance(figure.table).get("replays", {}).get(run.id, {})
-    points = {PARENT: [Point(name, float(value)) for name, value in summary.items()]}
-    for seed in run.seed_list if run.task else ():
-        rows = mine[mine["seed"] == seed]
-        kept = np.unique(np.linspace(0, len(rows) - 1, min(_POINTS, len(rows))).astype(int))
-        checked = [Point(name, value) for name, value in replays.get(str(seed), {}).items()]
-        points[str(seed)] = curves_of(rows.iloc[kept]) + checked
-    start = int(Path(figure.table).stat().st_mtime * 1000)
-    about = run.label, _tags(figure, run), start, run.config, data
-    parent = store.new_runs(experiment, *about, points, ended=True)[PARENT]
-    for drawing in figure.drawings:
-        if Path(drawing).is_file():
-            store.client.log_artifact(parent, drawing)
-    with tempfile.TemporaryDirectory() as folder:
-        own_rows = Path(folder) / f"{figure.target}.csv"
-        mine.to_csv(own_rows, index=False)
-        store.client.log_artifact(parent, str(own_rows))
-    return parent
-
-
-def _tags(figure: Figure, run: Run) -> dict[str, str]:
-    """What runs are grouped and filtered by."""
-    return {KEY: f"{figure.preset}/{figure.target}"} | tags_of(
+    key = {KEY: f"{figure.preset}/{figure.target}"}
+    tags = key | tags_of(
         f"snakemake {figure.target} --config preset={figure.preset}",
         [finished_provenance(path) for path in (figure.table, *run.inputs)],
         run.config,
@@ -120,6 +97,21 @@ def _tags(figure: Figure, run: Run) -> dict[str, str]:
         label=run.label,
         **{part: (getattr(run, part) or "").partition("+")[0] for part in PARTS},
     )
+    data = finished_provenance(run.trajectory).get("data") if run.task else None
+    replays = finished_provenance(figure.table).get("replays", {}).get(run.id, {})
+    points = {PARENT: [Point(name, float(value)) for name, value in summary.items()]}
+    for seed in run.seed_list if run.task else ():
+        rows = mine[mine["seed"] == seed]
+        kept = np.unique(np.linspace(0, len(rows) - 1, min(_POINTS, len(rows))).astype(int))
+        checked = [Point(name, value) for name, value in replays.get(str(seed), {}).items()]
+        points[str(seed)] = curves_of(rows.iloc[kept]) + checked
+    start = int(Path(figure.table).stat().st_mtime * 1000)
+    parent = store.new_runs(experiment, run.label, tags, start, run.config, data, points, ended=True)[PARENT]
+    for drawing in figure.drawings:
+        if Path(drawing).is_file():
+            store.client.log_artifact(parent, drawing)
+    store.client.log_text(parent, mine.to_csv(index=False), f"{figure.target}.csv")
+    return parent
 
 
 def _digest(figure: Figure) -> str:
