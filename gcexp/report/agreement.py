@@ -73,21 +73,23 @@ def _of_table(fresh: Figure) -> Agreement:
     from gcexp.run.provenance import check_unchanged
 
     published = published_table(fresh.target)
-    if published is None:
-        return Agreement(fresh.target, fresh.preset, NOT, "nothing is published")
-    check_unchanged(fresh.table)
-    return agreement(fresh, read_table(fresh.table), figure(fresh.target, "paper"), read_table(published))
+    said = NOT, "nothing is published"
+    if published is not None:
+        check_unchanged(fresh.table)
+        paper = figure(fresh.target, "paper")
+        said = agreement(fresh, read_table(fresh.table), paper, read_table(published))
+    return Agreement(fresh.target, fresh.preset, *said)
 
 
-def agreement(fresh: Figure, table: pd.DataFrame, paper: Figure, published: pd.DataFrame) -> Agreement:
-    """Compare a fresh table with the published one, which is always of the paper preset.
+def agreement(fresh: Figure, table: pd.DataFrame, paper: Figure, published: pd.DataFrame) -> tuple[str, str]:
+    """Outcome of comparing a fresh table with the published one, always of the paper preset, and words about it.
 
     Of another preset only what both make is compared: an analysis with the same arguments; of runs with the same
     options the rows of seeds and iterations that both tables have.
     """
     about = ""
     if fresh.preset != "paper" and not fresh.runs and fresh.arguments != paper.arguments:
-        return Agreement(fresh.target, fresh.preset, NOT, f"{fresh.preset} has other arguments")
+        return NOT, f"{fresh.preset} has other arguments"
     if fresh.preset != "paper" and {run.id for run in fresh.runs} != {run.id for run in paper.runs}:
         mine, theirs = ({(r.label, _options(r.id)): r.length for r in one.runs} for one in (fresh, paper))
         running = "iteration" in table  # else a row sums up all iterations of a run
@@ -96,13 +98,13 @@ def agreement(fresh: Figure, table: pd.DataFrame, paper: Figure, published: pd.D
         table, published = _of_runs(table, shared), _of_runs(published, shared)
         there = table.index.intersection(published.index)
         if not len(there):
-            return Agreement(fresh.target, fresh.preset, NOT, f"{fresh.preset} has other runs")
+            return NOT, f"{fresh.preset} has other runs"
         table, published = (
             one[one.index.isin(there)].reset_index(drop=True)[columns] for one in (table, published)
         )
         about = f"{len(published)} of {rows} rows"
     outcome, said = compared(table, published, fresh.file.tolerances)
-    return Agreement(fresh.target, fresh.preset, outcome, ": ".join(filter(None, [about, said])))
+    return outcome, ": ".join(filter(None, [about, said]))
 
 
 def _options(run: str) -> str:

@@ -61,12 +61,10 @@ def medians(
 ) -> dict[str, float]:
     """What `comparison` says of one run, from the rows of each of its seeds."""
     if not scores and "reached_s" in seeds[0]:  # a table of first passages alone
-        levels = seeds[0]["level"].unique()
-        reached = {
-            one: [rows["reached_s"][rows["level"] == one].fillna(math.inf) for rows in seeds]
-            for one in levels
-        }
-        return {f"time_to_{one:g}": float(np.median(np.concatenate(times))) for one, times in reached.items()}
+        import pandas as pd
+
+        levels = pd.concat(seeds).groupby("level", sort=False)["reached_s"]
+        return {f"time_to_{one:g}": float(np.median(times.fillna(math.inf))) for one, times in levels}
     if not scores:
         names = [name for name in ("mean_iteration_time_s", "mean_recovered_fraction") if name in seeds[0]]
         return {name: float(np.mean([rows[name].mean() for rows in seeds])) for name in names}

@@ -27,8 +27,6 @@ def runs_of(file: FigureFile, instead: dict[str, dict]) -> Iterator[Run]:
     entry_of: dict[str, int] = {}
     seen: set[tuple] = set()
     for number, entry in enumerate(file.runs):
-        if not isinstance(entry, dict):
-            raise UserError(f"runs: expected keys and values, got {entry!r}")
         for keys in _swept(file.common | entry, file.quick):
             for part, replaced in instead.items():
                 if isinstance(keys.get(part), str):
@@ -45,10 +43,7 @@ def runs_of(file: FigureFile, instead: dict[str, dict]) -> Iterator[Run]:
 
 def _swept(entry: dict, quick: dict) -> Iterator[dict]:
     """The keys of every run of an entry: each mapping under `each` in turn, and every value of a list."""
-    several = entry.get("each", [{}])
-    if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
-        raise UserError(f"each is a list of mappings, one for each time the entry is run, got {several!r}")
-    for one in several:
+    for one in fitted(list[dict], entry.get("each", [{}]), "each"):
         merged = {k: v for k, v in entry.items() if k != "each"} | one | quick
         swept = [k for k, v in merged.items() if isinstance(v, list)]
         if empty := [k for k in swept if not merged[k]]:

@@ -70,7 +70,7 @@ class FigureFile:
     kind: Literal["curves", "timings", "analysis"]
     study: bool = False
     common: dict = field(default_factory=dict)
-    runs: list = field(default_factory=list)
+    runs: list[dict] = field(default_factory=list)
     timings: Timings = Timings()
     passages: Passages | None = None
     analysis: dict = field(default_factory=dict)

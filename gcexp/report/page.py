@@ -17,9 +17,10 @@ from gcexp.figures.plots import TablePlot, parse
 from gcexp.figures.tables import read_table
 from gcexp.figures.typeset import cells
 from gcexp.files import write_text
+from gcexp.report.figurefile import target_files
 from gcexp.report.paper import papers
 from gcexp.report.statements import Outcome, committed
-from gcexp.run import options, paths
+from gcexp.run import paths
 
 if TYPE_CHECKING:
     from gcexp.report.figure import Figure
@@ -97,8 +98,7 @@ def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome]) -> dict[s
     shown = next((files.pop(kind) for kind in ("PNG", "MD") if kind in files), None)
     if shown is None:
         return None
-    folder = next(folder for folder in options.papers().values() if folder.name == figure.paper)
-    config = folder / "figures" / f"{figure.name}.yaml"
+    config = target_files()[figure.target]
     if config.is_relative_to(Path.cwd()):
         files["figure file"] = Path(os.path.relpath(config, page.parent.resolve())).as_posix()
     provenance = Path(figure.table).relative_to(root).with_suffix(".provenance.json")
