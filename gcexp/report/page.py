@@ -53,13 +53,10 @@ def paper_views(figures: Iterable[Figure], output: Path) -> list[dict[str, Any]]
     ``own`` are the figures and tables that stand in a paper, in its order, ``studies`` ours about it, ``main`` its main
     statements and ``counted`` their outcomes in words, ``picture`` the drawing on its card.
     """
-    stated = committed()
-    grouped: dict[str, list[Figure]] = {}
-    for figure in figures:
-        grouped.setdefault(figure.paper, []).append(figure)
-    found = []
+    stated, figures, found = committed(), list(figures), []
     for name, paper in papers().items():
-        ordered = sorted(grouped.get(name, []), key=lambda one: paper.place(one.name, one.file.source))
+        own = [figure for figure in figures if figure.paper == name]
+        ordered = sorted(own, key=lambda one: paper.place(one.name, one.file.source))
         mine = [one for one in stated if one.paper == name]
         parted: dict[bool, list[dict]] = {False: [], True: []}
         for one in ordered:

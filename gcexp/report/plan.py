@@ -79,14 +79,14 @@ def _of_training(run: Run) -> Cost:
     task = run.config["task"]
     steps, share = _learned(run)
     scores = len(run.seed_list) + steps / task.get("evaluate_every", 1)
-    cost = _rated("training", _option(run.task), steps, share, scores)
-    return cost if run.exact else _together(cost, _of_replay(run, steps, share))
+    cost = _rated("training", run.task, steps, share, scores)
+    return cost if run.exact else _together(cost, _of_replay(run))
 
 
-def _of_replay(run: Run, steps: float | None = None, share: float = 1.0) -> Cost:
-    steps = run.iterations * len(run.seed_list) if steps is None else steps
+def _of_replay(run: Run) -> Cost:
+    steps, share = _learned(run)
     kept = len(run.seed_list) + steps / run.config["task"].get("verify_every", 100)
-    return _rated("replay", _option(run.task), kept, share)
+    return _rated("replay", run.task, kept, share)
 
 
 def _learned(run: Run) -> tuple[float, float]:
@@ -118,7 +118,7 @@ def _of_table(one: Figure) -> Cost:
     parts = [rows, *(_of_replay(run) for run in one.runs if run.task and run.exact)]
     for run in one.runs:
         size = run.iterations * len(run.seed_list) * (run.config["n"] or 1)
-        parts.append(_rated("clock", _option(run.scheme), size))
+        parts.append(_rated("clock", run.scheme, size))
     return _together(*parts)
 
 
@@ -128,12 +128,8 @@ def _together(*parts: Cost) -> Cost:
     return replace(parts[0], cpu_s=sum(part.cpu_s for part in parts), memory_mib=memory, known=known)
 
 
-def _option(token: str | None) -> str:
-    return str(token).partition("+")[0]
-
-
-def _rated(job: str, option: str, size: float, share: float = 1.0, scores: float = 0.0) -> Cost:
-    rate = costs().get((job, option)) or costs().get((job, "*"))
+def _rated(job: str, token: str | None, size: float, share: float = 1.0, scores: float = 0.0) -> Cost:
+    rate = costs().get((job, str(token).partition("+")[0])) or costs().get((job, "*"))
     if rate is None:
         return Cost(job, 0.0, 0.0, 0.0, known=False)
     cpu = rate.start_s + rate.unit_s * size * share + rate.score_s * scores
