@@ -25,7 +25,7 @@ from gcexp.figures import markdown
 from gcexp.figures.tables import read_table, write_table
 from gcexp.files import write_text
 from gcexp.report.figurefile import target_files
-from gcexp.report.printed import Printed, file_of, printed
+from gcexp.report.printed import Printed, printed
 from gcexp.report.published import published_table
 from gcexp.report.statements import COMMITTED, Outcome, Statement, read_statements
 from gcexp.run import options, paths
@@ -86,10 +86,11 @@ def judged(package: str, folder: Path, preset: str | None = None) -> tuple[list[
         targets = tuple(f"{paper}_{figure}" for figure in about.figures)
         found.append(Evidence(function.__name__, verdicts, targets, about))
     for figure, path in files.items():
-        for one in printed(file_of(path)):
+        numbers = path.with_suffix(".expected.csv")
+        for one in printed(numbers):
             answers = one.answers.split()
             for name in answers:
-                require_known("statement", name, stated, file_of(path).name)
+                require_known("statement", name, stated, numbers.name)
             # A number that answers nothing counts under its own text.
             verdicts = dict.fromkeys(answers or [f"{one} ({one.source})"], one.judge(table(figure)))
             found.append(Evidence(f"numbers of {figure}", verdicts, (f"{paper}_{figure}",), one))

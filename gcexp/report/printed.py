@@ -61,11 +61,6 @@ class Printed:
         return f"{named} is {self.expected}" + (f" where {keys}" if keys else "")
 
 
-def file_of(figure_file: Path) -> Path:
-    """File of the printed numbers beside a figure file, whether or not it exists."""
-    return figure_file.with_suffix(".expected.csv")
-
-
 def printed(path: Path) -> list[Printed]:
     """The numbers of a file, each once; none if there is no such file."""
     found: dict[str, Printed] = {}
