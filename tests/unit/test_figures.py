@@ -14,7 +14,7 @@ from matplotlib.colors import to_rgb
 
 from gcexp.command import job
 from gcexp.errors import DataError
-from gcexp.figures import draw, parse, plots, read_table, save, style, typeset, write_table
+from gcexp.figures import draw, parse, plots, read_table, rows, save, style, typeset, write_table
 from gcexp.figures.lines import GRID, middle
 from gcexp.report import figurefile
 from gcexp.report.figure import RenderOptions
@@ -257,6 +257,10 @@ def test_the_note_says_how_many_seeds_each_line_has():
         assert "3 seeds (1 of c)" in note(band=band) and word in note(band=band)
         assert note(band=band).endswith("Digits.")
     assert "0.3" in note(level=[0.3, 0.5]) and "0.5" in note(level=[0.3, 0.5])
+    seeds = {"cgc": 5, "cyclic": 10, "frc": 5, "brc": 10, "forget": 5}
+    many = pd.DataFrame({"label": [name for name, count in seeds.items() for _ in range(count)]})
+    many["seed"] = many.groupby("label").cumcount()
+    assert "5 seeds (10 of cyclic and brc)" in rows.seed_sentence(many, "label", "Lines", "")
 
 
 def test_equal_lines_are_told_apart():
@@ -353,6 +357,9 @@ def test_bars_are_means_with_intervals_and_marks():
     figure = draw(frame, {"kind": "bars", "reference": "paper", "panel": "n", "reference_label": "Table VI"})
     assert [axes.get_title() for axes in figure.axes] == ["n = 10", "n = 15"]
     assert figure.legends[0].get_texts()[0].get_text() == "Table VI"
+    numbers = pd.DataFrame({"label": [*"abcd"], "y": [7.756, 11, 123.4, -0.5]})
+    texts = draw(numbers, {"kind": "bars", "y": "y"}).axes[0].texts
+    assert [text.get_text() for text in texts] == ["7.76", "11.0", "123", "−0.500"]
 
 
 # Typeset tables
