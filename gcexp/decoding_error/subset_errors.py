@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 
@@ -129,8 +130,7 @@ def rows(code: Code) -> Rows:
     return Rows(code.encoding.toarray()[np.argsort(code.owner)])
 
 
-@dataclass(frozen=True)
-class _Step:
+class _Step(NamedTuple):
     gain: np.ndarray
     G: np.ndarray
     h: np.ndarray
@@ -149,6 +149,77 @@ def _eliminated(G: np.ndarray, h: np.ndarray, first) -> _Step:
     return _Step(h0 * h0 * inverse, left, h[:, 1:] - scaled * h0[:, None], there & (pivot < _SURE * first))
 
 
+class _States(NamedTuple):
+    """Sets that are begun (U): G and h of the workers not decided yet, k e, the workers taken, and their number.
+
+    Where workers are lost and not heard, P and w stand for G and h. In `doubt` are sets that rounding may spoil.
+    """
+
+    G: np.ndarray
+    h: np.ndarray
+    e: np.ndarray
+    taken: np.ndarray
+    sets: np.ndarray
+    doubt: np.ndarray
+
+    @classmethod
+    def root(cls, n: int, G: np.ndarray, h: np.ndarray, e: float) -> _States:
+        """Nobody of n workers is taken yet."""
+        zero = np.zeros(1, dtype=int)
+        return cls(G[None], h[None], np.array([e]), zero, np.zeros((1, n), dtype=bool), zero > 0)
+
+    def some(self, which) -> _States:
+        return _States(*(values[which] for values in self))
+
+    def skip(self, count: int = 1) -> _States:
+        """The first of the undecided workers are not taken."""
+        return self._replace(G=self.G[:, count:, count:], h=self.h[:, count:])
+
+    def take(self, place: int, first: float = 0, sign: int = 1) -> _States:
+        """The first of the undecided workers, number `place`, is taken, and k e moves in the direction `sign`."""
+        step, sets = _eliminated(self.G, self.h, first), self.sets.copy()
+        sets[:, place] = True
+        moved = self.e + sign * step.gain
+        return _States(step.G, step.h, moved, self.taken + 1, sets, self.doubt | step.doubt)
+
+
+def _walk(
+    root: _States,
+    take: int,
+    ends: int,
+    pinned: bool,
+    last: Callable[[int, _States], None],
+    first: np.ndarray,
+    sign: int = 1,
+    promising: Callable[[int, _States], np.ndarray] | None = None,
+) -> None:
+    """Build all sets of `take` workers, one by one, up to the last `ends` workers, which ``last(t, states)`` takes.
+
+    They are any of the workers from t on. Sets that are not `promising` are left out. The first worker is in every set
+    if `pinned`.
+    """
+    n = root.sets.shape[1]
+    if take == ends:
+        return last(0, root)
+    waiting = [(0, root)]
+    while waiting:
+        t, states = waiting.pop()
+        if len(states.e) > 1 and states.G.size > _HELD:
+            half = len(states.e) // 2
+            waiting += [(t, states.some(slice(None, half))), (t, states.some(slice(half, None)))]
+            continue
+        taken = states.take(t, first[t], sign)
+        if promising is not None:
+            taken = taken.some(promising(t + 1, taken))
+        full = taken.taken == take - ends
+        if full.any():
+            last(t + 1, taken.some(full))
+        enough = states.taken + n - t - 1 >= take if t or not pinned else slice(0)
+        left = [taken.some(~full), states.skip().some(enough)]
+        if any(len(part.e) for part in left):
+            waiting.append((t + 1, _States(*map(np.concatenate, zip(*left, strict=True)))))
+
+
 def worst_of_size(rows: Rows, lost: int, pinned: bool = False) -> tuple[float, np.ndarray]:
     r"""Largest error over all sets of n - lost survivors, by enumeration, and survivors (n,) that have it.
 
@@ -156,12 +227,6 @@ def worst_of_size(rows: Rows, lost: int, pinned: bool = False) -> tuple[float, n
     the inverse Gram matrix P and the best weights w = P h of all workers stand for G and h, and the error rises:
     losing S costs w_S^T P_SS^-1 w_S / k. The last one needs the diagonal only: nodes with matrices are sets of two
     less. Worker 0 is always taken where a symmetry may map every worker to every other (`pinned`).
-
-    Examples
-    --------
-    >>> value, responses = worst_of_size(Rows(np.ones((4, 3)) - np.eye(4, 3)), 2)
-    >>> round(value, 4), responses.astype(int)
-    (0.1111, array([1, 1, 0, 0]))
     """
     n, k = rows.n, float(rows.k)
     take, gone = n - lost, False
@@ -171,71 +236,28 @@ def worst_of_size(rows: Rows, lost: int, pinned: bool = False) -> tuple[float, n
         if values[0] > _SURE * values[-1]:
             P = np.linalg.inv(G)
             G, h, start, take, gone = P, P @ h, k - h @ P @ h, lost, True
-    sign = 1 if gone else -1
-    first = G.diagonal().copy()
     best, chosen = -np.inf, np.zeros(n, dtype=bool)
-
-    def met(values: np.ndarray, sets: np.ndarray, last: np.ndarray | None = None) -> None:
-        nonlocal best, chosen
-        top = int(values.argmax())
-        if values[top] > best:
-            best, chosen = float(values[top]), sets[top].copy()
-            if last is not None:
-                chosen[last[top]] = True
-
-    def checked(sets: np.ndarray) -> np.ndarray:
-        return k * rows.decoded(sets ^ gone)
-
     if take == 0:
         return start / k, chosen ^ gone
-    if take == 1:
-        candidates = slice(0, 1) if pinned else slice(None)
-        met(
-            start + sign * (h * h / np.where(first > 0, first, 1))[candidates],
-            np.eye(n, dtype=bool)[candidates],
-        )
-        return max(best, 0.0) / k, chosen ^ gone
-    nothing = np.zeros((1, n), dtype=bool)
-    waiting = [(0, G[None], h[None], np.array([start]), np.zeros(1, dtype=int), nothing[:, 0], nothing)]
-    while waiting:
-        t, G, h, e, taken, doubt, sets = waiting.pop()
-        if len(e) > 1 and G.size > _HELD:
-            half = len(e) // 2
-            for some in (slice(None, half), slice(half, None)):
-                waiting.append((t, G[some], h[some], e[some], taken[some], doubt[some], sets[some]))
-            continue
-        step = _eliminated(G, h, first[t])
-        with_it, now = sets.copy(), e + sign * step.gain
-        with_it[:, t] = True
-        unsure = doubt | step.doubt
-        full = taken == take - 2  # one more, any of the workers after t
-        if full.any():
-            diagonal = np.einsum("uii->ui", step.G[full])
-            there = diagonal > _ZERO * first[t + 1 :]
-            gains = np.where(there, step.h[full] ** 2, 0) / np.where(there, diagonal, 1)
-            values, mine = now[full, None] + sign * gains, with_it[full]
-            risky = unsure[full, None] | (there & (diagonal < _SURE * first[t + 1 :]))
-            if risky.any():
-                u, j = np.nonzero(risky)
-                values[u, j] = checked(mine[u] | (np.arange(n) == t + 1 + j[:, None]))
-            if values.size:
-                last = values.argmax(1)
-                met(values[np.arange(len(last)), last], mine, t + 1 + last)
-        on = ~full & (taken + 1 + n - t - 1 >= take)
-        off = taken + n - t - 1 >= take if t or not pinned else np.zeros(len(e), dtype=bool)
-        waiting.append(
-            (
-                t + 1,
-                np.concatenate([step.G[on], G[off, 1:, 1:]]),
-                np.concatenate([step.h[on], h[off, 1:]]),
-                np.concatenate([now[on], e[off]]),
-                np.concatenate([taken[on] + 1, taken[off]]),
-                np.concatenate([unsure[on], doubt[off]]),
-                np.concatenate([with_it[on], sets[off]]),
-            )
-        )
-        if not len(waiting[-1][3]):
-            waiting.pop()
+    if take == 1 and pinned:
+        G, h = G[:1, :1], h[:1]
+    sign, first = 1 if gone else -1, G.diagonal().copy()
+
+    def last(t: int, states: _States) -> None:
+        nonlocal best, chosen
+        diagonal = np.einsum("uii->ui", states.G)
+        there = diagonal > _ZERO * first[t:]
+        values = states.e[:, None] + sign * (np.where(there, states.h**2, 0) / np.where(there, diagonal, 1))
+        risky = states.doubt[:, None] | (there & (diagonal < _SURE * first[t:]))
+        if risky.any():
+            u, j = np.nonzero(risky)
+            values[u, j] = k * rows.decoded((states.sets[u] | (np.arange(n) == t + j[:, None])) ^ gone)
+        if values.max() > best:
+            u, j = np.unravel_index(values.argmax(), values.shape)
+            best, chosen = float(values[u, j]), states.sets[u].copy()
+            chosen[t + j] = True
+
+    _walk(_States.root(n, G, h, start), take, 1, pinned, last, first, sign)
     return max(best, 0.0) / k, chosen ^ gone
 
 
@@ -294,42 +316,21 @@ def search_worst(
     inside = np.ix_(order, order)
     found = _Found(Rows(rows.B[order]), w[order], lost)
     found.raised(k * floor + _GAIN, None)
-    root = _Lost(
-        P[inside][None],
-        w[order][None],
-        np.array([k - rows.h @ w]),
-        np.zeros((1, n), dtype=bool),
-    )
-    waiting = [(0, np.zeros(1, dtype=int), root)]
-    while waiting:
-        t, taken, nodes = waiting.pop()
-        if len(taken) > 1 and nodes.P.size > _HELD:
-            half = len(taken) // 2
-            waiting += [(t, taken[some], nodes.some(some)) for some in (slice(None, half), slice(half, None))]
-            continue
-        done, ready = 0, taken == lost - 3
-        if ready.any():
-            _last_three(nodes.some(ready), t, found)
-            done += int(ready.sum()) * comb(n - t, 3)
-            taken, nodes = taken[~ready], nodes.some(~ready)
-        rest = n - t - 1
-        on, off = taken + 1 + rest >= lost, taken + rest >= lost
-        if pinned and t == 0:
-            off[:] = False
-        parts, counts = [], []
-        if on.any():
-            child, counted = nodes.some(on).lose(0, t), taken[on] + 1
-            kept = found.most(child.sets, t + 1, lost - counted) > found.need
-            parts.append(child.some(kept))
-            counts.append(counted[kept])
-            done += sum(comb(rest, lost - int(one)) for one in counted[~kept])
-        if off.any():
-            parts.append(nodes.some(off).skip())
-            counts.append(taken[off])
-        if parts and len(counted := np.concatenate(counts)):
-            waiting.append((t + 1, counted, sum(parts[1:], parts[0])))
+
+    def last(t: int, states: _States) -> None:
+        _last_three(states, t, found)
         if tell is not None:
-            tell(done)
+            tell(len(states.e) * comb(n - t, 3))
+
+    def promising(t: int, states: _States) -> np.ndarray:
+        more = lost - states.taken
+        kept = found.most(states.sets, t, more) > found.need
+        if tell is not None:
+            tell(sum(comb(n - t, int(one)) for one in more[~kept]))
+        return kept
+
+    root = _States.root(n, P[inside], w[order], k - rows.h @ w)
+    _walk(root, lost, 3, pinned, last, np.zeros(n), promising=promising)
     if found.set is None:
         return None
     responses = np.ones(n, dtype=bool)
@@ -388,39 +389,9 @@ class _Found:
         return bounds + self.rounded
 
 
-@dataclass(frozen=True)
-class _Lost:
-    """States in which some workers are lost (U): P and w of those not decided yet, k e, and who is lost."""
-
-    P: np.ndarray
-    w: np.ndarray
-    e: np.ndarray
-    sets: np.ndarray
-
-    def some(self, which) -> _Lost:
-        return _Lost(self.P[which], self.w[which], self.e[which], self.sets[which])
-
-    def __add__(self, other: _Lost) -> _Lost:
-        pairs = ((self.P, other.P), (self.w, other.w), (self.e, other.e), (self.sets, other.sets))
-        return _Lost(*(np.concatenate(pair) for pair in pairs))
-
-    def skip(self) -> _Lost:
-        """Without the first of the undecided workers, who is heard."""
-        return _Lost(self.P[:, 1:, 1:], self.w[:, 1:], self.e, self.sets)
-
-    def lose(self, d: int, place: int) -> _Lost:
-        """Undecided worker `d`, of this place in the order, is lost, those before it are heard."""
-        sets = self.sets.copy()
-        sets[:, place] = True
-        p, pivot, wd = self.P[:, d + 1 :, d], self.P[:, d, d], self.w[:, d]
-        ratio = p / pivot[:, None]
-        rest = self.P[:, d + 1 :, d + 1 :] - ratio[:, :, None] * p[:, None]
-        return _Lost(rest, self.w[:, d + 1 :] - ratio * wd[:, None], self.e + wd * wd / pivot, sets)
-
-
-def _last_three(nodes: _Lost, t: int, found: _Found) -> None:
+def _last_three(nodes: _States, t: int, found: _Found) -> None:
     """Lose each of the three last stragglers where the bound on the whole set does not rule it out."""
-    m = nodes.w.shape[1]
+    m = nodes.h.shape[1]
     need = found.need - found.rounded  # of this M: both move when a worse set is found
     sets, own, M = nodes.sets.astype(float), found.M.diagonal(), found.M[t:, t:]
     shared = sets @ found.M
@@ -441,7 +412,7 @@ def _last_three(nodes: _Lost, t: int, found: _Found) -> None:
         short = (need - first[some, d]).astype(np.float32)
         above = (after[:, None] + pairs[d + 1 :, d + 1 :]) > (short[:, None] - after)[:, :, None]
         if np.count_nonzero(above) > _MANY * above.size:
-            _last_two(nodes.some(some).lose(d, t + d), t + d + 1, found)
+            _last_two(nodes.some(some).skip(d).take(t + d), t + d + 1, found)
             continue
         u, i, j = np.nonzero(above)
         for part in range(0, len(u), _TRIPLES):
@@ -450,31 +421,32 @@ def _last_three(nodes: _Lost, t: int, found: _Found) -> None:
             _lose_three(nodes, some[u[here]], three, t, found)
 
 
-def _last_two(nodes: _Lost, t: int, found: _Found) -> None:
+def _last_two(nodes: _States, t: int, found: _Found) -> None:
     """Lose every pair of the undecided."""
-    m = nodes.w.shape[1]
+    m = nodes.h.shape[1]
     step, later = max(1, _HELD // (m * m)), ~np.tri(m, dtype=bool)
     for part in (nodes.some(slice(u, u + step)) for u in range(0, len(nodes.e), step)):
-        pivot = np.einsum("uii->ui", part.P)
-        ratio = part.P / pivot[:, :, None]  # of the first of the two
-        e = part.w[:, None] - ratio * part.w[:, :, None]
+        pivot = np.einsum("uii->ui", part.G)
+        ratio = part.G / pivot[:, :, None]  # of the first of the two
+        e = part.h[:, None] - ratio * part.h[:, :, None]
         e *= e
-        ratio *= part.P
+        ratio *= part.G
         rest = np.subtract(pivot[:, None], ratio, out=ratio)
         np.einsum("uii->ui", rest)[...] = np.inf  # nobody is lost twice
         e /= rest
-        e += (part.e[:, None] + part.w**2 / pivot)[:, :, None]
+        e += (part.e[:, None] + part.h**2 / pivot)[:, :, None]
         if e.max() > found.best:
             u, i, j = np.nonzero((e > found.best) & later)
             found.decoded(e[u, i, j], part.sets[u], t + np.stack([i, j], axis=1))
 
 
-def _lose_three(nodes: _Lost, state: np.ndarray, three: np.ndarray, t: int, found: _Found) -> None:
+def _lose_three(nodes: _States, state: np.ndarray, three: np.ndarray, t: int, found: _Found) -> None:
     """Lose three more (C, 3) in states (C,)."""
-    P = nodes.P[state[:, None, None], three[:, :, None], three[:, None]]
-    left = _Lost(P, nodes.w[state[:, None], three], nodes.e[state], nodes.sets[state])
+    P, w = nodes.G[state[:, None, None], three[:, :, None], three[:, None]], nodes.h[state[:, None], three]
+    e = nodes.e[state]
     for _ in range(3):
-        left = left.lose(0, 0)
-    above = np.flatnonzero(left.e > found.best)
+        gain, P, w, _ = _eliminated(P, w, 0)
+        e = e + gain
+    above = np.flatnonzero(e > found.best)
     if len(above):
-        found.decoded(left.e[above], nodes.sets[state[above]], t + three[above])
+        found.decoded(e[above], nodes.sets[state[above]], t + three[above])
