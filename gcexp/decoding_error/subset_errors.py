@@ -263,11 +263,9 @@ def worst_of_size(rows: Rows, lost: int, pinned: bool = False) -> tuple[float, n
 
 _DOUBT = (1e-11, 1e-8)  # relative eigenvalues between which rounding decides whether messages are independent
 _CHARGE = 1e4  # c, in units of the largest entry of G^+
-_ROUNDED = 1e-5  # relative, of bounds in single precision
-_TRIPLES = 2**16
+_ROUNDED = 1e-5  # relative, of bounds
 _DECODED = 32  # sets that are decoded anew at once
 _MOST_DECODED = 100_000  # sets, some 20 CPU-s; a search that needs more would take hours
-_MANY = 0.1  # of the pairs: trying all of them is as fast
 _GAIN = 1e-9  # an error times k above the best by less is no worse set
 
 
@@ -390,7 +388,7 @@ class _Found:
 
 
 def _last_three(nodes: _States, t: int, found: _Found) -> None:
-    """Lose each of the three last stragglers where the bound on the whole set does not rule it out."""
+    """Lose the first of the three last stragglers where the bound on the whole set does not rule it out."""
     m = nodes.h.shape[1]
     need = found.need - found.rounded  # of this M: both move when a worse set is found
     sets, own, M = nodes.sets.astype(float), found.M.diagonal(), found.M[t:, t:]
@@ -405,20 +403,8 @@ def _last_three(nodes: _States, t: int, found: _Found) -> None:
     ]
     first = known[:, None] + each
     promising = first + two.sum(2) > need
-    pairs = np.where(later, 2 * M, -np.inf).astype(np.float32)
     for d in np.flatnonzero(promising[:, : m - 2].any(0)).tolist():
-        some = np.flatnonzero(promising[:, d])
-        after = (each[some, d + 1 :] + 2 * M[d, d + 1 :]).astype(np.float32)
-        short = (need - first[some, d]).astype(np.float32)
-        above = (after[:, None] + pairs[d + 1 :, d + 1 :]) > (short[:, None] - after)[:, :, None]
-        if np.count_nonzero(above) > _MANY * above.size:
-            _last_two(nodes.some(some).skip(d).take(t + d), t + d + 1, found)
-            continue
-        u, i, j = np.nonzero(above)
-        for part in range(0, len(u), _TRIPLES):
-            here = slice(part, part + _TRIPLES)
-            three = np.stack([np.full(len(u[here]), d), d + 1 + i[here], d + 1 + j[here]], axis=1)
-            _lose_three(nodes, some[u[here]], three, t, found)
+        _last_two(nodes.some(promising[:, d]).skip(d).take(t + d), t + d + 1, found)
 
 
 def _last_two(nodes: _States, t: int, found: _Found) -> None:
@@ -438,15 +424,3 @@ def _last_two(nodes: _States, t: int, found: _Found) -> None:
         if e.max() > found.best:
             u, i, j = np.nonzero((e > found.best) & later)
             found.decoded(e[u, i, j], part.sets[u], t + np.stack([i, j], axis=1))
-
-
-def _lose_three(nodes: _States, state: np.ndarray, three: np.ndarray, t: int, found: _Found) -> None:
-    """Lose three more (C, 3) in states (C,)."""
-    P, w = nodes.G[state[:, None, None], three[:, :, None], three[:, None]], nodes.h[state[:, None], three]
-    e = nodes.e[state]
-    for _ in range(3):
-        gain, P, w, _ = _eliminated(P, w, 0)
-        e = e + gain
-    above = np.flatnonzero(e > found.best)
-    if len(above):
-        found.decoded(e[above], nodes.sets[state[above]], t + three[above])
