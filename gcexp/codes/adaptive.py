@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
 from math import ceil, comb, lcm, log2
@@ -12,9 +11,9 @@ import numpy as np
 from scipy import sparse
 
 from gcexp.codes.base import Code, Quorum, arcs
-from gcexp.codes.comm_efficient import CommunicationEfficient, load_and_stragglers
+from gcexp.codes.comm_efficient import CommunicationEfficient, fraction_rows, load_and_stragglers
 from gcexp.codes.composite import DirectSum
-from gcexp.codes.general_v import solve_exactly
+from gcexp.codes.general_v import solve_rational
 from gcexp.errors import ParameterError, require, require_known
 from gcexp.schema import checked
 from gcexp.seeding import rng
@@ -539,14 +538,7 @@ def _bound(E: np.ndarray, n: int, d: int, L: int, silent: dict, arithmetic: str,
 
 def _given(E, n: int, d: int, L: int) -> np.ndarray:
     """E as fractions, if it has the shape of a code's."""
-    width = (n - d + 1) * L
-    try:
-        exact = np.array([[Fraction(x) for x in row] for row in E], dtype=object)
-    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
-        raise ParameterError(f"E holds rows of numbers, or strings such as '3/2', got {E!r}") from None
-    require(
-        exact.shape == (n * L, width), f"E has n*L = {n * L} rows of {width} numbers, got shape {exact.shape}"
-    )
+    exact = fraction_rows("E", E, (n * L, (n - d + 1) * L))
     for row, x in enumerate(exact):
         filled = L + (row // n + 1) * (n - d)
         require(
@@ -556,22 +548,13 @@ def _given(E, n: int, d: int, L: int) -> np.ndarray:
     return exact
 
 
-def _solve_rational(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Solve A x = b in fractions."""
-    both = np.concatenate([A, b], axis=1)
-    scale = np.array([lcm(*(Fraction(x).denominator for x in row)) for row in both], dtype=object)
-    whole = np.vectorize(int, otypes=[object])(both * scale[:, None]) if both.size else both
-    numerator, determinant = solve_exactly(whole[:, : len(A)], whole[:, len(A) :])
-    return numerator * Fraction(1, determinant)
-
-
 def _exact_code(E: np.ndarray, n: int, d: int, L: int) -> tuple[np.ndarray, _Solved]:
     """B, and the rows and weights without every set of stragglers, from an exact E."""
     without, holders = _rows(n, d, L)
     B = np.zeros((n * L, n, L), dtype=object)
     for p in range(n):
         try:
-            M = _solve_rational(E[without[p], L:], -E[without[p], :L])
+            M = solve_rational(E[without[p], L:], -E[without[p], :L])
         except ZeroDivisionError:
             raise ParameterError(
                 f"E does not fit: its rows {without[p].tolist()} from column {L} on are singular"
@@ -583,7 +566,7 @@ def _exact_code(E: np.ndarray, n: int, d: int, L: int) -> tuple[np.ndarray, _Sol
             rows = decode_rows(n, d, L, silent)
             A = E[rows, : len(rows)]
             try:
-                W = _solve_rational(A.T, np.eye(len(rows), L, dtype=int)).T
+                W = solve_rational(A.T, np.eye(len(rows), L, dtype=int)).T
             except ZeroDivisionError:
                 raise ParameterError(
                     f"E does not decode without workers {list(silent)}: the determinant of rows {rows.tolist()} is 0"

@@ -40,6 +40,21 @@ def arcs(n: int, p: int) -> np.ndarray:
     return (np.arange(n)[:, None] + np.arange(p)) % n
 
 
+def number_among_equal(values: np.ndarray) -> np.ndarray:
+    """How many equal values stand before each, (M,).
+
+    Examples
+    --------
+    >>> number_among_equal(np.array([3, 5, 3, 3]))
+    array([0, 0, 1, 2])
+    """
+    order = np.argsort(values, kind="stable")
+    number = np.empty(len(values), dtype=np.intp)
+    count = np.bincount(values)
+    number[order] = np.arange(len(order)) - (np.cumsum(count) - count)[values[order]]
+    return number
+
+
 def is_binary(values: np.ndarray) -> bool:
     """Whether all entries are exactly 0 or 1.
 
@@ -209,11 +224,7 @@ class Code:
     @cached_property
     def rank(self) -> np.ndarray:
         """Place of each message in its worker's sending order, (M,)."""
-        order = np.argsort(self.owner, kind="stable")
-        first = np.cumsum(self.messages) - self.messages
-        rank = np.empty(len(order), dtype=np.intp)
-        rank[order] = np.arange(len(order)) - first[self.owner[order]]
-        return rank
+        return number_among_equal(self.owner)
 
     @property
     def length(self) -> float:

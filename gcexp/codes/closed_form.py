@@ -1,4 +1,4 @@
-"""Use the pseudoinverse where a closed-form decoder is inaccurate or does not apply."""
+"""What exact codes with a closed-form decoder share: the pseudoinverse where rounding or too few workers spoil it."""
 
 from __future__ import annotations
 
@@ -9,24 +9,28 @@ from gcexp.codes.base import Code
 _SPOILED = 1e-9
 
 
-def or_pseudoinverse(code: Code, responses: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Decode weights (U, n) of an exact code, replaced by the pseudoinverse's where off by more than 1e-9 and worse.
+class ClosedFormCode(Code):
+    """An exact code for s stragglers that decodes in closed form where enough workers are heard.
 
-    Rows of zeros, for patterns below the quorum, become the best effort.
-
-    Examples
-    --------
-    >>> code = Code([[1.0, 1.0], [0.0, 1.0]])
-    >>> or_pseudoinverse(code, np.array([[1, 0], [1, 1]]), np.array([[1.0, 0.0], [0.9, 0.0]])).round(6) + 0.0
-    array([[1., 0.],
-           [1., 0.]])
+    Weights that are off by more than 1e-9 give way to the pseudoinverse's where those are better.
     """
 
-    def off(weights):
-        return np.linalg.norm(weights @ code.encoding - 1, axis=1)
+    s: int
 
-    again = np.flatnonzero(off(weights) > _SPOILED)
-    best = Code.weights(code, responses[again])[:, 0]
-    better = off(best) < off(weights[again])
-    weights[again[better]] = best[better]
-    return weights
+    def weights(self, responses):
+        there = responses > 0
+        enough = there.sum(1) >= self.n - self.s
+        a = np.zeros(responses.shape, dtype=self.encoding.dtype)
+        a[enough] = self._closed_form(there[enough])
+        again = np.flatnonzero(self._off(a) > _SPOILED)
+        best = super().weights(responses[again])[:, 0]
+        better = self._off(best) < self._off(a[again])
+        a[again[better]] = best[better]
+        return a
+
+    def _closed_form(self, there: np.ndarray) -> np.ndarray:
+        """Weights (U, n) of patterns (U, n) of at least n - s workers."""
+        raise NotImplementedError
+
+    def _off(self, weights: np.ndarray) -> np.ndarray:
+        return np.linalg.norm(weights @ self.encoding - 1, axis=1)

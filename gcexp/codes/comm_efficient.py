@@ -361,5 +361,11 @@ def fractions(name: str, values: Sequence, n: int) -> tuple[Fraction, ...]:
         exact = tuple(Fraction(v) for v in values)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
         raise ParameterError(f"{name} holds numbers, or strings such as '3/2', got {values!r}") from None
-    require(len(exact) == n, f"{name} holds n={n} numbers, one per worker, got {len(exact)}")
+    require(len(exact) == n, f"{name} holds {n} numbers, got {len(exact)}")
     return exact
+
+
+def fraction_rows(name: str, rows: Sequence[Sequence], shape: tuple[int, int]) -> np.ndarray:
+    """The exact numbers of a matrix of this shape."""
+    require(len(rows) == shape[0], f"{name} has {shape[0]} rows of {shape[1]} numbers, got {len(rows)} rows")
+    return np.array([fractions(f"a row of {name}", row, shape[1]) for row in rows], dtype=object)

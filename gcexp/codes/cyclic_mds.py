@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from gcexp.codes.base import Code, Quorum, arcs
-from gcexp.codes.closed_form import or_pseudoinverse
+from gcexp.codes.base import Quorum, arcs
+from gcexp.codes.closed_form import ClosedFormCode
 from gcexp.errors import require, require_known
 from gcexp.schema import checked
 
 FIELDS = ("complex", "real")
 
 
-class CyclicMDS(Code):
+class CyclicMDS(ClosedFormCode):
     r"""Exact for any s stragglers: worker w sends sum_t b_t g_{w+t}, one polynomial b of degree s for all workers.
 
     Let z = exp(2 pi i / n) and b(x) = prod_{j in R} (x - z^j), scaled to largest coefficient 1, with s consecutive
@@ -96,17 +96,9 @@ class CyclicMDS(Code):
         turn = np.exp(-2j * np.pi * (first + (s - 1) / 2) * w / n)
         self._turn = turn.real if field == "real" else turn  # +-1 in the real code
 
-    def weights(self, responses):
-        there = responses > 0
-        enough = there.sum(1) >= self.n - self.s
-        a = np.zeros(responses.shape, dtype=self._turn.dtype)
-        a[enough] = self._closed_form(there[enough])
-        return or_pseudoinverse(self, responses, a)
-
     def _closed_form(self, there: np.ndarray) -> np.ndarray:
-        silent = np.argsort(there, axis=1, kind="stable")[
-            :, : self.s
-        ]  # of those heard, the first make up the number
+        # Of those heard, the first make up the number.
+        silent = np.argsort(there, axis=1, kind="stable")[:, : self.s]
         among = self._sine[silent[:, :, None], silent[:, None, :]] + np.eye(self.s)
         h = self._sine[:, silent].transpose(1, 0, 2)
         h[np.arange(len(h))[:, None], silent] = 1  # not used

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gcexp.codes.approximate import ApproximateCode
 from gcexp.designs.graphs import circulant, margulis, paley, random_regular, second_eigenvalue
-from gcexp.errors import ParameterError, require, require_known
+from gcexp.errors import require, require_known
 from gcexp.schema import checked
 from gcexp.seeding import rng
 
@@ -74,14 +74,11 @@ class ExpanderCode(ApproximateCode):
         decoder: str = "one_step",
     ):
         require_known("graph", graph, GRAPHS)
-        if graph == "circulant":
-            if offsets is None:
-                raise ParameterError(
-                    f"graph=circulant needs offsets, such as (1, 2), got n={n}, offsets=None"
-                )
-            A = circulant(n, offsets)
-        else:
-            A = {"paley": paley, "margulis": margulis}[graph](n)
+        A = (
+            circulant(n, offsets)
+            if graph == "circulant"
+            else {"paley": paley, "margulis": margulis}[graph](n)
+        )
         self.graph, self.offsets = graph, None if offsets is None else tuple(offsets)
         self.d, self.eigenvalue = int(A[0].sum()), second_eigenvalue(A)
         super().__init__(A / self.d, decoder, scale=n)

@@ -10,7 +10,7 @@ from math import comb, lcm
 import numpy as np
 
 from gcexp.codes.base import arcs
-from gcexp.codes.comm_efficient import ARITHMETICS, ShortMessageCode, fractions, load_and_stragglers
+from gcexp.codes.comm_efficient import ARITHMETICS, ShortMessageCode, fraction_rows, load_and_stragglers
 from gcexp.errors import ParameterError, require, require_known
 from gcexp.schema import checked
 from gcexp.seeding import rng
@@ -47,6 +47,15 @@ def solve_exactly(A, b) -> tuple[np.ndarray, int]:
     return M[:, t:], before
 
 
+def solve_rational(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Solve A x = b in fractions; a singular A raises `ZeroDivisionError`."""
+    both = np.concatenate([A, b], axis=1)
+    scale = np.array([lcm(*(Fraction(x).denominator for x in row)) for row in both], dtype=object)
+    whole = np.vectorize(int, otypes=[object])(both * scale[:, None]) if both.size else both
+    numerator, determinant = solve_exactly(whole[:, : len(A)], whole[:, len(A) :])
+    return numerator * Fraction(1, determinant)
+
+
 def general_rows(V, d: int, m: int) -> np.ndarray:
     r"""Rows B of the code of a matrix V: row block i is [R_i | I], R_i = -V[n-d:, Q_i] V[:n-d, Q_i]^{-1}.
 
@@ -66,13 +75,8 @@ def general_rows(V, d: int, m: int) -> np.ndarray:
     B[:, range(m), range(z, t)] = 1
     for i, Q in enumerate(arcs(n, z + 1)[:, 1:]):
         try:
-            if V.dtype == object:
-                scaled = V[:, Q] * lcm(*(x.denominator for x in V[:, Q].flat))
-                whole = np.vectorize(int, otypes=[object])(scaled) if z else scaled
-                R, determinant = solve_exactly(whole[:z].T, whole[z:].T)
-                B[i, :, :z] = -R.T * Fraction(1, determinant)
-            else:
-                B[i, :, :z] = -np.linalg.solve(V[:z, Q].T, V[z:, Q].T).T
+            solve = solve_rational if V.dtype == object else np.linalg.solve
+            B[i, :, :z] = -solve(V[:z, Q].T, V[z:, Q].T).T
         except (ZeroDivisionError, np.linalg.LinAlgError):
             raise ParameterError(
                 f"V needs an invertible V[:n-d, Q] for the workers Q = {Q.tolist()} without partition {i}, "
@@ -167,8 +171,7 @@ class GeneralCommunicationEfficient(ShortMessageCode):
         self.V, self.tries, self.seed = V, tries, seed
         t = n - d + m
         rows = _best_drawn(n, d, m, s, tries, seed) if V is None else V
-        require(len(rows) == t, f"V has n-d+m = {t} rows of n={n} numbers, got {len(rows)} rows")
-        exact = np.array([fractions("a row of V", row, n) for row in rows], dtype=object)
+        exact = fraction_rows("V", rows, (t, n))
         matrix = exact if arithmetic == "rational" else exact.astype(float)
         super().__init__(general_rows(matrix, d, m), matrix, d, m, s, scales, arithmetic)
         self._whole = lcm(*(x.denominator for x in exact.flat))

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from gcexp.codes.base import Code
 from gcexp.designs.graphs import circulant, random_regular
-from gcexp.errors import ParameterError, require, require_known
+from gcexp.errors import require, require_known
 from gcexp.schema import checked
 from gcexp.seeding import rng
 
@@ -83,10 +83,6 @@ class GraphCode(Code):
         )
         k, random = 2 * n // d, rng(seed, "assignment")
         if graph == "circulant":
-            if offsets is None:
-                raise ParameterError(
-                    f"graph=circulant needs offsets, such as (1, 2), got n={n}, offsets=None"
-                )
             A = circulant(k, offsets)
             require(
                 A[0].sum() == d,

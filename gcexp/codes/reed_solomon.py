@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from gcexp.codes.base import Code, Quorum
-from gcexp.codes.closed_form import or_pseudoinverse
+from gcexp.codes.base import Quorum
+from gcexp.codes.closed_form import ClosedFormCode
 from gcexp.errors import require, require_known
 from gcexp.schema import checked
 
 MASKS = ("cyclic", "spread")
 
 
-class ReedSolomon(Code):
+class ReedSolomon(ClosedFormCode):
     r"""Exact for any s stragglers and any number k of partitions, with a decoder in closed form.
 
     Let a_i = exp(2 pi i / n). Partition p is on the s+1 workers H_p, and t_p(x) = prod_{i not in H_p} (1 - x / a_i), a
@@ -87,13 +87,6 @@ class ReedSolomon(Code):
         self._scale[self._scale == 0] = 1  # a worker without partitions, k < n
         super().__init__(B / self._scale[:, None], quorums=[Quorum(range(n), [(1, n - s)])])
         self.s, self.mask = s, mask
-
-    def weights(self, responses):
-        there = responses > 0
-        enough = there.sum(1) >= self.n - self.s
-        a = np.zeros(responses.shape, dtype=complex)
-        a[enough] = self._closed_form(there[enough])
-        return or_pseudoinverse(self, responses, a)
 
     def _closed_form(self, there: np.ndarray) -> np.ndarray:
         silent = np.argsort(there, axis=1, kind="stable")[:, : self.s]

@@ -10,7 +10,7 @@ from math import comb, gcd
 import numpy as np
 from scipy import sparse
 
-from gcexp.codes.base import Code, Quorum
+from gcexp.codes.base import Code, Quorum, number_among_equal
 from gcexp.errors import require, require_known
 from gcexp.schema import checked
 
@@ -109,7 +109,7 @@ class BlockAssignment(Code):
             n=n,
         )
         self.holders, self.s = holders, s
-        self._partition, self._copy = partition, _copy_number(partition)
+        self._partition, self._copy = partition, number_among_equal(partition)
 
     def weights(self, responses):
         return one_copy(self.received(responses), self._partition, self._copy).astype(float)
@@ -250,7 +250,7 @@ class CoPrime(Code):
         self._held[owner, partition] = 1
         order = np.flatnonzero(alone)[np.argsort(owner[alone > 0], kind="stable")]
         self._partition = partition[order]
-        self._copy = _copy_number(self._partition)
+        self._copy = number_among_equal(self._partition)
         # Row w is the sum of worker w; the others follow. A stable sort by owner puts each sum first.
         owner = np.concatenate([np.arange(n), owner[order]])
         by_owner = np.argsort(owner, kind="stable")
@@ -495,13 +495,6 @@ def one_copy(received: np.ndarray, partition: np.ndarray, copy: np.ndarray) -> n
         taken[rows] = got[rows] & ~known[partition[rows]]
         known[partition[rows]] |= got[rows]
     return taken.T
-
-
-def _copy_number(partition: np.ndarray) -> np.ndarray:
-    order = np.argsort(partition, kind="stable")
-    number = np.empty(len(partition), dtype=np.intp)
-    number[order] = np.arange(len(order)) - np.searchsorted(partition[order], partition[order])
-    return number
 
 
 def _singles(partition: np.ndarray, k: int) -> sparse.csr_array:

@@ -8,24 +8,19 @@ from math import isqrt
 import numpy as np
 
 from gcexp.designs.finite_fields import field, is_prime_power
-from gcexp.errors import require
+from gcexp.errors import ParameterError, require
 
 
-def circulant(n: int, offsets: Sequence[int]) -> np.ndarray:
-    """Cayley graph of the integers mod n: vertex v is joined to v + o and v - o for each offset.
-
-    Parameters
-    ----------
-    n : int
-        Vertices.
-    offsets : sequence of int
-        Distinct, between 1 and n/2; the degree is twice their number, one less with n/2 among them.
+def circulant(n: int, offsets: Sequence[int] | None) -> np.ndarray:
+    """Cayley graph of the integers mod n: vertex v is joined to v + o and v - o for each of the distinct offsets.
 
     Examples
     --------
     >>> circulant(6, (1, 3))[0]
     array([0, 1, 0, 1, 0, 1])
     """
+    if offsets is None:
+        raise ParameterError(f"graph=circulant needs offsets, such as (1, 2), got n={n}, offsets=None")
     given = [int(o) for o in offsets]
     require(
         len(given) > 0 and len(set(given)) == len(given) and all(1 <= o <= n / 2 for o in given),

@@ -143,14 +143,14 @@ OF_ANY = [
 ]
 OF_POLYNOMIALS = [
     ({"theta_order": "asc"}, "'asc'.*'ascending'"),
-    ({"theta": [1, 2, 3]}, "n=4"),
+    ({"theta": [1, 2, 3]}, "theta holds 4 numbers"),
     ({"theta": [1, 2, 3, 1]}, "theta"),
     ({"theta": [1, 2, 3, float("nan")]}, "theta"),
 ]
 OF_GENERAL = [
     ({"tries": 0}, "tries.*got 0"),
-    ({"V": [[1, 2, 3, 4], [1, 1, 1, 1]]}, "n=4"),
-    ({"V": [[1, 2, 3], [1, 1, 1], [1, 4, 9]]}, "n=4"),
+    ({"V": [[1, 2, 3, 4], [1, 1, 1, 1]]}, "3 rows of 4 numbers"),
+    ({"V": [[1, 2, 3], [1, 1, 1], [1, 4, 9]]}, "a row of V holds 4 numbers"),
     ({"d": 4, "V": [[1, 0, 1, 1]]}, "worker 1 .*V"),
     ({"V": SINGULAR}, r"\[1, 2\].* 0"),
     ({"V": SINGULAR, "arithmetic": "float64"}, r"\[1, 2\].* 0"),
