@@ -99,12 +99,18 @@ def test_difference_sets():
     assert difference_set(25, 9, 3) is None  # exists as a design; no prime divides 6 and not 25
 
 
-def test_a_design_is_what_it_claims():
+def test_a_matrix_that_is_no_design_is_refused():
     A = pg(2, 2).incidence
-    assert Design(A, 3, 3, 1).params == (7, 7, 3, 3, 1)
-    for wrong in ((A, 4, 3, 1), (A, 3, 4, 1), (A, 3, 3, 2), (2 * A, 3, 3, 1)):
+    missing = np.where(np.arange(7) == 0, 0, A)  # worker 0 holds nothing
+    for wrong in (
+        2 * A,
+        A[:-1],
+        missing,
+        np.eye(7)[[0, 0, 1, 2, 3, 4, 5, 6]],
+        np.roll(np.eye(4), 1, 0) + np.eye(4),
+    ):
         with pytest.raises(ParameterError):
-            Design(*wrong)
+            Design(wrong)
 
 
 # --- existence ----------------------------------------------------------------------------------------------
