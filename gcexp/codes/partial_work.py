@@ -6,7 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from gcexp.codes.base import Code, Quorum
+from gcexp.codes.base import Code, Quorum, number_among_equal
+from gcexp.codes.subset_designs import one_copy
 from gcexp.errors import require, require_known
 from gcexp.schema import checked
 
@@ -79,13 +80,8 @@ class PartialWork(Code):
             quorums=[Quorum(range(n), [(q, n)])],
             recovers=n * q,
         )
-        self.d, self.q, self.order, self._partition = d, q, order, partition
+        self.d, self.q, self.order = d, q, order
+        self._partition, self._copy = partition, number_among_equal(partition)
 
     def weights(self, responses):
-        received = self.received(responses)
-        order = np.argsort(self._partition, kind="stable")  # copies of a partition side by side, d of each
-        copies = received[:, order].reshape(len(responses), self.k, self.d)
-        first = copies & (copies.cumsum(2) == 1)
-        weights = np.zeros(received.shape)
-        weights[:, order] = first.reshape(len(responses), -1)
-        return weights
+        return one_copy(self.received(responses), self._partition, self._copy).astype(float)

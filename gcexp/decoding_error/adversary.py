@@ -18,6 +18,7 @@ from gcexp.decoding_error.subset_errors import Rows
 _CUT = 1e-10  # eigenvalues of G_F below this times the largest are zero
 _SAME = 1e-9  # differences of k e below this are none
 _FLOPS = 2e9  # what the paths from all partitions may cost together
+_RESTARTS, _SWAPS, _TRIALS = 3, 200, 50
 _REFRESH = 16  # rank-one updates before an inverse is computed anew
 
 
@@ -26,12 +27,6 @@ class Survivors:
 
     Losing j raises k e by w_j^2 / (G_F^+)_jj where its message is independent of the others, that is where
     (G_F^+ G_F)_jj = 1, else by 0. In the first case the new inverse is a rank-one update of the old, O(n^2).
-
-    Examples
-    --------
-    >>> repetition = Rows(np.array([[1.0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]))
-    >>> Survivors(repetition, [1, 1, 1, 0]).rises().round(9)
-    array([0., 0., 2., 0.])
     """
 
     def __init__(self, rows: Rows, responses):
@@ -132,16 +127,13 @@ def bad_sets(
     wanted: Iterable[int],
     random: np.random.Generator,
     given: Iterable[np.ndarray] = (),
-    restarts: int = 3,
-    swaps: int = 200,
-    trials: int = 50,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Errors (W,) and survivors (W, n) of bad sets whose lost workers weigh at most w, for each wanted w.
 
     The errors are lower bounds on the worst. Losing worker j counts ``weight[j]``. Every start is followed down to the
-    largest w at once, and what it passes counts for the w on the way: nothing lost (`restarts` times, as ties are
-    random), the holders of each partition, consecutive workers, `trials` random sets for each w, and the survivor sets
-    `given`. For each wanted w the best of each of these kinds is improved by at most `swaps` swaps.
+    largest w at once, and what it passes counts for the w on the way: nothing lost (a few times, as ties are random),
+    the holders of each partition, consecutive workers, random sets for each w, and the survivor sets `given`. For each
+    wanted w the best of each of these kinds is improved by swaps.
     """
     weight, wanted = np.asarray(weight), list(wanted)
     most, n = max(wanted), rows.n
@@ -149,9 +141,9 @@ def bad_sets(
     holders = holders[holders @ weight <= most]
     holders = holders[np.argsort(holders @ weight, kind="stable")]
     starts = holders[: max(4, int(_FLOPS / (n * n * max(most, 1))))]
-    mixed = [random.permutation(n) for _ in range(trials)]
+    mixed = [random.permutation(n) for _ in range(_TRIALS)]
     paths = (
-        [met for _ in range(restarts) for met in path(rows, weight, most, random)],
+        [met for _ in range(_RESTARTS) for met in path(rows, weight, most, random)],
         [met for lost in starts for met in path(rows, weight, most, random, ~lost)],
     )
     kinds = [
@@ -171,7 +163,7 @@ def bad_sets(
             largest = values[reach] >= values[reach].max() - _SAME
             best = responses[reach[largest.argmax()]]  # the first of them: roundings decide nothing
             state = Survivors(rows, _without(np.arange(n), weight, w, best))
-            for _ in range(swaps):
+            for _ in range(_SWAPS):
                 if not state.swap(weight):
                     break
             value = float(rows.errors(state.responses[None])[0])
