@@ -21,13 +21,6 @@ def is_solved(code: Code) -> bool:
     """Whether the promised weights come from a system of equations, which rounding may spoil.
 
     Plain sums, whose entries are all 0 or 1, are recovered without one.
-
-    Examples
-    --------
-    >>> from gcexp.codes.cyclic import CyclicRepetition
-    >>> from gcexp.codes.uncoded import Uncoded
-    >>> is_solved(CyclicRepetition(5, 2)), is_solved(Uncoded(5))
-    (True, False)
     """
     return code.promise == "indicator" and bool(code.quorums) and not is_binary(code.encoding.data)
 
@@ -76,14 +69,7 @@ def patterns(code: Code, kind: str) -> np.ndarray:
 
 
 def residuals(code: Code, kind: str) -> float:
-    """Largest entry of W B - 1 (x) I over the sets of a kind; infinite where a system has no solution.
-
-    Examples
-    --------
-    >>> from gcexp.codes.cyclic import CyclicRepetition
-    >>> residuals(CyclicRepetition(10, 4), "consecutive") < 1e-12
-    True
-    """
+    """Largest entry of W B - 1 (x) I over the sets of a kind; infinite where a system has no solution."""
     return float(_residual_of_each(code, patterns(code, kind)).max(initial=0.0))
 
 
@@ -113,13 +99,6 @@ def require_accurate(code: Code) -> None:
 
     Codes that solve nothing and codes of more than `MOST_WORKERS` workers are taken as they are. A code that names
     nothing to take instead may be wrong rather than inaccurate, so that it is told what it promises.
-
-    Examples
-    --------
-    >>> from gcexp.codes.reed_solomon import ReedSolomon
-    >>> require_accurate(ReedSolomon(80, 40))
-    Traceback (most recent call last):
-    gcexp.errors.ParameterError: ReedSolomon(n=80, s=40, k=80, mask='spread') loses its accuracy: ...
     """
     for kind in KINDS * is_tried(code):
         responses = patterns(code, kind)

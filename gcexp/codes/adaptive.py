@@ -33,13 +33,7 @@ E_BITS = 20  # a drawn E is rounded to multiples of 2^-20, so that its products 
 
 
 def rounds_needed(L: int, d: int) -> list[int]:
-    """Rounds r_s = ceil(L / (d - s)) that decode with s = 0, ..., d-1 stragglers.
-
-    Examples
-    --------
-    >>> rounds_needed(6, 3), rounds_needed(5, 3)
-    ([2, 3, 6], [2, 3, 5])
-    """
+    """Rounds r_s = ceil(L / (d - s)) that decode with s = 0, ..., d-1 stragglers."""
     return [-(-L // (d - s)) for s in range(d)]
 
 
@@ -48,11 +42,6 @@ def vandermonde(n: int, d: int, L: int, alphas: Sequence | None = None) -> list[
 
     By default alpha_{j,r} = 1 + j L + r. Given `alphas` stand at the places r n + j; integers and fractions stay exact.
     Equations (63) and, for n = d, (75) of Cao, Yan, Tang and Han.
-
-    Examples
-    --------
-    >>> vandermonde(3, 2, 2)[1::3]
-    [[1, 3, 9, 0], [1, 4, 16, 64]]
     """
     if alphas is None:
         alphas = [1 + j * L + r for r in range(L) for j in range(n)]
@@ -66,14 +55,7 @@ def vandermonde(n: int, d: int, L: int, alphas: Sequence | None = None) -> list[
 
 
 def random_matrix(n: int, d: int, L: int, generator: np.random.Generator) -> np.ndarray:
-    """Random E, equation (36) of Cao et al.: standard normal entries, row r n + j zero from column L + (r+1)(n-d) on.
-
-    Examples
-    --------
-    >>> (random_matrix(3, 2, 2, np.random.default_rng(0)) != 0).astype(int)[[0, 3]]
-    array([[1, 1, 1, 0],
-           [1, 1, 1, 1]])
-    """
+    """Random E (Cao et al., equation (36)): standard normal, row r n + j zero from column L + (r+1)(n-d) on."""
     filled = L + (np.arange(n * L) // n + 1) * (n - d)
     width = (n - d + 1) * L
     return generator.standard_normal((n * L, width)) * (np.arange(width) < filled[:, None])
@@ -83,13 +65,6 @@ def decode_rows(n: int, d: int, L: int, silent: Sequence[int] | np.ndarray) -> n
     """Rows of E of the paper's decode matrix A: the first h = L + (n-d) r_s that the other workers send.
 
     A consists of their first h columns, and the first L rows of A^{-1} are the decode weights.
-
-    Examples
-    --------
-    >>> decode_rows(3, 2, 2, []), decode_rows(3, 2, 2, [2])
-    (array([0, 1, 2]), array([0, 1, 3, 4]))
-    >>> [len(decode_rows(20, 3, 6, range(s))) for s in range(3)]
-    [40, 57, 108]
     """
     r = rounds_needed(L, d)[len(silent)]
     others = np.setdiff1d(np.arange(n), silent)

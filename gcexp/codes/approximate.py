@@ -26,12 +26,6 @@ class ApproximateCode(Code):
         (promise: least_squares), which are never worse.
     scale : float
         Of the one-step weights; n where the columns of the encoding sum to 1.
-
-    Examples
-    --------
-    >>> code = ApproximateCode([[0.5, 0.5, 0], [0, 0.5, 0.5], [0.5, 0, 0.5]], "one_step", scale=3)
-    >>> code.decode([[1, 1, 0]]).coefficients
-    array([[0.75, 1.5 , 0.75]])
     """
 
     formulas = {"messages": "1", "length": "1"}

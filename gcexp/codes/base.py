@@ -41,13 +41,7 @@ def arcs(n: int, p: int) -> np.ndarray:
 
 
 def number_among_equal(values: np.ndarray) -> np.ndarray:
-    """How many equal values stand before each, (M,).
-
-    Examples
-    --------
-    >>> number_among_equal(np.array([3, 5, 3, 3]))
-    array([0, 0, 1, 2])
-    """
+    """How many equal values stand before each, (M,)."""
     order = np.argsort(values, kind="stable")
     number = np.empty(len(values), dtype=np.intp)
     count = np.bincount(values)
@@ -56,13 +50,7 @@ def number_among_equal(values: np.ndarray) -> np.ndarray:
 
 
 def is_binary(values: np.ndarray) -> bool:
-    """Whether all entries are exactly 0 or 1.
-
-    Examples
-    --------
-    >>> is_binary(np.array([0.0, 1.0])), is_binary(np.array([0.0, np.inf])), is_binary(np.array([np.nan]))
-    (True, False, False)
-    """
+    """Whether all entries are exactly 0 or 1."""
     # One product instead of two comparisons; infinity is its own square too.
     return bool(values.max(initial=0) <= 1 and (values * values == values).all())
 

@@ -23,11 +23,6 @@ def evaluation_points(n: int, order: str = "alternating") -> tuple[Fraction, ...
 
     The order ``alternating`` is (0,) +1, -1, +3/2, -3/2, ... and loses fewer digits than ``ascending``, because
     neighbours on the cycle share data.
-
-    Examples
-    --------
-    >>> [str(x) for x in evaluation_points(5)]
-    ['0', '1', '-1', '3/2', '-3/2']
     """
     require_known("theta_order", order, THETA_ORDERS)
     points = [Fraction(0)] * (n % 2)
@@ -42,12 +37,6 @@ def polynomial_rows(theta: Sequence | np.ndarray, d: int, m: int) -> np.ndarray:
     p_i^(1)(x) = prod_{j=1}^{n-d} (x - theta_{i+j}) and p_i^(u)(x) = x p_i^(u-1)(x) - c p_i^(1)(x), where c is the
     coefficient of x^(n-d-1) in p_i^(u-1) (Ye and Abbe, section 3). So p_i^(u) is monic of degree n-d+u-1, without the
     powers n-d, ..., n-d+u-2: the last m columns of B are n stacked identities. Integers and fractions stay exact.
-
-    Examples
-    --------
-    >>> polynomial_rows([-2, -1, 0, 1, 2], d=3, m=2)[4:6]
-    array([[2, -3, 1, 0],
-           [6, -7, 0, 1]], dtype=object)
     """
     n, theta = len(theta), np.asarray(theta)
     theta = theta if theta.dtype.kind == "f" else theta.astype(object)
@@ -330,13 +319,7 @@ def _divide(series: np.ndarray, point: np.ndarray) -> None:
 
 
 def load_and_stragglers(n: int, d: int | None, m: int, s: int | None) -> tuple[int, int]:
-    """Load d and stragglers s of a code with d >= s + m; either may be None and is then chosen with equality.
-
-    Examples
-    --------
-    >>> load_and_stragglers(10, None, 2, 4), load_and_stragglers(10, 4, 3, None)
-    ((6, 4), (4, 1))
-    """
+    """Load d and stragglers s of a code with d >= s + m; either may be None and is then chosen with equality."""
     got = f"got n={n}, d={d}, m={m}, s={s}"
     if d is None:
         if s is None:
@@ -350,13 +333,7 @@ def load_and_stragglers(n: int, d: int | None, m: int, s: int | None) -> tuple[i
 
 
 def fractions(name: str, values: Sequence, n: int) -> tuple[Fraction, ...]:
-    """The n exact numbers of a parameter.
-
-    Examples
-    --------
-    >>> fractions("theta", ["1/2", 3], 2)
-    (Fraction(1, 2), Fraction(3, 1))
-    """
+    """The n exact numbers of a parameter."""
     try:
         exact = tuple(Fraction(v) for v in values)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):

@@ -25,11 +25,6 @@ def spread(n: int, s: int, seed: int) -> np.ndarray:
     1e-7 at n = 100 to 400, and 1e-13 to 1e-11 here for the default seed (``python -m benchmarks b1``). Of tens of
     thousands of sets at s near n/2 the worst loses more, 3e-10 at (n, s) = (20, 9) and 6e-10 at (30, 19): its weights
     are near 1e6, and no refinement helps.
-
-    Examples
-    --------
-    >>> bool(abs(spread(6, 2, seed=0).sum(1)).max() < 1e-14)
-    True
     """
     draw = rng(seed, "assignment")
     cell = np.arange(s // 2) + 0.5 + draw.uniform(-0.2, 0.2, s // 2)

@@ -24,12 +24,6 @@ def solve_exactly(A, b) -> tuple[np.ndarray, int]:
 
     Fraction-free Gauss-Jordan elimination (Bareiss, Math. Comp. 1968) of A (t, t) and b (t, m): every division is
     exact, and a singular A raises `ZeroDivisionError`.
-
-    Examples
-    --------
-    >>> solve_exactly([[0, 2], [3, 1]], [[1], [1]])
-    (array([[-1],
-           [-3]], dtype=object), -6)
     """
     A, b = np.asarray(A, dtype=object), np.asarray(b, dtype=object)
     M, t, before = np.concatenate([A, b], axis=1), len(A), 1
@@ -50,7 +44,7 @@ def solve_exactly(A, b) -> tuple[np.ndarray, int]:
 def solve_rational(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Solve A x = b in fractions; a singular A raises `ZeroDivisionError`."""
     both = np.concatenate([A, b], axis=1)
-    scale = np.array([lcm(*(Fraction(x).denominator for x in row)) for row in both], dtype=object)
+    scale = np.array([lcm(*(x.denominator for x in row)) for row in both], dtype=object)
     whole = np.vectorize(int, otypes=[object])(both * scale[:, None]) if both.size else both
     numerator, determinant = solve_exactly(whole[:, : len(A)], whole[:, len(A) :])
     return numerator * Fraction(1, determinant)
@@ -62,12 +56,6 @@ def general_rows(V, d: int, m: int) -> np.ndarray:
     V is (n-d+m, n) and B (n*m, n-d+m); the explicit rows are derived in this library.
     Q_i = {i+1, ..., i+n-d} (mod n) are the workers that do not hold partition i: B V is zero there. For
     ``V[r, w] = theta_w^r`` these are the rows of `polynomial_rows`. A V of fractions gives exact rows.
-
-    Examples
-    --------
-    >>> general_rows(np.array([[1.0, -1, 1], [0, 1, -1], [0, 0, 1]]), d=2, m=2)[:2]
-    array([[1., 1., 0.],
-           [0., 0., 1.]])
     """
     t, n = V.shape
     z = t - m  # workers without a given partition

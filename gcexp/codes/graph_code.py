@@ -109,13 +109,7 @@ class GraphCode(Code):
 
 
 def edge_weights(vertices: int, ends: np.ndarray) -> np.ndarray:
-    """Weights of a simple graph's edges (edges, 2) whose sums at the vertices come closest to 1, in linear time.
-
-    Examples
-    --------
-    >>> edge_weights(3, np.array([[0, 1], [1, 2]])), edge_weights(3, np.array([[0, 1], [1, 2], [0, 2]]))
-    (array([0.66666667, 0.66666667]), array([0.5, 0.5, 0.5]))
-    """
+    """Weights of a simple graph's edges (edges, 2) whose sums at the vertices come closest to 1, in linear time."""
     from scipy.sparse import csgraph  # slow to import
 
     edges = len(ends)

@@ -8,15 +8,7 @@ import numpy as np
 def svd(A: np.ndarray, full_matrices: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """`numpy.linalg.svd` of one matrix or a stack (..., a, b); what does not converge is solved by LAPACK's gesvd.
 
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If neither driver converges, or an entry is no number.
-
-    Examples
-    --------
-    >>> [part.shape for part in svd(np.ones((2, 3)))], svd(np.ones((2, 3)))[1].round(3)
-    ([(2, 2), (2,), (3, 3)], array([2.449, 0.   ]))
+    Raises `numpy.linalg.LinAlgError` if neither driver converges, or an entry is no number.
     """
     try:
         return np.linalg.svd(A, full_matrices)
@@ -34,14 +26,7 @@ def svd(A: np.ndarray, full_matrices: bool = True) -> tuple[np.ndarray, np.ndarr
 
 
 def pinv(A: np.ndarray, rcond: float) -> np.ndarray:
-    """`numpy.linalg.pinv` of a stack (..., a, b), with `svd` where it does not converge.
-
-    Examples
-    --------
-    >>> pinv(np.ones((1, 1, 2)), 1e-10)
-    array([[[0.5],
-            [0.5]]])
-    """
+    """`numpy.linalg.pinv` of a stack (..., a, b), with `svd` where it does not converge."""
     try:
         return np.linalg.pinv(A, rcond=rcond)
     except np.linalg.LinAlgError:

@@ -18,12 +18,6 @@ def degree_law(epsilon: float) -> np.ndarray:
     D = floor(1/epsilon), u = 2 epsilon (1 - 2 epsilon) / (1 - 4 epsilon)^2, P_1 = u/(u+1),
     P_i = 1/(i (i-1) (u+1)) for 2 <= i <= D, and P_{D+1} = 1/(D (u+1)). This is recalled from Theorem 6 of Wang, Liu and
     Shroff, not confirmed; the shape is that of Shokrollahi's raptor codes.
-
-    Examples
-    --------
-    >>> degree_law(0.1).round(5)
-    array([0.30769, 0.34615, 0.11538, 0.05769, 0.03462, 0.02308, 0.01648,
-           0.01236, 0.00962, 0.00769, 0.06923])
     """
     require(0 < epsilon < 0.25, f"the raptor degree law needs 0 < epsilon < 1/4, got epsilon={epsilon}")
     D = floor(1 / epsilon + 1e-9)  # 1 / epsilon may round to just below an integer
@@ -39,12 +33,6 @@ def peeling_weights(sums: np.ndarray, received: np.ndarray) -> np.ndarray:
     While a received sum holds exactly one unknown batch, that batch is recovered and subtracted from all
     others. If message w_t reveals batch b_t at step t, the sum of all revealed batches is
     sum_t v_t * (message w_t) with v_t = 1 - sum_{t' > t, b_t in w_t'} v_t': integers, found backwards.
-
-    Examples
-    --------
-    >>> sums = [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 0, 1, 1]]
-    >>> peeling_weights(sums, [[1, 1, 1, 1]])
-    array([[1., 0., 1., 0.]])
     """
     sums, received = np.asarray(sums, dtype=bool), np.asarray(received, dtype=bool)
     known = np.zeros((len(received), sums.shape[1]), dtype=bool)

@@ -16,12 +16,6 @@ def random_biregular(n: int, d: int, random: np.random.Generator) -> np.ndarray:
 
     The configuration model: n d ends on either side, matched at random. Ends that repeat an edge are matched again,
     together with as many others, until no edge is double. For d > n/2: the complement of such a matrix.
-
-    Examples
-    --------
-    >>> A = random_biregular(5, 2, np.random.default_rng(0))
-    >>> A.sum(0), A.sum(1)
-    (array([2, 2, 2, 2, 2]), array([2, 2, 2, 2, 2]))
     """
     require(0 <= d <= n, f"a biregular matrix needs 0 <= d <= n, got n={n}, d={d}")
     if 2 * d > n:

@@ -39,12 +39,6 @@ def weight_law(n: int, rho: float, mu: float) -> np.ndarray:
     there from below: their difference (w-a)(w-b)(w-c)(w-e), e = 4 n rho - a - b - c, is negative on no weight from 1 to
     n. So two of a, b, c are neighbours, and no weight of 1, ..., n lies between e and the third: few candidates for
     every pair, each law in closed form, P(W = a) = E (W-b)(W-c) / ((a-b)(a-c)).
-
-    Examples
-    --------
-    >>> law = weight_law(16, 0.375, 0.16)
-    >>> {int(w): round(float(law[w]), 6) for w in np.flatnonzero(law)}
-    {3: 0.48, 8: 0.12, 9: 0.4}
     """
     low = float(soft_smallest_mu(n, rho))
     require(
@@ -98,13 +92,7 @@ def _on(n: int, support: tuple[int, int, int], first: float, second: float) -> n
 
 
 def sample(law: np.ndarray, k: int, random: np.random.Generator) -> np.ndarray:
-    """K independent rows: a weight by `law`, then that many workers, uniformly; (k, n) 0/1.
-
-    Examples
-    --------
-    >>> sample(np.array([0, 0, 1.0, 0]), 5, np.random.default_rng(0)).sum(1)
-    array([2, 2, 2, 2, 2])
-    """
+    """K independent rows: a weight by `law`, then that many workers, uniformly; (k, n) 0/1."""
     n = len(law) - 1
     weight = random.choice(n + 1, size=k, p=law)
     place = np.argsort(np.argsort(random.random((k, n)), axis=1), axis=1)

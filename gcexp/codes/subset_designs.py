@@ -171,11 +171,6 @@ def co_prime_classes(n: int, y: int) -> list[tuple[int, ...]]:
 
     The subsets that contain worker 0 are visited in lexicographic order and kept unless they are a cyclic shift of
     one already kept. The class A_i is A_0 shifted by i; for gcd(n, y) = 1 the classes partition all subsets.
-
-    Examples
-    --------
-    >>> co_prime_classes(7, 3)
-    [(0, 1, 2), (0, 1, 3), (0, 1, 4), (0, 1, 5), (0, 2, 4)]
     """
     require(1 <= y <= n, f"the co-prime scheme needs 1 <= y <= n, got n={n}, y={y}")
     require(gcd(n, y) == 1, f"the co-prime scheme needs gcd(n, y) = 1, got n={n}, y={y} with gcd {gcd(n, y)}")
@@ -284,11 +279,6 @@ def intermediate_holders(n: int, x: int, y: int) -> list[tuple[int, ...]]:
     j < x', repeated g times. A list (i_0, ..., i_{x-1}) of first workers in cyclic order leaves room for every
     block: i_{j+1} - i_j >= y_j and n - (i_{x-1} - i_0) >= y_{x-1}, modulo n. The lists are ordered by i_0 and then by
     their distances from it; the g rotations of a list by multiples of x' are one partition, at the first's place.
-
-    Examples
-    --------
-    >>> intermediate_holders(5, 2, 3)[:4]
-    [(0, 1, 2), (0, 2, 3), (0, 3, 4), (1, 2, 3)]
     """
     g = gcd(x, y)
     period, total = x // g, y // g
@@ -369,11 +359,6 @@ def hadamard_blocks(n: int) -> list[tuple[int, ...]]:
     """Blocks of the 3-(n, n/2, n/4 - 1) Hadamard design of Sylvester on n = 4, 8, 16, ... points, lexicographic.
 
     They are the affine hyperplanes of the binary space: the points x with parity of (a & x) equal to 0 or 1, a != 0.
-
-    Examples
-    --------
-    >>> hadamard_blocks(8)[:4]
-    [(0, 1, 2, 3), (0, 1, 4, 5), (0, 1, 6, 7), (0, 2, 4, 6)]
     """
     require(n >= 4 and n & (n - 1) == 0, f"Sylvester's Hadamard design needs n = 4, 8, 16, ..., got n={n}")
     x = np.arange(n)
@@ -481,11 +466,6 @@ def one_copy(received: np.ndarray, partition: np.ndarray, copy: np.ndarray) -> n
     """The first received message of each partition, boolean (U, M).
 
     Message m has the gradient of partition ``partition[m]`` and is number ``copy[m]`` of those that have it.
-
-    Examples
-    --------
-    >>> one_copy(np.array([[False, True, True]]), np.array([0, 0, 0]), np.array([0, 1, 2]))
-    array([[False,  True, False]])
     """
     got = np.ascontiguousarray(received.T)  # a message's patterns side by side: four times faster
     taken = np.zeros(got.shape, dtype=bool)

@@ -179,14 +179,7 @@ def error(
 
 
 def errors_of(code: Code, responses, decoding: str = "optimal", steps: int = 10) -> np.ndarray:
-    """Error of each survivor set, (U,), for boolean responses (U, n); sets may differ in size.
-
-    Examples
-    --------
-    >>> from gcexp.codes.block_design import BlockDesign
-    >>> errors_of(BlockDesign(n=7, design="pg-2-2"), [[1, 1, 1, 1, 1, 1, 0], [0] * 7]).round(5)
-    array([0.03571, 1.     ])
-    """
+    """Error of each survivor set, (U,), for boolean responses (U, n); sets may differ in size."""
     responses = np.atleast_2d(responses) > 0
     if decoding == "optimal":
         return rows(code).errors(responses)
@@ -301,14 +294,7 @@ class _Curve:
 
 
 def bears(code: Code) -> int:
-    """Most stragglers with which the code's promise holds whoever they are; n without quorums.
-
-    Examples
-    --------
-    >>> from gcexp.codes.cyclic import CyclicRepetition
-    >>> bears(CyclicRepetition(n=6, s=2))
-    2
-    """
+    """Most stragglers with which the code's promise holds whoever they are; n without quorums."""
     slack = [code.n]
     for quorum in code.quorums:
         sent = code.messages[list(quorum.workers)]

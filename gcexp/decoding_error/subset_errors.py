@@ -290,12 +290,6 @@ def search_worst(
     (q - 2 x + y). This is above the best error so far, k - c, only if y + 2 (q/c - 1) x - x^2 / c > q (q/c - 1), and
     -x^2 <= x_0^2 - 2 x_0 x for any x_0: a sum over pairs again. With T lost and r more to be, it is at most the sum
     over T and the r largest of what one j adds to T and the r - 1 largest M_ij of others.
-
-    Examples
-    --------
-    >>> value, responses = search_worst(Rows(np.ones((7, 6)) - np.eye(7, 6)), 4, 0.0)
-    >>> round(value, 4), int(responses.sum())
-    (0.0385, 3)
     """
     n, k = rows.n, float(rows.k)
     values, vectors = np.linalg.eigh(rows.G)

@@ -31,24 +31,12 @@ def prime_factors(number: int) -> list[int]:
 
 
 def is_prime(number: int) -> bool:
-    """Whether a number is prime.
-
-    Examples
-    --------
-    >>> [p for p in range(20) if is_prime(p)]
-    [2, 3, 5, 7, 11, 13, 17, 19]
-    """
+    """Whether a number is prime."""
     return number > 1 and prime_factors(number) == [number]
 
 
 def is_prime_power(number: int) -> bool:
-    """Whether a number is a power (at least the first) of one prime.
-
-    Examples
-    --------
-    >>> [q for q in range(20) if is_prime_power(q)]
-    [2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19]
-    """
+    """Whether a number is a power (at least the first) of one prime."""
     return number > 1 and len(prime_factors(number)) == 1
 
 
@@ -93,14 +81,6 @@ def field(q: int) -> Field:
     Z_p[x] modulo the first polynomial x^m - a(x), in the order of the numbers of a, that leaves no zero divisor.
 
     Refused unless q is a prime power p^m of at most `LARGEST`. Source: Lidl, Niederreiter: Finite Fields, chapter 1.
-
-    Examples
-    --------
-    >>> field(4).mul
-    array([[0, 0, 0, 0],
-           [0, 1, 2, 3],
-           [0, 2, 3, 1],
-           [0, 3, 1, 2]])
     """
     require(is_prime_power(q), f"a finite field needs a prime power q, got q={q}")
     require(q <= LARGEST, f"finite fields are stored as tables, which supports q <= {LARGEST}, got q={q}")
