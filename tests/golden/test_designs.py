@@ -101,14 +101,12 @@ def test_difference_sets():
 
 def test_a_matrix_that_is_no_design_is_refused():
     A = pg(2, 2).incidence
-    missing = np.where(np.arange(7) == 0, 0, A)  # worker 0 holds nothing
-    for wrong in (
-        2 * A,
-        A[:-1],
-        missing,
-        np.eye(7)[[0, 0, 1, 2, 3, 4, 5, 6]],
-        np.roll(np.eye(4), 1, 0) + np.eye(4),
-    ):
+    loads, redundancies, intersections = (
+        np.eye(3)[[0, 0, 1, 2]],
+        np.vstack([A, np.ones(7)]),
+        np.eye(4) + np.eye(4)[[1, 2, 3, 0]],
+    )
+    for wrong in (2 * A, loads, redundancies, intersections):
         with pytest.raises(ParameterError):
             Design(wrong)
 
