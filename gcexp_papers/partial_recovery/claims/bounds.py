@@ -23,9 +23,8 @@ from gcexp.decoding_error.straggler_sets import all_sets
 
 from .. import theory
 from ..impossibility import spans
-from ..instances import cyclic_cases, pairs, sizes, triples
+from ..instances import cyclic_cases, fewest_copies, pairs, sizes, triples
 from ..numerics import recovered_partitions
-from .instances import fewest_copies, in_every_case
 
 
 @claim(
@@ -115,18 +114,6 @@ def bound_is_the_best_mixture_of_copies():
             yield min(loads) / n == theory.lower_bound(n, s, Fraction(i, n))
 
 
-@claim(
-    "theorem1",
-    "cyclic_slightly_higher_load",
-    "far_lower_than_naive",
-    figure="all_parameters",
-    assumed=True,
-)
-def loads_are_in_order(table):
-    """Bound, combinatorial, cyclic and naive load rise in this order for n <= 24, s and whole alpha n."""
-    return in_every_case(table, "loads: Theorem 1 ≤ combinatorial ≤ cyclic ≤ naive")
-
-
 @claim("theorem1", figure="fig2_computation", assumed=True)
 def no_load_of_figure_2_is_below_the_bound(table):
     """At n = 12 and n = 15 the least load of the sweep is at least the bound."""
@@ -209,19 +196,6 @@ def cyclic_load_is_at_most_a_quarter_higher_in_half_of_the_cases():
 def naive_load_is_at_least_twice_as_high_in_half_of_the_cases():
     """For n <= 24, 1 <= s < n and beta >= n - s the median of naive over combinatorial load is at least 2."""
     return within(_median_ratio(lambda n, s, alpha: alpha * Fraction(s + 1, n)), at_least=2)
-
-
-@claim(
-    "far_lower_than_naive",
-    figure="all_parameters",
-    assumed=True,
-    reason="With whole alpha n the combinatorial load is never above the naive one, and in more than half of the cases "
-    "the naive one is at least twice as high. Where alpha n is not whole y is rounded up, and the naive load can be "
-    "the lower one, as at n = 5, s = 1, alpha = 9/10.",
-)
-def combinatorial_load_is_never_above_the_naive_one_where_alpha_n_is_not_whole(table):
-    """For n <= 24, s and alpha = i/20 with alpha n not whole the combinatorial load is at most the naive one."""
-    return in_every_case(table, "loads, α n not whole: combinatorial ≤ naive")
 
 
 @claim("naive_scheme", assumed=True)

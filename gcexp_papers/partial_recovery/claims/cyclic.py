@@ -16,7 +16,6 @@ from gcexp.decoding_error.straggler_sets import all_sets
 from .. import impossibility, theory
 from ..instances import cyclic_cases, pairs, triples
 from ..numerics import recovered_partitions
-from .instances import in_every_case
 
 
 def _sums(n: int, length: int) -> np.ndarray:
@@ -25,24 +24,6 @@ def _sums(n: int, length: int) -> np.ndarray:
 
 
 # --- Theorems 5 to 7 ----------------------------------------------------------------------------------------
-
-
-@claim("theorem5", figure="all_parameters", assumed=True)
-def one_message_suffices_where_the_load_divides_beta(table):
-    """For n <= 12, s and beta that p divides, every set of stragglers leaves at least beta partitions."""
-    return in_every_case(table, "Theorem 5: one message where p divides β")
-
-
-@claim("theorem7", figure="all_parameters", assumed=True)
-def two_messages_suffice_where_the_arcs_fit(table):
-    """For n <= 12 and p ceil(beta/p) <= n, every set of stragglers leaves beta partitions with two messages."""
-    return in_every_case(table, "Theorem 7: two messages where p ⌈β/p⌉ ≤ n")
-
-
-@claim("theorem6", figure="all_parameters", assumed=True)
-def one_message_is_excluded_elsewhere(table):
-    """For n <= 9 and beta < n that p does not divide, forced coefficients exclude a scheme with one message."""
-    return in_every_case(table, "Theorem 6: one message excluded elsewhere, β < n")
 
 
 @claim("contribution_table1", "discussion_tradeoff_k_n", figure="table1", assumed=True)
@@ -156,12 +137,6 @@ def one_partition_each_recovers_all_but_s():
         yield full and code.messages.max() == code.load.max() == 1
 
 
-@claim("theorem8_odd", "contribution_low_load_bound", figure="all_parameters", assumed=True)
-def load_two_is_excluded_for_three_partitions(table):
-    """Every assignment with load 2/n and one message is contradictory for beta = 3, s = n - 2, n = 4 and 5."""
-    return in_every_case(table, "Theorem 8: β = 3, s = n - 2, load 2/n excluded")
-
-
 @claim("theorem8_odd", assumed=True)
 def load_two_is_excluded_for_six_workers():
     """So is each of the 230230 assignments with n = 6 and s = 4."""
@@ -185,12 +160,6 @@ def no_coefficients_of_a_grid_recover_three_partitions():
         )
         found = any(len(workers) >= n for workers in networkx.find_cliques(good))
         yield found == (n == 3)
-
-
-@claim("theorem9", "contribution_low_load_bound", figure="all_parameters", assumed=True)
-def load_two_shows_too_little(table):
-    """For n = 3, 4, 5 and s >= 2 every assignment with load 2/n shows at most n - s + 1 partitions for some set."""
-    return in_every_case(table, "Theorem 9: load 2/n sees ≤ n - s + 1, s ≥ 2")
 
 
 @claim("claim2", assumed=True)
@@ -220,9 +189,3 @@ def edges_are_removed_until_a_cycle_is_left():
                 while leaves := [node for node, degree in graph.degree if degree == 1]:
                     graph.remove_node(leaves[0])
                 yield graph and all(degree == 2 for _, degree in graph.degree)
-
-
-@claim("appendix_f_removal", figure="all_parameters", assumed=True)
-def some_edges_leave_few_nodes(table):
-    """Every multigraph with n = 3, 4, 5 nodes and n edges has, for s >= 2, s edges without which n - s + 1 are seen."""
-    return in_every_case(table, "Theorem 9: load 2/n sees ≤ n - s + 1, s ≥ 2")

@@ -26,9 +26,8 @@ from gcexp.data import Dataset
 from gcexp.tasks.optimizers import GradientDescent
 from gcexp.theory import order_statistics
 
-from ..instances import pairs
+from ..instances import fewest_copies, pairs
 from ..numerics import recovered_partitions
-from .instances import fewest_copies
 
 CYCLIC_S = ("cyclic, β = 12", "cyclic, β = 15", "cyclic, β = 20")
 CYCLIC_ALPHA = [f"cyclic, s = {s}, p = {s - 4}" for s in (6, 9, 5, 14)]

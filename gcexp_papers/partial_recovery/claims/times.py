@@ -6,7 +6,6 @@ Here they meet simulation, and products over the workers that are written out on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 from math import log, sqrt
@@ -22,7 +21,7 @@ from gcexp.theory import order_statistics
 from .. import theory
 from ..instances import sizes
 from ..numerics import recovered_partitions
-from .instances import in_every_case
+from .all_parameters import in_every_case
 
 PAIRS = "combinatorial, y = 2"
 
@@ -65,36 +64,13 @@ def harmonic_numbers_are_close_to_the_logarithm():
 # --- Expected times -----------------------------------------------------------------------------------------
 
 
-def _simulated(table: pd.DataFrame, model: str) -> Iterator[Verdict]:
-    """Whether the mean simulated time of both schemes is that of the formula, to 1 %."""
-    mine = table[table["model"].str.startswith(model)]
-    for _, rows in mine.groupby(["model", "label"], sort=False):
-        exact = number(rows, "exact", None, "mean", rows=None)
-        yield equals(number(rows, "mean_iteration_time_s", None, "mean", rows=None), exact, 0.01 * exact)
-
-
-@claim("viii_a_times", figure="section8_simulated", assumed=True)
-def simulated_times_of_model_a(table):
-    """Simulation and formula agree to 1 % at n = 20, alpha = 3/4: Pareto times beside the work, three settings."""
-    return _simulated(table, "A")
-
-
-@claim("viii_b_times", figure="section8_simulated", assumed=True)
-def simulated_times_of_model_b(table):
-    """Simulation and formula agree to 1 % at n = 20, alpha = 3/4: exponential times beside the work, two settings."""
-    return _simulated(table, "B")
-
-
-@claim("viii_c_times", figure="section8_simulated", assumed=True)
-def simulated_times_of_model_c(table):
-    """Simulation and formula agree to 1 % at n = 20, alpha = 3/4: Pareto times that multiply the work, two settings."""
-    return _simulated(table, "C")
-
-
-@claim("viii_d_times", figure="section8_simulated", assumed=True)
-def simulated_times_of_model_d(table):
-    """Simulation and formula agree to 1 % at n = 20, alpha = 3/4: exponential times that multiply the work."""
-    return _simulated(table, "D")
+@claim(*(f"viii_{model}_times" for model in "abcd"), figure="section8_simulated", assumed=True)
+def simulated_times_are_those_of_the_formulas(table):
+    """In every setting of a model the mean simulated times of both schemes are those of its formula, to 1 %."""
+    for (model, _), rows in table.groupby(["model", "label"], sort=False):
+        columns = "mean_iteration_time_s", "exact"
+        found, exact = (number(rows, column, None, "mean", rows=None) for column in columns)
+        yield f"viii_{model[0].lower()}_times", equals(found, exact, 0.01 * exact)
 
 
 def _waits(n: int, alpha: Fraction) -> tuple[int, int]:
