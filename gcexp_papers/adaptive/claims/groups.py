@@ -249,11 +249,8 @@ def no_assignment_beats_the_bound():
     for n, d in [(1, 1), *sizes(5)]:
         found, most = [], theory.survivable_bound(n, d)
         for k in (k for k in range(1, 7) if k * d % n == 0 and d <= 4):
-            for each in combinations_with_replacement(list(combinations(range(n), d)), k):
-                held = np.zeros((n, k), dtype=bool)
-                held[np.array(each), np.arange(k)[:, None]] = True
-                if (held.sum(1) == k * d // n).all():
-                    found.append(survived(held))
+            storages = (holders.T for holders in engine.loads(k, n, d))  # each partition on d workers
+            found += [survived(held) for held in storages if (held.sum(1) == k * d // n).all()]
         yield from (silent <= most for silent in found)
         if found:
             yield most in found

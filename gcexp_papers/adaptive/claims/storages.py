@@ -40,7 +40,7 @@ def _storages(length: int) -> pd.DataFrame:
         for s, q in built[support]:
             left = min(int(held[list(others)].sum(0).min()) for others in engine.survivors(n, s))
             if (left, q, L) not in said:
-                said[left, q, L] = engine.message_rank(left, q, L, generator) == L
+                said[left, q, L] = engine.rank(engine.drawn(generator, (left * q, L))) == L
             found.append((storage, n, copies, s, L, q, said[left, q, L], built[support][s, q]))
     names = ["storage", "n", "copies", "s", "length", "sent", "determined", "decoded"]
     return pd.DataFrame(found, columns=names)

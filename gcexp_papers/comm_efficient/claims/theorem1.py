@@ -18,7 +18,7 @@ from .. import theory
 @lru_cache
 def _said(holders, m):
     """Rank of what so many workers can say of m numbers of a partition, with one number each."""
-    return engine.message_rank(holders, 1, m, rng(0, "assignment", 6)) if holders else 0
+    return int(engine.rank(engine.drawn(rng(0, "assignment", 6), (holders, m))))
 
 
 @lru_cache
@@ -47,7 +47,7 @@ def _own_codes():
     """Codes of one message for every balanced storage, n, k <= 6: n, k, d, copies, blocks m, and the code."""
     for n, k in product(range(2, 7), repeat=2):
         for d in range(1, k + 1):
-            held = engine.balanced(n, k, d)
+            held = (np.arange(k) - d * np.arange(n)[:, None]) % k < d  # worker w holds d from w d on (mod k)
             copies = engine.least_copies(held)
             for m in range(1, copies + 1):
                 B = engine.code(engine.thinned(held), m, rng(0, "assignment", 7, n, k, d, m))[:1]
