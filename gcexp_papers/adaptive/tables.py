@@ -222,15 +222,9 @@ def _three_groups(t_cp: float, t_cm: float, s_max: int, p: float) -> float:
 
 
 def expected_iteration_time(scheme: Scheme, delay: Epochs | Restarts, iterations: int) -> float:
-    """Mean iteration time in the restart model, by (83), (84) or (91), (92).
+    """Mean iteration time in the restart model, by (83), (84) or (91), (92): independent of how many iterations.
 
-    Parameters
-    ----------
-    scheme : Scheme
-        A code of disjoint quorums of equal needs: with `Restart` on `Epochs`, or any on `Restarts`.
-    delay : Epochs or Restarts
-    iterations : int
-        Not used: iterations are independent.
+    The code has disjoint quorums of equal needs. The wait is `Restart` on `Epochs`, or any on `Restarts`.
 
     Examples
     --------

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log
 
 import numpy as np
 
 from gcexp.analysis.claims import claim
+from gcexp.analysis.enumeration import PRIME
 from gcexp.codes.adaptive import decode_rows
 from gcexp.errors import require
 
 from .. import theory
-from ..solving import PRIME, eliminate, interpolate
 from .instances import divisible, signals_needed, whole
 
 #: Numbers in the gradient of the experiment.
@@ -72,6 +73,54 @@ def decoding_cost_is_cubic():
         small, large = (theory.decode_cost("agc", n, d, s, L) for n in (4096, 8192))
         rows = decode_rows(6, d, L, tuple(range(s)))
         yield len(rows) == theory.decode_size(6, d, L, s) and abs(large / small - 8) < 0.05
+
+
+def eliminate(matrix: Sequence[Sequence[int]], right: Sequence[int]) -> tuple[list[int], int]:
+    """Solve a square system modulo `PRIME` by Gaussian elimination that leaves out what is zero already.
+
+    It gives the solution, and how many additions, multiplications and divisions it took.
+    """
+    size = len(matrix)
+    rows = [[int(x) % PRIME for x in row] + [int(b) % PRIME] for row, b in zip(matrix, right, strict=True)]
+    operations = 0
+    for k in range(size):
+        pivot = next((i for i in range(k, size) if rows[i][k]), size)
+        require(pivot < size, f"the matrix is singular in column {k}")
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        inverse = pow(rows[k][k], -1, PRIME)
+        above = [j for j in range(k + 1, size + 1) if rows[k][j]]
+        for row in rows[k + 1 :]:
+            if row[k]:
+                factor = row[k] * inverse % PRIME
+                for j in above:
+                    row[j] = (row[j] - factor * rows[k][j]) % PRIME
+                operations += 1 + 2 * len(above)
+    found = [0] * size
+    for k in reversed(range(size)):
+        known = [j for j in range(k + 1, size) if rows[k][j]]
+        rest = rows[k][size] - sum(rows[k][j] * found[j] for j in known)
+        found[k] = rest * pow(rows[k][k], -1, PRIME) % PRIME
+        operations += 1 + 2 * len(known)
+    return found, operations
+
+
+def interpolate(points: Sequence[int], values: Sequence[int]) -> tuple[list[int], int]:
+    """Solve the Vandermonde system sum_k x_k a_i^k = b_i modulo `PRIME` by divided differences, as Björck and Pereyra.
+
+    It gives the solution, and how many operations it took: 5 N (N-1) / 2 for N distinct points.
+    """
+    size = len(points)
+    x = [int(b) % PRIME for b in values]
+    operations = 0
+    for k in range(size - 1):
+        for i in range(size - 1, k, -1):
+            x[i] = (x[i] - x[i - 1]) * pow(int(points[i] - points[i - k - 1]), -1, PRIME) % PRIME
+            operations += 3
+    for k in range(size - 2, -1, -1):
+        for i in range(k, size - 1):
+            x[i] = (x[i] - points[k] * x[i + 1]) % PRIME
+            operations += 2
+    return x, operations
 
 
 @claim("complexity_inversion")
