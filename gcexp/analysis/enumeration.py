@@ -186,6 +186,14 @@ def decodes(B: np.ndarray, L: int, *responses: Sequence[int]) -> bool:
     return bool(spans(rows, L).all())
 
 
+def reach_the_sum(rounds: np.ndarray, s: int) -> bool:
+    """Whether every n - s workers decode from real messages (rounds, n, n L) of a built code, by least squares."""
+    _, n, width = rounds.shape
+    sets = np.stack([rounds[:, list(left)].reshape(-1, width) for left in survivors(n, s)])
+    wanted = total(n, width // n).astype(float)
+    return bool(np.abs(wanted - wanted @ np.linalg.pinv(sets, rcond=1e-11) @ sets).max() < 1e-7)
+
+
 def survivors(n: int, s: int) -> list[tuple[int, ...]]:
     """Every set of n - s workers."""
     return list(combinations(range(n), n - s))

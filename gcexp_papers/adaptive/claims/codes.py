@@ -68,23 +68,13 @@ def b_respects_the_storage():
 
 def _rounds_of(code: codes.Adaptive, s: int) -> int | None:
     """Fewest rounds of a built code's messages that span the sum for every s silent workers, by least squares."""
-    n, L = code.n, code.blocks
-    rows = code.encoding.toarray().reshape(L, n, -1)
-    wanted = engine.total(n, L).astype(float)
-    for r in range(1, L + 1):
-        sets = np.stack([rows[:r, list(left)].reshape(r * (n - s), -1) for left in engine.survivors(n, s)])
-        off = wanted - wanted @ np.linalg.pinv(sets, rcond=1e-11) @ sets
-        if np.abs(off).max() < 1e-6:
-            return r
-    return None
+    rows = code.encoding.toarray().reshape(code.blocks, code.n, -1)
+    return next((r for r in range(1, code.blocks + 1) if engine.reach_the_sum(rows[:r], s)), None)
 
 
 @claim("rs_rounds", "agc_cost_16", "perf_58", "l_extremes")
 def costs_of_built_codes():
-    """The fewest rounds that span the sum are (51), with the cost (16) and (58): n <= 6, L <= 4, every s and set.
-
-    At L = 1 and L = w the cost is 1 and the optimal one.
-    """
+    """The fewest rounds that span the sum are (51), with the costs (16) and (58), for every n <= 6, L <= 4 and s."""
     for (n, d), L in product(sizes(6), range(1, 5)):
         code, costs = codes.Adaptive(n, d, L, search_seeds=1), theory.adaptive_costs(L, d, 2 * L)
         for s in range(d):
@@ -181,10 +171,9 @@ def example_3_decodes():
 
 @claim("rem3_conj_i")
 def vandermonde_condition_1():
-    """The exact determinant of E[Q_v, L:] is the product of those of its blocks, and not 0, for drawn points.
+    """The determinant of E[Q_v, L:] is the product of those of its blocks, Vandermonde matrices with scaled rows.
 
-    The blocks are Vandermonde matrices with scaled rows, so that this also proves the condition for all distinct
-    nonzero points. 30 sets of points of both signs are tried for each of four codes with n <= 5.
+    So it is not 0 for any distinct nonzero points. 30 sets of points of both signs are tried for each of four codes.
     """
     generator = rng(0, "monte_carlo", 8)
     for (n, d, L), _ in product(((3, 2, 2), (4, 2, 2), (4, 3, 2), (5, 3, 2)), range(30)):

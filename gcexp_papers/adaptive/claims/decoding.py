@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log
+from itertools import product
+from math import lcm, log
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from gcexp.codes.adaptive import decode_rows
 from gcexp.errors import require
 
 from .. import theory
-from .instances import divisible, signals_needed, whole
+from .instances import divisible, signals_needed, sizes, whole
 
 #: Numbers in the gradient of the experiment.
 GRADIENT = 11_173_962
@@ -40,13 +41,9 @@ def _are_those(orders: dict[str, int], *code: int) -> bool:
 
 @claim("complexity_agc_gt_cgc", "complexity_inversion")
 def costs_with_as_many_rounds_as_numbers():
-    """With L = w the cost order of AGC is not below that of CGC: n <= 30, every d and s, w = d and 24.
-
-    Inverting its matrix (N^3 operations) then dominates combining N signals w times.
-    """
-    cases = [(n, d, w) for n in range(1, 31) for d in range(1, n + 1) for w in (d, 24) if w >= d]
-    for n, d, w in cases:
-        for s in range(d):
+    """With L = w AGC costs no less than CGC, and its inversion (N^3) no less than combining N signals w times."""
+    for n, d in [(1, 1), *sizes(30)]:
+        for w, s in product((d, 24) if d <= 24 else (d,), range(d)):
             orders, size = _orders(n, d, s, w), theory.decode_size(n, d, w, s)
             right = _are_those(orders, n, d, s, w)
             yield "complexity_agc_gt_cgc", right and orders["agc"] >= orders["cgc"]
@@ -65,10 +62,7 @@ def groups_are_cheaper_to_decode():
 
 @claim("complexity_n3")
 def decoding_cost_is_cubic():
-    """The decoding matrix has L + (n-d) ceil(L/(d-s)) rows; its cube is 8 times as large for twice n: d <= 4, every s.
-
-    The size is that of built matrices at n = 6, the growth that from n = 4096 to 8192, L = lcm(1..d).
-    """
+    """The decoding matrix has L + (n-d) ceil(L/(d-s)) rows (built at n = 6); its cube grows eightfold for twice n."""
     for d, L, s in divisible(range(1, 5)):
         small, large = (theory.decode_cost("agc", n, d, s, L) for n in (4096, 8192))
         rows = decode_rows(6, d, L, tuple(range(s)))
@@ -125,10 +119,7 @@ def interpolate(points: Sequence[int], values: Sequence[int]) -> tuple[list[int]
 
 @claim("complexity_inversion")
 def inversion_is_cubic_or_quadratic():
-    """Counted operations of a solve grow as N^3 for the drawn matrix of AGC and as N^2 for the Vandermonde one of CGC.
-
-    The exponents from n = 8 to 16 and from 16 to 32 are rounded (d = 2, s = 1).
-    """
+    """Counted operations of a solve grow as N^3 for a drawn matrix of AGC and as N^2 for the Vandermonde one of CGC."""
 
     def exponent(counted, n: int) -> int:
         (small, few), (large, many) = counted(n), counted(2 * n)
@@ -159,10 +150,7 @@ def _interpolated(n: int) -> tuple[int, int]:
     "620,776 (CGC, s_max = 2) times as many operations as the inversion.",
 )
 def inversion_dominates_in_the_experiment():
-    """Inverting takes more operations than combining N signals of w / L numbers for L parts: n = 20, d = 3, L = 6.
-
-    AGC and CGC are tried for s = 0, 1, 2 with the gradient of the experiment.
-    """
+    """Inverting takes more operations than combining N signals of w / L numbers for L parts, for AGC and CGC."""
     for s in range(3):
         for size, power in ((signals_needed(20, 3, 6, s), 3), (20 - s, 2)):
             yield size * GRADIENT < size**power
@@ -170,13 +158,11 @@ def inversion_dominates_in_the_experiment():
 
 @claim("group_vandermonde_fast", assumed=True)
 def vandermonde_systems_are_solved_fast():
-    """Divided differences solve the Vandermonde system of a group exactly, with fewer operations than elimination.
-
-    Tried for groups of d = 3, 4 and 5 workers and L = lcm(1..d) rows of the d L: the first and the last ones.
-    """
-    for d, L, s in divisible(range(3, 6)):
+    """Divided differences solve the Vandermonde system of a group exactly, with fewer operations than elimination."""
+    for d in (3, 4, 5):
+        L = lcm(*range(1, d + 1))
         x = list(range(1, L + 1))
-        for points in (x, [d * L - L + a for a in x]) if s == 0 else ():
+        for points in (x, [d * L - L + a for a in x]):  # the first and the last L of the d L rows
             V = [[pow(a, k, PRIME) for k in range(L)] for a in points]
             b = [sum(v * y for v, y in zip(row, x, strict=True)) for row in V]
             (by_differences, fewer), (by_elimination, more) = interpolate(points, b), eliminate(V, b)
@@ -185,11 +171,7 @@ def vandermonde_systems_are_solved_fast():
 
 @claim("table2_orders", "group_same_order")
 def orders_of_table_2():
-    """The orders of Table II are those of the signals that the decoders collect, and d more workers add a constant.
-
-    The constant is L^2 for G-AGC and (d-s)^2 for G-CGC, so that both are linear in n: 2 <= d <= 4, 2 d <= n <= 60,
-    L = lcm(1..d), every s.
-    """
+    """The orders of Table II are those of the signals that the decoders collect; in groups they are linear in n."""
     for d, L, s in divisible(range(2, 5)):
         for n in range(2 * d, 61):
             orders, more = _orders(n, d, s, L), _orders(n + d, d, s, L)

