@@ -179,7 +179,7 @@ def _faster(table: pd.DataFrame, label: str, *others: str) -> Verdict:
 
 @claim("fig4_smaller_better", "fig4_cgc2_uncoded", "fig4_others_faster", "fig4_agc_cgc0", figure="fig4")
 def order_without_stragglers(table):
-    """At p = 0 a smaller s_max is faster, CGC(2) alone slower than uncoded, and AGC as fast as CGC(0), with groups too."""
+    """At p = 0 a smaller s_max is faster, CGC(2) alone slower than uncoded, and AGC (G-AGC) as fast as CGC(0)."""
     for family, s in product((CGC, G_CGC), (0, 1)):
         yield "fig4_smaller_better", _faster(table, family[s], family[s + 1])
     yield "fig4_cgc2_uncoded", _faster(table, "uncoded", "CGC(2)")

@@ -48,7 +48,7 @@ def _storages(length: int) -> pd.DataFrame:
 
 @claim("thm1_iff", "converse_equations")
 def lengths_that_decode():
-    """(10) agrees with the rank of what is said of a partition and with a built code, on every storage for all s, q, w."""
+    """On every storage (10) agrees with the rank of what is said of a partition and with what a built code decodes."""
     for one in _storages(3).itertuples():
         formula = theory.feasible(one.copies, [one.length] * one.s + [one.sent], one.length)
         yield "thm1_iff", formula == one.determined == one.decoded

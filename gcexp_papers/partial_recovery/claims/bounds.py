@@ -35,10 +35,7 @@ from ..numerics import recovered_partitions
     assumed=True,
 )
 def full_recovery_has_the_least_load_with_one_message():
-    """Cyclic repetition with s < n <= 9 decodes every set of stragglers with one message and the load (s+1)/n.
-
-    So does fractional repetition where s + 1 divides n.
-    """
+    """Cyclic and, where s + 1 divides n, fractional repetition decode every set with one message and load (s+1)/n."""
     for n, s in pairs(9):
         groups = [FractionalRepetition(n, s + 1)] if n % (s + 1) == 0 else []
         for code in (CyclicRepetition(n, s), *groups):
@@ -70,15 +67,12 @@ def _storages(n: int, k: int) -> tuple[tuple[int, tuple[int, ...], tuple[int, ..
 
 
 @claim("theorem1", "theorem1_independent_of_k_m", "lemma1", assumed=True)
-def no_storage_is_below_the_bound(workers=4, partitions=5):
-    """Every storage on n <= 4 workers with k <= 5 partitions keeps Theorem 1 and Lemma 1 for what it leaves.
-
-    Four workers have at most four partitions. For each n and s some storage has the load of the bound.
-    """
+def no_storage_is_below_the_bound():
+    """Every storage on few workers keeps Theorem 1 and Lemma 1, and for each n and s some has the load of the bound."""
     answers: list[bool] = []
-    for n in range(2, workers + 1):
+    for n, most in ((2, 5), (3, 5), (4, 4)):
         reached = [False] * n
-        for k in range(1, partitions + (n < 4)):
+        for k in range(1, most + 1):
             for load, copies, worst in _storages(n, k):
                 for s, left in enumerate(worst):
                     yield "lemma1", _hidden(copies, n, s) <= (k - left) * comb(n, s)
@@ -239,10 +233,7 @@ def enough_ones_are_in_the_span_of_the_rows_of_the_others():
 
 @claim("brc_fits_partial_recovery", assumed=True)
 def raptor_code_decodes_to_plain_sums_without_a_guarantee():
-    """Ten batch raptor codes with n = 12, s = 7 and all sets: half of the data on average, nothing for some set.
-
-    Every set decodes to coefficients 0 and 1; more than half of the codes have a set that decodes to nothing.
-    """
+    """Coefficients are 0 and 1, and 1 for half of the data on average; most codes have a set that decodes to nothing."""
     responses = np.concatenate([*all_sets(12, 7)]).astype(int)
     plain, means, worst = [], [], []
     for seed in range(10):

@@ -35,10 +35,7 @@ def two_messages_compute_less_than_one(table):
 
 @claim("theorem5_disjoint_workers", "theorem8_even_cyclic", "appendix_c_disjoint_choice", assumed=True)
 def disjoint_workers_are_found_for_every_set():
-    """For n <= 9 and all s, beta of Theorem 5 both decoders find beta/p survivors whose partitions are disjoint.
-
-    Where beta = n - s + 1 is even the load is 2/n with one message.
-    """
+    """For all n <= 9, s, beta of Theorem 5 both decoders find beta/p survivors whose partitions are disjoint."""
     for n, s, beta, p in cyclic_cases(9, 1):
         code, responses = CyclicPartialRecovery(n, s, beta, "exact"), np.concatenate([*all_sets(n, s)])
         found = code.decode(responses)
@@ -59,10 +56,7 @@ def _disjoint(found: Decoding, beta: int) -> bool:
 
 @claim("appendix_d_recovery", "section6_tradeoff", "tradeoff_unlike_full_recovery", assumed=True)
 def full_sums_and_a_short_one_are_found_for_every_set():
-    """For n <= 9 and all s, beta of Theorem 7 the decoder finds floor(beta/p) full sums and a short one, disjoint.
-
-    Where beta = n - s + 1 is odd the load is 2/n with two messages; for beta < n one message is excluded at that load.
-    """
+    """For all n <= 9, s, beta of Theorem 7 the decoder finds floor(beta/p) full sums and a short one, all disjoint."""
     for n, s, beta, p in cyclic_cases(9, 2):
         code, responses = CyclicTwoMessage(n, s, beta), np.concatenate([*all_sets(n, s)])
         found = code.decode(2 * responses)
@@ -77,10 +71,7 @@ def full_sums_and_a_short_one_are_found_for_every_set():
 
 @claim("theorem6_smaller_load", "theorem6_equal_coefficients", assumed=True)
 def a_shorter_arc_shows_too_little_and_coefficients_are_forced():
-    """For n <= 9, s and beta, n - s workers in a row with p - 1 partitions each see fewer than beta.
-
-    With p that does not divide beta < n the coefficients of a worker must all be equal.
-    """
+    """Workers in a row with p - 1 partitions see too few; where p does not divide beta, coefficients are forced equal."""
     for n, s, beta in triples(9):
         p = theory.cyclic_load(n, s, beta)
         if p > 1:
@@ -145,10 +136,7 @@ def load_two_is_excluded_for_six_workers():
 
 @claim("theorem8_odd", assumed=True)
 def no_coefficients_of_a_grid_recover_three_partitions():
-    """A search for n = 4 finds no multigraph with ratios of coefficients in -2, -1, -1/2, 1/2, 1, 2 that works.
-
-    For n = 3, s = 1, where the theorem does not apply, one does.
-    """
+    """With six ratios of coefficients no multigraph works for n = 4; one does for n = 3, where the theorem is silent."""
     for n in (3, 4):
         messages = list(np.eye(n))
         for (u, v), ratio in product(combinations(range(n), 2), (-2, -1, -0.5, 0.5, 1, 2)):

