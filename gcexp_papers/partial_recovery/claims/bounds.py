@@ -233,7 +233,7 @@ def enough_ones_are_in_the_span_of_the_rows_of_the_others():
 
 @claim("brc_fits_partial_recovery", assumed=True)
 def raptor_code_decodes_to_plain_sums_without_a_guarantee():
-    """Coefficients are 0 and 1, and 1 for half of the data on average; most codes have a set that decodes to nothing."""
+    """Coefficients are 0 and 1, half of them 1 on average, and most codes have a set that decodes to nothing."""
     responses = np.concatenate([*all_sets(12, 7)]).astype(int)
     plain, means, worst = [], [], []
     for seed in range(10):

@@ -71,7 +71,7 @@ def full_sums_and_a_short_one_are_found_for_every_set():
 
 @claim("theorem6_smaller_load", "theorem6_equal_coefficients", assumed=True)
 def a_shorter_arc_shows_too_little_and_coefficients_are_forced():
-    """Workers in a row with p - 1 partitions see too few; where p does not divide beta, coefficients are forced equal."""
+    """Workers in a row with p - 1 partitions see too few; where p does not divide beta, coefficients must be equal."""
     for n, s, beta in triples(9):
         p = theory.cyclic_load(n, s, beta)
         if p > 1:
@@ -136,7 +136,7 @@ def load_two_is_excluded_for_six_workers():
 
 @claim("theorem8_odd", assumed=True)
 def no_coefficients_of_a_grid_recover_three_partitions():
-    """With six ratios of coefficients no multigraph works for n = 4; one does for n = 3, where the theorem is silent."""
+    """No multigraph works with ratios of coefficients of a grid for n = 4, but for n = 3, s = 1 one does."""
     for n in (3, 4):
         messages = list(np.eye(n))
         for (u, v), ratio in product(combinations(range(n), 2), (-2, -1, -0.5, 0.5, 1, 2)):

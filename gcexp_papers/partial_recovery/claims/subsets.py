@@ -45,7 +45,7 @@ def parameters_of_theorems_2_and_3():
 
 @claim("theorem3_balanced_choice", "appendix_b_disjoint_sets")
 def every_worker_is_chosen_equally_often():
-    """For co-prime y the n shifted families are disjoint, equally large and make all y-subsets, each with its worker."""
+    """For co-prime y the n shifted families are disjoint, equally large and all y-subsets, each with its worker."""
     for n, y in sizes(11):
         if y < n and gcd(n, y) == 1:
             families = [{frozenset((w + i) % n for w in T) for T in co_prime_classes(n, y)} for i in range(n)]
@@ -177,7 +177,7 @@ def combinatorial_end_of_figure_2_sends_more(table):
 
 @claim("remark11_not_monotone", assumed=True)
 def messages_rise_and_fall_as_the_load_falls():
-    """As the load falls the messages rise between some points of the sweep and fall between others, in built codes too."""
+    """As the load falls along the sweep the messages rise here and fall there, in the formulas and in built codes."""
     rows = theory.sweep(7, 5, Fraction(6, 7))
     for row in rows:
         code = Intermediate(7, 5, row["x"], row["y"])

@@ -31,7 +31,7 @@ PAIRS = "combinatorial, y = 2"
 
 @claim("scheme1_parameters", "scheme2_parameters", assumed=True)
 def schemes_wait_for_as_many_as_stated():
-    """n - s2 workers hold the share alpha of all pairs, and one fewer does not; i uncoded workers recover i/n."""
+    """N - s2 workers hold the share alpha of all pairs, and one fewer does not; i uncoded workers recover i/n."""
     for n, i in sizes(12):
         if n <= 8:
             code = Uncoded(n)
