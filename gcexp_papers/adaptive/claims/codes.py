@@ -28,23 +28,24 @@ M_OF_EXAMPLE_3 = [
 ]
 
 
-@claim("eq_inverse_prob1")
-def columns_of_m_are_determined():
-    """E[Q_v, L:] is block lower triangular and invertible: drawn whole numbers, n <= 5, every partition."""
+@claim("eq_inverse_prob1", "b_cyclic", "ehh_invertible")
+def drawn_matrices():
+    """For whole E and every partition E[Q_v, L:] is block lower triangular and invertible, and B = E M cyclic.
+
+    Decoding matrices have entries that may be nonzero on the diagonal, and are invertible.
+    """
     for n, d, L, drawn in small():
         for E, p in product(drawn, range(n)):
             Q = without(n, d, L, p)
             triangular = all(not E[q, L + (q // n + 1) * (n - d) :].any() for q in Q)
-            yield triangular and invertible(E[Q][:, L:])
-
-
-@claim("b_cyclic")
-def blocks_are_zero_outside_the_cycle():
-    """Row j of every block of B = E M is zero outside the columns j, ..., j+d-1: drawn E with n L <= 12, exactly."""
-    for n, d, L, drawn in small():
+            yield "eq_inverse_prob1", triangular and invertible(E[Q][:, L:])
         for E in drawn if n * L <= 12 else ():
-            B = E @ solved(E, n, d, L)
-            yield from (blocks(B, n, L)[:, :, ~engine.cyclic(n, d)] == 0).ravel()
+            outside = blocks(E @ solved(E, n, d, L), n, L)[:, :, ~engine.cyclic(n, d)]
+            yield from (("b_cyclic", entry == 0) for entry in outside.ravel())
+        for silent in engine.silent_sets(n, d - 1):
+            rows = codes.decode_rows(n, d, L, silent)
+            diagonal = all(k < L + (row // n + 1) * (n - d) for k, row in enumerate(rows))
+            yield "ehh_invertible", diagonal and invertible(drawn[0][rows][:, : len(rows)])
 
 
 @claim("b_cyclic", reason="Two of the 24 places of Example 3 that the paper marks as nonzero are zero.")
@@ -103,16 +104,6 @@ def signals_that_suffice():
             yield from engine.spans(received[chosen], L) & ~fewer & (enough == len(rows))
 
 
-@claim("ehh_invertible")
-def decoding_matrices_are_invertible():
-    """The decoding matrix has entries that may be nonzero on its diagonal and is invertible: drawn E, n <= 5."""
-    for n, d, L, drawn in small():
-        for silent in engine.silent_sets(n, d - 1):
-            rows = codes.decode_rows(n, d, L, silent)
-            diagonal = all(k < L + (row // n + 1) * (n - d) for k, row in enumerate(rows))
-            yield diagonal and invertible(drawn[0][rows][:, : len(rows)])
-
-
 @claim("rem4_rank_rounds")
 def rank_grows_with_the_rounds():
     """Where n - s answer, the rank of what was received after r rounds is L + (n-d) r: drawn E, n <= 6, every r."""
@@ -146,18 +137,13 @@ def _example_3() -> tuple[np.ndarray, np.ndarray]:
     return E, solved(E, 3, 2, 2)
 
 
-@claim("ex3_matrices")
-def matrices_of_example_3():
-    """Every entry of M follows from E by (44), and the first row of B = E M is the signal of Example 1."""
+@claim("ex3_matrices", "ex3_no_straggler", "ex3_one_straggler")
+def example_3():
+    """M follows from E, the first row of B = E M is the signal of Example 1, and received rows of E give both sums."""
     E, M = _example_3()
-    yield from (M == np.vectorize(Fraction, otypes=[object])(M_OF_EXAMPLE_3)).ravel()
-    yield (E @ M)[0].tolist() == [0, Fraction(5, 2), 0, 1, Fraction(1, 2), 0]
-
-
-@claim("ex3_no_straggler", "ex3_one_straggler")
-def example_3_decodes():
-    """The inverse of the received rows of E gives both sums of Example 3: no straggler, and each single one."""
-    E, M = _example_3()
+    for one in (M == np.vectorize(Fraction, otypes=[object])(M_OF_EXAMPLE_3)).ravel():
+        yield "ex3_matrices", one
+    yield "ex3_matrices", (E @ M)[0].tolist() == [0, Fraction(5, 2), 0, 1, Fraction(1, 2), 0]
     total = np.kron(np.eye(2, dtype=int), np.ones((1, 3), dtype=int))
     for silent in engine.silent_sets(3, 1):
         rows = codes.decode_rows(3, 2, 2, silent)

@@ -110,11 +110,8 @@ def _sits_in(table, panel, worker, cluster):
 
 
 @claim(
-    "static_third_cluster_fails",
-    "fourth_cluster_unharmed",
-    "two_replacements_suffice",
-    "replacement_from_fourth_cluster",
-    "speeds_up_by_spreading",
+    *("static_third_cluster_fails", "fourth_cluster_unharmed", "two_replacements_suffice"),
+    *("replacement_from_fourth_cluster", "speeds_up_by_spreading"),
     figure="fig2",
     assumed=True,
 )

@@ -62,20 +62,16 @@ def repetition_is_block_diagonal():
         yield np.array_equal(FractionalRepetition(n=n, d=r, k=k).assignment.T, repetition(n, k, r))
 
 
-@claim("frc_exact", assumed=True)
-def repetition_is_exact():
-    """The sum is recovered for every set of s < r stragglers, by least squares and by the library's decoder."""
+@claim("frc_exact", "eq6_frc_error", "lemma11_frc_error", assumed=True)
+def repetition_error():
+    """The largest error over all sets is floor(s/r) r/n, so that s < r lose nothing, nor with the library's decoder."""
     for n, k, r in REPETITIONS:
         curve = worst(repetition(n, k, r))
         for s in range(r):
-            yield curve[s] < ROUNDING and error(FractionalRepetition(n=n, d=r, k=k), s).upper == 0
-
-
-@claim("eq6_frc_error", "lemma11_frc_error", assumed=True)
-def repetition_error():
-    """The largest error over all sets is floor(s/r) r/n."""
-    for n, k, r in REPETITIONS:
-        yield close(worst(repetition(n, k, r)), [s // r * r / n for s in range(n + 1)])
+            built = error(FractionalRepetition(n=n, d=r, k=k), s)
+            yield "frc_exact", curve[s] < ROUNDING and built.upper == 0
+        for name in ("eq6_frc_error", "lemma11_frc_error"):
+            yield name, close(curve, [s // r * r / n for s in range(n + 1)])
 
 
 @claim("lemma11_all_ones_block")
