@@ -70,8 +70,8 @@ def _decodes(code, s):
 @claim("scheme_meets_equality", "generalises_m1")
 def built_codes_meet_the_limit():
     """They have load d = s + m, one message of length 1/m, and decode any n-s workers; with m = 1 no fewer do."""
-    for n, d in ((n, d) for n in range(2, 8) for d in range(1, n + 1)):
-        for m in range(1, d + 1):
+    for n, d in product(range(2, 8), range(1, 8)):
+        for m in range(1, d + 1) if d <= n else ():
             code = CommunicationEfficient(n, d, m)
             inside = (code.encoding.toarray().reshape(n, n, m).any(2) <= engine.cyclic(n, d)).all()
             one_message = (code.load == d).all() and (code.messages == 1).all() and code.blocks == m
