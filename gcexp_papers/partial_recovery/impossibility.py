@@ -51,11 +51,6 @@ def cyclic_impossible(n: int, s: int, beta: int) -> bool:
     The forced coefficients make worker 0, and by symmetry all, send plain sums. Consecutive survivors 0, ..., n-s-1 see
     exactly 0, ..., beta-1; so the answer would be the sum of these, which is not in the span of their sums. True where
     the argument proves it; False claims nothing.
-
-    Examples
-    --------
-    >>> cyclic_impossible(6, 2, 5), cyclic_impossible(6, 3, 4)
-    (True, False)
     """
     p = cyclic_load(n, s, beta)
     sums = np.zeros((n, n))
@@ -70,13 +65,7 @@ def cyclic_impossible(n: int, s: int, beta: int) -> bool:
 
 
 def most_recovered(rows) -> int:
-    """Most ones of a 0/1 vector in the span of the rows, by trying all 2^k of them.
-
-    Examples
-    --------
-    >>> most_recovered([[1, 1, 0], [0, 1, 1]])  # Fig. 7: a path of two edges
-    2
-    """
+    """Most ones of a 0/1 vector in the span of the rows, by trying all 2^k of them."""
     rows = np.atleast_2d(np.asarray(rows, dtype=float))
     k = rows.shape[1]
     require(k <= 20, f"trying all 0/1 vectors needs k <= 20, got k={k}")
