@@ -195,7 +195,7 @@ def product_of_designs(first: str, second: str) -> pd.DataFrame:
         frames.append(_curve(part, part.gamma, label, "design", s=x, value=curve))
     for label, relation, curve in (
         ("product: Theorem 5", "upper", theory.product_upper_bound(a, b, s)),
-        ("product: Theorem 6", "lower", theory.product_lower_bound(*errors, s)),
+        ("product: Theorem 6", "lower", theory.product_lower_bound(errors[0], errors[1], s)),
         ("product: spectral bound (ours)", "upper", theory.product_spectral_bound(a, b, s)),
         ("product: tight Lemma 10 (ours)", "upper", theory.product_upper_bound(a, b, s, tight=True)),
         ("product: worst set found (ours)", "lower", np.array([e.lower for e in error(code, s)])),

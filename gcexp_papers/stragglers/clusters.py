@@ -83,8 +83,8 @@ def unknown_times(kind: str, rows: int, n: int, draw: np.random.Generator) -> np
 
 
 _COLUMNS = (
-    *("cluster", "kind", "workers", "phi", "rows", "verdict", "ratio", "low", "high", "later"),
-    "regret",
+    *("workers", "phi", "rows", "verdict", "ratio", "low", "high", "later", "regret"),
+    *("cluster", "kind"),
 )
 
 
@@ -100,7 +100,7 @@ def regret(clusters: int, rows: list[int], later: int = 20_000):
         kind, parts = KINDS[cluster % len(KINDS)]
         for T in rows:
             draw, n, phi = _cluster(2026, cluster)
-            yield cluster, kind, *_row(times(parts, T + later, n, draw), T, phi)
+            yield *_row(times(parts, T + later, n, draw), T, phi), cluster, kind
 
 
 @columns(*_COLUMNS)
@@ -109,7 +109,7 @@ def harm(clusters: int, rows: int = 300):
     for cluster in range(clusters):
         kind = UNKNOWN[cluster % len(UNKNOWN)]
         draw, n, phi = _cluster(2027, cluster)
-        yield cluster, kind, *_row(unknown_times(kind, 2 * rows, n, draw), rows, phi)
+        yield *_row(unknown_times(kind, 2 * rows, n, draw), rows, phi), cluster, kind
 
 
 def _cluster(generator: int, cluster: int) -> tuple[np.random.Generator, int, float]:
