@@ -39,7 +39,13 @@ REPRODUCED, PARTLY, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE = OUTCOMES = (
     "not testable here",
 )
 _ROUNDING = 5e-9  # a table keeps nine digits: equality cannot be asked for more closely
-_BOUNDS = {"above": ">", "at_least": ">=", "at_most": "<=", "below": "<"}
+#: Sign of each bound, and whether all numbers from low to high keep it; ends that belong to it are met to nine digits.
+_BOUNDS: dict[str, tuple[str, Callable[[float, float, float], bool]]] = {
+    "above": (">", lambda low, high, limit: low > limit),
+    "at_least": (">=", lambda low, high, limit: low >= limit - _ROUNDING * abs(limit)),
+    "at_most": ("<=", lambda low, high, limit: high <= limit + _ROUNDING * abs(limit)),
+    "below": ("<", lambda low, high, limit: high < limit),
+}
 
 Function = TypeVar("Function", bound=Callable)
 Side = str | Mapping[str, Any]
@@ -51,15 +57,7 @@ class Undecided(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a claim found.
-
-    Attributes
-    ----------
-    outcome : str
-        One of `OUTCOMES` but the last.
-    found : str
-        The numbers that decided it, in words.
-    """
+    """What a claim found: one of `OUTCOMES` but the last, and the numbers that decided it, in words."""
 
     outcome: str
     found: str = ""
@@ -67,27 +65,13 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Claim:
-    """What stands at a claim function, as its attribute ``claim``.
+    """What stands at a claim function, as its attribute ``claim``."""
 
-    Attributes
-    ----------
-    statements : tuple of str
-        Ids of the statements that it answers.
-    figures : tuple of str
-        Figures of the paper whose tables the function takes, in this order.
-    assumed : bool
-        Parameters that the paper does not give were assumed by us, or restored from a damaged text.
-    post_hoc : str
-        What was chosen after the numbers had been seen, and when; empty where nothing was.
-    reason : str
-        Why it is not reproduced, where known.
-    """
-
-    statements: tuple[str, ...]
-    figures: tuple[str, ...] = ()
-    assumed: bool = False
-    post_hoc: str = ""
-    reason: str = ""
+    statements: tuple[str, ...]  # ids of those that it answers
+    figures: tuple[str, ...] = ()  # of the paper, whose tables the function takes in this order
+    assumed: bool = False  # parameters were assumed by us, or restored from a damaged text
+    post_hoc: str = ""  # what was chosen after the numbers had been seen, and when
+    reason: str = ""  # why it is not reproduced, where known
 
 
 def claim(
@@ -118,13 +102,7 @@ def claim(
 
 
 def claims_of(package: str) -> list[Callable]:
-    """The claim functions of a paper, in the order of its modules; none where it has no ``claims``.
-
-    Parameters
-    ----------
-    package : str
-        Dotted name of the paper's package.
-    """
+    """The claim functions of a paper's package, in the order of its modules; none where it has no ``claims``."""
     try:
         root = importlib.import_module(f"{package}.claims")
     except ModuleNotFoundError as error:
@@ -142,19 +120,9 @@ def claims_of(package: str) -> list[Callable]:
 
 
 def judge(function: Callable, tables: Mapping[str, pd.DataFrame]) -> dict[str, Verdict]:
-    """The verdict of a claim on each statement that it answers.
+    """The verdict of a claim on each statement that it answers, from the tables of the figures that it names.
 
-    Parameters
-    ----------
-    function : callable
-        Decorated with `claim`.
-    tables : mapping
-        Figure to its table; those that the claim names must be there.
-
-    Raises
-    ------
-    Defect
-        If the function answers with something else than a verdict, or on a statement that it does not name.
+    A function that answers with something else, or on a statement that it does not name, is a defect.
     """
     about: Claim = function.claim  # type: ignore[attr-defined]
     try:
@@ -194,26 +162,11 @@ def number(
     statistic: str | None = None,
     rows: int | None = 1,
 ) -> float:
-    """A number of a table.
+    """A number of a table: the cell of the one row that has the values of `where`, each a value or a list of them.
 
-    Parameters
-    ----------
-    table : DataFrame
-    column : str
-        Its column.
-    where : mapping, optional
-        Column to the value that the rows must have, or to a list of values.
-    statistic : {"mean", "median", "max", "min"}, optional
-        How several rows become one number.
-    rows : int, optional
-        How many rows there must be, neither more nor fewer; None: any number.
-
-    Raises
-    ------
-    Undecided
-        For another number of rows, and for a cell that is empty or not finite.
-    UserError
-        For a column or a value that the table does not have, and for text.
+    Several rows become one number by a `statistic`: mean, median, max or min. There must be as many as `rows` says,
+    neither more nor fewer, and any number where it is None. Another number of rows, or a cell that is empty or not
+    finite, leaves the claim undecided; a column or value that the table does not have, or text, is a mistake.
 
     Examples
     --------
@@ -244,13 +197,7 @@ def text(table: pd.DataFrame, column: str, where: Mapping[str, Any]) -> str:
 
 
 def selected(table: pd.DataFrame, where: Mapping[str, Any], *columns: str) -> pd.DataFrame:
-    """Rows whose columns have the wanted values; a list of values admits each of them.
-
-    Raises
-    ------
-    UserError
-        For a column or a value that the table does not have, and if no row is left.
-    """
+    """Rows whose columns have the wanted values, at least one; a list of values admits each of them."""
     for column in (*where, *columns):
         if column not in table.columns:
             raise UserError(unknown("column", column, table.columns))
@@ -282,21 +229,15 @@ def equals(found: float | str, expected: float | str, tolerance: float = 0.0) ->
 
 
 def _admit(bounds: Mapping[str, float], low: float, high: float) -> bool:
-    """Whether all numbers between two lie within bounds; an end that belongs to them is met within nine digits."""
+    """Whether all numbers between two lie within bounds."""
     require(bool(bounds), f"no bound is given ({', '.join(_BOUNDS)})")
     for name in bounds:
         require_known("bound", name, _BOUNDS)
-    holds = {
-        "above": lambda limit: low > limit,
-        "at_least": lambda limit: low >= limit - _ROUNDING * abs(limit),
-        "at_most": lambda limit: high <= limit + _ROUNDING * abs(limit),
-        "below": lambda limit: high < limit,
-    }
-    return all(holds[name](limit) for name, limit in bounds.items())
+    return all(_BOUNDS[name][1](low, high, limit) for name, limit in bounds.items())
 
 
 def _bounds_said(bounds: Mapping[str, float]) -> str:
-    return " and ".join(f"{sign} {bounds[name]:g}" for name, sign in _BOUNDS.items() if name in bounds)
+    return " and ".join(f"{sign} {bounds[name]:g}" for name, (sign, _) in _BOUNDS.items() if name in bounds)
 
 
 def within(found: float, **bounds: float) -> Verdict:

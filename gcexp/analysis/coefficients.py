@@ -20,15 +20,7 @@ MOST_DENOMINATOR = 10_000
 
 
 def exact(x: float) -> Fraction:
-    """The fraction with a small denominator that rounds to `x`.
-
-    Refused if there is none: the number was computed from something else than small fractions.
-
-    Examples
-    --------
-    >>> str(exact(-1 / 12))
-    '-1/12'
-    """
+    """The fraction with a small denominator that rounds to `x`; refused if there is none."""
     found = Fraction(float(x)).limit_denominator(MOST_DENOMINATOR)
     require(
         abs(float(found) - x) <= 1e-13 * max(1.0, abs(x)), f"{x!r} is no fraction with a small denominator"
@@ -37,14 +29,7 @@ def exact(x: float) -> Fraction:
 
 
 def first_round(code: Code) -> Code:
-    """The first message of every worker alone: of an adaptive code one without stragglers.
-
-    Examples
-    --------
-    >>> from gcexp.codes import Adaptive
-    >>> len(first_round(Adaptive(n=3, d=2)).owner)
-    3
-    """
+    """The first message of every worker alone: of an adaptive code one without stragglers."""
     alone = [Quorum(range(code.n), [(1, code.n)])]
     return Code(code.encoding[: code.n], blocks=code.blocks, quorums=alone)
 
@@ -60,18 +45,10 @@ def table(
 
     A gradient has `length` numbers; of a code whose messages have several coordinates, all are coded alike. For the
     names in `shown` the decoding weights of these sets of silent workers are listed, else of all sets that the code
-    survives. Of the codes in `first_rounds` only the first round is looked at. In a row ``what`` is
-
-    ``coefficient``
-        of coordinate (block) of a partition in a message; only of partitions that the worker holds.
-    ``weight``
-        of a message in the sum of that coordinate over the partitions, without the workers `silent`.
-    ``scalars``
-        that a worker sends where the workers `silent` do not answer.
-    ``survived``
-        most stragglers of which every set is survived.
-    ``sets``, ``decoded``
-        sets of that many stragglers or fewer, and how many of them decode exactly from the rounds they need.
+    survives. Of the codes in `first_rounds` only the first round is looked at. ``what`` is ``coefficient`` (of a
+    coordinate of a held partition in a message), ``weight`` (of a message in the sum of a coordinate), ``scalars``
+    (that a worker sends), ``survived`` (the most stragglers of which every set is survived), ``sets`` (of so many or
+    fewer) or ``decoded`` (those of them that decode exactly).
     """
     for name, make in codes.items():
         code = first_round(make()) if name in (first_rounds or ()) else make()

@@ -23,29 +23,8 @@ PRIME = 2**31 - 1
 
 
 def drawn(generator: np.random.Generator, shape: Sequence[int]) -> np.ndarray:
-    """Entries that are uniform on 1, ..., PRIME - 1.
-
-    Examples
-    --------
-    >>> bool((drawn(np.random.default_rng(0), (2, 3)) > 0).all())
-    True
-    """
+    """Entries that are uniform on 1, ..., PRIME - 1."""
     return generator.integers(1, PRIME, tuple(shape), dtype=np.int64)
-
-
-def times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Product of two matrices, or stacks of them, in the field.
-
-    Examples
-    --------
-    >>> times(np.array([[2**30, 1]]), np.array([[2], [3]]))
-    array([[4]])
-    """
-    columns, rows = np.swapaxes(a, -1, -2), b
-    total = np.zeros((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]), np.int64)
-    for j in range(a.shape[-1]):
-        total = (total + columns[..., j, :, None] * rows[..., j, None, :] % PRIME) % PRIME
-    return total
 
 
 def rank(matrices: np.ndarray) -> np.ndarray:
@@ -117,17 +96,6 @@ def cyclic(n: int, d: int) -> np.ndarray:
     return (np.arange(n) - np.arange(n)[:, None]) % n < d
 
 
-def balanced(n: int, k: int, d: int) -> np.ndarray:
-    """Worker w holds d partitions from w d on (mod k): each partition has floor(n d / k) or one more copies.
-
-    Examples
-    --------
-    >>> balanced(3, 4, 2).sum(0), balanced(3, 4, 2).sum(1)
-    (array([2, 2, 1, 1]), array([2, 2, 2]))
-    """
-    return (np.arange(k) - d * np.arange(n)[:, None]) % k < d
-
-
 def storages(n: int, k: int) -> Iterator[np.ndarray]:
     """Every storage that holds each partition somewhere, up to the order of the partitions.
 
@@ -141,13 +109,7 @@ def storages(n: int, k: int) -> Iterator[np.ndarray]:
 
 
 def loads(n: int, k: int, d: int) -> Iterator[np.ndarray]:
-    """Every storage with d partitions on each worker, up to the order of the workers; some may be held by nobody.
-
-    Examples
-    --------
-    >>> sum(1 for _ in loads(3, 3, 2))
-    10
-    """
+    """Every storage with d partitions on each worker, up to the order of the workers; some may be held by nobody."""
     for each in combinations_with_replacement(list(combinations(range(k), d)), n):
         yield _of_holders(k, each).T
 
@@ -165,15 +127,7 @@ def least_copies(held: np.ndarray) -> int:
 
 
 def thinned(held: np.ndarray) -> np.ndarray:
-    """The storage with as many copies of each partition as of the rarest one: those of the first workers.
-
-    Examples
-    --------
-    >>> thinned(np.array([[1, 1], [0, 1], [1, 1]], dtype=bool)).astype(int)
-    array([[1, 1],
-           [0, 1],
-           [1, 0]])
-    """
+    """The storage with as many copies of each partition as of the rarest one: those of the first workers."""
     return held & (np.cumsum(held, axis=0) <= least_copies(held))
 
 
@@ -204,26 +158,17 @@ def code(held: np.ndarray, L: int, generator: np.random.Generator) -> np.ndarray
     filled = L + (np.arange(L)[:, None] + 1) * (n - d) + np.zeros(n, dtype=int)
     E = drawn(generator, (L, n, width)) * (np.arange(width) < filled[:, :, None])
     B = np.zeros((L, n, k, L), dtype=np.int64)
-    for holders in np.unique(
-        held, axis=1
-    ).T:  # partitions with equal holders differ by nothing, as their sum does not
+    for holders in np.unique(held, axis=1).T:  # partitions with equal holders are encoded alike
         Q, mine = E[:, ~holders].reshape(-1, width), E[:, holders]
         X = np.concatenate([np.eye(L, dtype=np.int64), solve(Q[:, L:], -Q[:, :L] % PRIME)])
-        columns = times(mine, X)
+        columns = mine.astype(object) @ X.astype(object) % PRIME  # sums of products exceed 64 bits
         for i in np.flatnonzero((held == holders[:, None]).all(0)):
             B[:, holders, i] = columns
     return B.reshape(L, n, k * L)
 
 
 def total(k: int, L: int) -> np.ndarray:
-    """What is wanted: row u is the sum of number u over the k partitions, (L, k L).
-
-    Examples
-    --------
-    >>> total(2, 2)
-    array([[1, 0, 1, 0],
-           [0, 1, 0, 1]])
-    """
+    """What is wanted: row u is the sum of number u over the k partitions, (L, k L)."""
     return np.tile(np.eye(L, dtype=np.int64), (1, k))
 
 
@@ -241,25 +186,21 @@ def decodes(B: np.ndarray, L: int, *responses: Sequence[int]) -> bool:
     return bool(spans(rows, L).all())
 
 
-def survivors(n: int, s: int) -> list[tuple[int, ...]]:
-    """Every set of n - s workers.
+def reach_the_sum(rounds: np.ndarray, s: int) -> bool:
+    """Whether every n - s workers decode from real messages (rounds, n, n L) of a built code, by least squares."""
+    _, n, width = rounds.shape
+    sets = np.stack([rounds[:, list(left)].reshape(-1, width) for left in survivors(n, s)])
+    wanted = total(n, width // n).astype(float)
+    return bool(np.abs(wanted - wanted @ np.linalg.pinv(sets, rcond=1e-11) @ sets).max() < 1e-7)
 
-    Examples
-    --------
-    >>> survivors(3, 1)
-    [(0, 1), (0, 2), (1, 2)]
-    """
+
+def survivors(n: int, s: int) -> list[tuple[int, ...]]:
+    """Every set of n - s workers."""
     return list(combinations(range(n), n - s))
 
 
 def silent_sets(n: int, most: int) -> list[tuple[int, ...]]:
-    """Every set of at most `most` of n workers, the smallest first.
-
-    Examples
-    --------
-    >>> silent_sets(3, 1)
-    [(), (0,), (1,), (2,)]
-    """
+    """Every set of at most `most` of n workers, the smallest first."""
     return [silent for s in range(most + 1) for silent in combinations(range(n), s)]
 
 
@@ -274,14 +215,3 @@ def rounds_needed(B: np.ndarray, s: int) -> int | None:
     """
     L, n, _ = B.shape
     return next((r for r in range(1, L + 1) if decodes(B[:r], L, *survivors(n, s))), None)
-
-
-def message_rank(holders: int, length: int, L: int, generator: np.random.Generator) -> int:
-    """Rank of all that some workers can say of one partition of L numbers, with `length` numbers from each.
-
-    Examples
-    --------
-    >>> [message_rank(2, 2, 3, np.random.default_rng(0)), message_rank(1, 2, 3, np.random.default_rng(0))]
-    [3, 2]
-    """
-    return int(rank(drawn(generator, (holders * length, L))))

@@ -15,10 +15,8 @@ def invertible(matrix: np.ndarray) -> bool:
 
     Examples
     --------
-    >>> invertible(np.array([[1, 2], [2, 4]])), invertible(np.array([[Fraction(1, 2)]]))
-    (False, True)
-    >>> invertible(np.eye(0))
-    True
+    >>> [invertible(np.array(one)) for one in ([[1, 2], [2, 4]], [[Fraction(1, 2)]], np.eye(0))]
+    [False, True, True]
     """
     scale = lcm(*(Fraction(x).denominator for x in matrix.flat))
     whole = np.vectorize(int, otypes=[object])(matrix * scale) if matrix.size else matrix

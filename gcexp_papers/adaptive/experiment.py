@@ -67,22 +67,8 @@ def prices(scheme: str, timing: str = "formula") -> Prices:
 
     ``formula``, ``paper``: t_cp + c_s t_cm(i) + t_ed(s), with t_cm(0) = 13, t_cm(i) = 1 later, t_cp = 2.45 (uncoded
     0.82), (91) and (92). t_ed is Enc + Dec of Table IV for ``formula``; for ``paper`` the values that reproduce the
-    printed Table VI (fitted: for AGC 1.00, 0.47, 1.34). ``measured``: Total + Dec of Tables IV
-    and V, where AGC has one row for all later epochs.
-
-    Parameters
-    ----------
-    scheme : {"uncoded", "cgc0", "cgc1", "cgc2", "g_cgc0", "g_cgc1", "g_cgc2", "agc", "g_agc"}
-    timing : {"formula", "paper", "measured"}
-
-    Returns
-    -------
-    Prices
-
-    Examples
-    --------
-    >>> [round(t, 2) for t in prices("agc", "measured").first]
-    [6.57, 9.8, 17.55]
+    printed Table VI (fitted: for AGC 1.00, 0.47, 1.34). ``measured``: Total + Dec of Tables IV and V, where AGC has one
+    row for all later epochs.
     """
     require_known("scheme", scheme, NAMES)
     require_known("timing", timing, ("formula", "paper", "measured"))
@@ -107,13 +93,7 @@ def prices(scheme: str, timing: str = "formula") -> Prices:
 
 
 def most_stragglers(scheme: str) -> int:
-    """Stragglers that a scheme of the experiment survives (in each group).
-
-    Examples
-    --------
-    >>> most_stragglers("agc"), most_stragglers("g_cgc1"), most_stragglers("uncoded")
-    (2, 1, 0)
-    """
+    """Stragglers that a scheme of the experiment survives (in each group)."""
     row = scheme.removeprefix("g_")
     return {"agc": D - 1, "uncoded": 0, "cgc0": 0, "cgc1": 1, "cgc2": 2}[row]
 
@@ -125,15 +105,7 @@ def modified_average_time(
 
     A restart costs acc(i) = 16 + 4 (i-1) seconds before epoch i (the paper prints i t_i; this reproduces its table).
     Groups are those of `group_sizes`, except for ``paper``, whose printed values need sizes (3, 3, 5) and take CGC(0)
-    for G-CGC(0).
-
-    Parameters
-    ----------
-    scheme, timing
-        As in `prices`.
-    p : float
-    lost : tuple of two float
-        Seconds of the first epoch and of any later one that is not final.
+    for G-CGC(0). Lost are the seconds of the first epoch, and of any later one that is not final.
 
     Examples
     --------

@@ -77,23 +77,17 @@ def settings(workers: int, load: int, batch: int, classes: int, train: int, test
         yield f"length of CGC({s}) in gradients", 1 / (load - s)
 
 
-def resnet18_parameters(classes: int, stem: int = 3, widths: tuple[int, ...] = (64, 128, 256, 512)) -> int:
-    """Parameters of ResNet-18 with a square stem kernel, two basic blocks per width, 1x1 shortcuts between widths.
+def resnet18_parameters(classes: int) -> int:
+    """Parameters of ResNet-18 with a 3x3 stem, two basic blocks per width, and 1x1 shortcuts between widths.
 
-    Convolutions have no bias, every one is followed by a batch norm (two numbers per channel), the last layer is linear
-    with bias.
-
-    Examples
-    --------
-    >>> resnet18_parameters(10), resnet18_parameters(10, stem=7)
-    (11173962, 11181642)
+    Convolutions have no bias, and each is followed by a batch norm (two numbers per channel); the last layer is linear.
     """
 
     def convolution(inputs: int, outputs: int, size: int) -> int:
         return inputs * outputs * size**2 + 2 * outputs
 
-    total, inputs = convolution(3, widths[0], stem), widths[0]
-    for width in widths:
+    total, inputs = convolution(3, 64, 3), 64
+    for width in (64, 128, 256, 512):
         total += convolution(inputs, width, 3) + 3 * convolution(width, width, 3)
         total += convolution(inputs, width, 1) if inputs != width else 0
         inputs = width
@@ -222,15 +216,9 @@ def _three_groups(t_cp: float, t_cm: float, s_max: int, p: float) -> float:
 
 
 def expected_iteration_time(scheme: Scheme, delay: Epochs | Restarts, iterations: int) -> float:
-    """Mean iteration time in the restart model, by (83), (84) or (91), (92).
+    """Mean iteration time in the restart model, by (83), (84) or (91), (92): independent of how many iterations.
 
-    Parameters
-    ----------
-    scheme : Scheme
-        A code of disjoint quorums of equal needs: with `Restart` on `Epochs`, or any on `Restarts`.
-    delay : Epochs or Restarts
-    iterations : int
-        Not used: iterations are independent.
+    The code has disjoint quorums of equal needs. The wait is `Restart` on `Epochs`, or any on `Restarts`.
 
     Examples
     --------

@@ -19,14 +19,7 @@ _RIM = {False: 0.6, True: 1.8}  # points; thick where GC-DC moved the worker
 
 
 def draw(axes: Axes, frame: pd.DataFrame) -> None:
-    """The clusters of one placement; a worker in no cluster lies beside them.
-
-    Parameters
-    ----------
-    axes : Axes
-    frame : DataFrame
-        ``cluster, worker, slow``, and perhaps ``moved``: one row per worker.
-    """
+    """The clusters of one placement, a row of the table for each worker; one in no cluster lies beside them."""
     from matplotlib.patches import Circle
 
     rows.known(frame, "cluster", "worker", "slow")

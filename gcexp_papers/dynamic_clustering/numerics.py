@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from gcexp.analysis.declared import columns
 from gcexp.codes.clustered import Clustered
@@ -54,7 +53,7 @@ def expected_iteration_time(scheme: Scheme, delay: TwoStateMarkov, iterations: i
 
 
 @columns("matrix", "row", *(f"column {j}" for j in range(N)))
-def matrices() -> pd.DataFrame:
+def matrices():
     """The matrices of the running example, 0-based, one row per row.
 
     (4) clusters and their workers at home, (5) partitions of each worker, (6) codeword of each worker, (12) clusters
@@ -68,35 +67,22 @@ def matrices() -> pd.DataFrame:
         "(12) clusters, with memberships": MATRIX,
         "(13) the same, sorted": np.sort(MATRIX, axis=0),
     }
-    rows = [
-        {"matrix": name, "row": i} | _cells(line)
-        for name, lines in found.items()
-        for i, line in enumerate(lines)
-    ]
-    return pd.DataFrame(rows)
-
-
-def _cells(line) -> dict[str, str]:
-    cells = [*map(str, line), *" " * (N - len(line))]
-    return {f"column {j}": cell for j, cell in enumerate(cells)}
+    for name, lines in found.items():
+        for i, line in enumerate(lines):
+            yield name, i, *map(str, line), *" " * (N - len(line))
 
 
 @columns(
-    *("stragglers", "sets", "gc", "static", "greedy", "best", "lost_by_greedy", "lost_by_best"),
-    "threshold",
+    "stragglers", "sets", "gc", "static", "greedy", "best", "lost_by_greedy", "lost_by_best", "threshold"
 )
-def recoverable() -> pd.DataFrame:
+def recoverable():
     """How many straggler sets leave a scheme decodable without a straggler, one row per number of stragglers.
 
-    Returns
-    -------
-    DataFrame
-        Counts of GC and GC-SC by formula, of greedy and of the most even placement by enumeration; the sets that
-        these lose to the home clusters; and how many results decode whatever the stragglers are (`threshold`), with
-        every placement that greedy makes for sets of this size.
+    Those of GC and GC-SC come from the formula, those of the greedy and of the most even placement from enumeration,
+    with the sets that these lose to the home clusters. ``threshold`` is how many results decode whatever the stragglers
+    are, with every placement that greedy makes for sets of this size.
     """
     gc, static = (recoverable_sets(N, groups, R) for groups in (1, P))
-    rows = []
     for s in range(P * (R - 1) + 1):
         slow = ~next(all_sets(N, s))
         allowed = np.broadcast_to(ALLOWED, (len(slow), P, N))
@@ -105,20 +91,9 @@ def recoverable() -> pd.DataFrame:
             (_slow_per_cluster(cluster, slow) < R).all(1)
             for cluster in (np.broadcast_to(AT_HOME, slow.shape), placed, best_clusters(allowed, slow))
         )
-        rows.append(
-            {
-                "stragglers": s,
-                "sets": len(slow),
-                "gc": gc[s],
-                "static": static[s],
-                "greedy": greedy.sum(),
-                "best": best.sum(),
-                "lost_by_greedy": (at_home & ~greedy).sum(),
-                "lost_by_best": (at_home & ~best).sum(),
-                "threshold": _threshold(np.unique(seats(placed, P), axis=0)),
-            }
-        )
-    return pd.DataFrame(rows)
+        lost = ((at_home & ~kept).sum() for kept in (greedy, best))
+        threshold = _threshold(np.unique(seats(placed, P), axis=0))
+        yield s, len(slow), gc[s], static[s], greedy.sum(), best.sum(), *lost, threshold
 
 
 def _slow_per_cluster(cluster: np.ndarray, slow: np.ndarray) -> np.ndarray:
@@ -137,50 +112,32 @@ def _threshold(seated: np.ndarray) -> int:
 
 
 @columns("panel", "cluster", "worker", "slow", "moved", "gc", "gc_sc", "gc_dc", "lb", "caption")
-def balls_in_bins(slow: Mapping[str, Iterable[int]]) -> pd.DataFrame:
-    """Stragglers in home clusters, as a drawing: one row per straggler set and worker.
+def balls_in_bins(slow: Mapping[str, Iterable[int]]):
+    """Slow workers of each panel in home clusters, as a drawing: a row per worker.
 
-    Parameters
-    ----------
-    slow : mapping
-        Title of a panel to its slow workers.
-
-    Returns
-    -------
-    DataFrame
-        With the exact expected times of GC, GC-SC, GC-DC (states known) and LB.
+    Beside them stand the exact expected times of GC, GC-SC, GC-DC (states known) and LB.
     """
-    panels = []
     for title, chosen in slow.items():
         states = np.isin(np.arange(N), list(chosen))
         times = _times(states)
         waits = "a" if (_slow_per_cluster(AT_HOME[None], states[None]) >= R).any() else "no"
         told = ", ".join(f"{name} {time:.3f}" for name, time in times.items())
         caption = f"{waits} cluster waits for a slow worker; expected time {told}"
-        panels.append(_balls(title, AT_HOME, states, AT_HOME, {}, times, caption))
-    return pd.concat(panels, ignore_index=True)
+        for worker in range(N):
+            yield title, AT_HOME[worker], worker, states[worker], False, *times.values(), caption
 
 
 @columns(
     *("panel", "cluster", "worker", "slow", "moved", "expected_time", "slow_in_cluster", "gc", "gc_sc"),
     *("gc_dc", "lb", "caption"),
 )
-def placement(slow: Mapping[str, Iterable[int]]) -> pd.DataFrame:
-    """How the greedy rule spreads slow workers, as a drawing.
+def placement(slow: Mapping[str, Iterable[int]]):
+    """How the greedy rule spreads slow workers, as a drawing: a row per panel and worker.
 
-    Parameters
-    ----------
-    slow
-        As in `balls_in_bins`. Two panels each: at home and placed, or, if there is a swap, before and after it.
-
-    Returns
-    -------
-    DataFrame
-        One row per panel and worker; after phase 1 a worker may have no cluster. `slow_in_cluster` is the largest
-        number of slow workers in a cluster, `expected_time` that of the panel's clusters; beside it those of GC,
-        GC-SC, GC-DC and LB for the same slow workers.
+    There are two panels for each set of slow workers: at home and placed, or, if there is a swap, before and after it.
+    After phase 1 a worker may have no cluster. ``slow_in_cluster`` is the largest number of slow workers in a cluster,
+    ``expected_time`` that of the panel's clusters; beside it stand those of `balls_in_bins`.
     """
-    panels = []
     for title, chosen in slow.items():
         states = np.isin(np.arange(N), list(chosen))
         times, dealt, placed = _times(states), _placed(states, phases=1), _placed(states)
@@ -188,33 +145,20 @@ def placement(slow: Mapping[str, Iterable[int]]) -> pd.DataFrame:
             before, first, second = AT_HOME, "at home (GC-SC)", "placed (GC-DC)"
         else:
             before, first, second = dealt, "after phase 1", "after the swap"
-        for stage, cluster in ((first, before), (second, placed)):
-            counts = _slow_per_cluster(cluster[None], states[None])[0]
+        for stage, clusters in ((first, before), (second, placed)):
+            counts = _slow_per_cluster(clusters[None], states[None])[0]
             caption = "slow per cluster: " + ", ".join(map(str, counts))
             time = np.nan
-            if (cluster >= 0).all():
-                time = times["GC-SC" if cluster is AT_HOME else "GC-DC"]
+            if (clusters >= 0).all():
+                time = times["GC-SC" if clusters is AT_HOME else "GC-DC"]
                 caption += f"; time {time:.3f}"
-            numbers = {"expected_time": time, "slow_in_cluster": counts.max()}
-            panels.append(_balls(f"{title}: {stage}", cluster, states, before, numbers, times, caption))
-    return pd.concat(panels, ignore_index=True)
+            for worker, cluster in enumerate(clusters):
+                place = cluster if cluster >= 0 else None, worker, states[worker], cluster != before[worker]
+                yield f"{title}: {stage}", *place, time, counts.max(), *times.values(), caption
 
 
 def _placed(slow: np.ndarray, phases: int = 2) -> np.ndarray:
     return greedy_clusters(ALLOWED[None], slow[None], phases=phases)[0]
-
-
-def _balls(panel, cluster, slow, before, numbers, times, caption) -> pd.DataFrame:
-    where = np.where(cluster < 0, np.nan, cluster)
-    first = {
-        "panel": panel,
-        "cluster": where,
-        "worker": np.arange(N),
-        "slow": slow,
-        "moved": cluster != before,
-    }
-    times = {name.lower().replace("-", "_"): time for name, time in times.items()}
-    return pd.DataFrame(first | numbers | times | {"caption": caption})
 
 
 def _times(slow: np.ndarray) -> dict[str, float]:

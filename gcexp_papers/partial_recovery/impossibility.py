@@ -18,27 +18,10 @@ def forced_equal(assignment, s: int, beta: int, worker: int) -> list[set[int]]:
 
     If `worker` alone of the survivors holds the partitions V, and the others together see fewer than beta, then its
     message is used; every answer is 0/1 and assigned coefficients are not 0, so those on V are equal. Classes that
-    share a partition merge.
-
-    Parameters
-    ----------
-    assignment : array_like of bool (n, k)
-    s : int
-        Stragglers; all sets of survivors with `worker` in them are tried.
-    beta : int
-        Partitions that must be recovered.
-    worker : int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> arcs = np.array([[w in (i, (i + 1) % 6) for w in range(6)] for i in range(6)])
-    >>> forced_equal(arcs, s=2, beta=5, worker=0)
-    [{0, 1}]
+    share a partition merge. The assignment is (n, k), and all sets of n - s survivors with `worker` in them are tried.
     """
     held = np.asarray(assignment, dtype=bool)
     n = len(held)
-    require(0 <= s < n, f"partial recovery needs 0 <= s < n, got n={n}, s={s}")
     masks = [sum(1 << int(j) for j in np.flatnonzero(row)) for row in held]
     mine = masks[worker]
     classes = [1 << int(j) for j in np.flatnonzero(held[worker])]
@@ -56,13 +39,7 @@ def forced_equal(assignment, s: int, beta: int, worker: int) -> list[set[int]]:
 
 
 def spans(rows, target) -> bool:
-    """Whether `target` is a combination of the rows.
-
-    Examples
-    --------
-    >>> spans([[1, 1, 0], [0, 1, 1]], [1, 0, -1]), spans([[1, 1, 0], [0, 1, 1]], [1, 1, 1])
-    (True, False)
-    """
+    """Whether `target` is a combination of the rows."""
     rows, target = np.asarray(rows, dtype=float), np.asarray(target, dtype=float)
     off = rows.T @ np.linalg.lstsq(rows.T, target, rcond=None)[0] - target
     return bool(np.abs(off).max() < 1e-9)
@@ -72,17 +49,8 @@ def cyclic_impossible(n: int, s: int, beta: int) -> bool:
     r"""Theorem 6: whether no cyclic scheme with one message and load p/n recovers beta, whatever its coefficients.
 
     The forced coefficients make worker 0, and by symmetry all, send plain sums. Consecutive survivors 0, ..., n-s-1 see
-    exactly 0, ..., beta-1; so the answer would be the sum of these, which is not in the span of their sums.
-
-    Returns
-    -------
-    bool
-        True where the argument proves it; False claims nothing.
-
-    Examples
-    --------
-    >>> cyclic_impossible(6, 2, 5), cyclic_impossible(6, 3, 4)
-    (True, False)
+    exactly 0, ..., beta-1; so the answer would be the sum of these, which is not in the span of their sums. True where
+    the argument proves it; False claims nothing.
     """
     p = cyclic_load(n, s, beta)
     sums = np.zeros((n, n))
@@ -97,13 +65,7 @@ def cyclic_impossible(n: int, s: int, beta: int) -> bool:
 
 
 def most_recovered(rows) -> int:
-    """Most ones of a 0/1 vector in the span of the rows, by trying all 2^k of them.
-
-    Examples
-    --------
-    >>> most_recovered([[1, 1, 0], [0, 1, 1]])  # Fig. 7: a path of two edges
-    2
-    """
+    """Most ones of a 0/1 vector in the span of the rows, by trying all 2^k of them."""
     rows = np.atleast_2d(np.asarray(rows, dtype=float))
     k = rows.shape[1]
     require(k <= 20, f"trying all 0/1 vectors needs k <= 20, got k={k}")
@@ -117,11 +79,6 @@ def multigraphs(n: int) -> np.ndarray:
     """All multigraphs with n edges or loops on n nodes, (N, n): each edge as a bit mask of its nodes.
 
     A scheme with k = n and load 2/n is one of them: workers are edges, or loops, between the partitions they hold.
-
-    Examples
-    --------
-    >>> [len(multigraphs(n)) for n in (2, 3, 4, 5)]
-    [6, 56, 715, 11628]
     """
     require(1 <= n <= 6, f"multigraphs are listed for 1 <= n <= 6, got n={n}")
     kinds = [1 << v for v in range(n)] + [1 << u | 1 << v for u, v in combinations(range(n), 2)]
@@ -134,11 +91,6 @@ def least_covered(graphs: np.ndarray, survivors: int) -> np.ndarray:
     """Theorem 9: fewest nodes that any `survivors` edges of each multigraph cover, (N,).
 
     For s >= 2 it is at most n - s + 1: with load 2/n, no scheme recovers more, whatever m is.
-
-    Examples
-    --------
-    >>> int(least_covered(multigraphs(4), survivors=2).max())
-    3
     """
     n = graphs.shape[1]
     least = np.full(len(graphs), n)
@@ -155,11 +107,6 @@ def not_contradicted(graphs: np.ndarray) -> np.ndarray:
     Two edges at a node v: rho_1 + rho_2 = 1, rho the coefficient at v over that at the free node. Two disjoint edges:
     each has equal coefficients. An edge and a loop off it: the edge has. Anything else sees at most two partitions.
     An edge with equal coefficients (rho = 1) therefore leaves rho = 0, impossible, to every edge that meets it.
-
-    Examples
-    --------
-    >>> [int(not_contradicted(multigraphs(n)).sum()) for n in (3, 4, 5)]  # the triangle, s = 1, is feasible
-    [1, 0, 0]
     """
     n = graphs.shape[1]
     is_edge = np.bitwise_count(graphs) == 2
@@ -178,19 +125,12 @@ def not_contradicted(graphs: np.ndarray) -> np.ndarray:
     return ~(blind | clash)
 
 
-def cycle_unions(n: int, least: int = 2) -> list[np.ndarray]:
+def cycle_unions(n: int) -> list[np.ndarray]:
     """Claim 2: assignments in which each of n workers holds two partitions and each partition is on two workers.
 
     One for every way to write n as a sum of cycle lengths, boolean (n, n) each; a cycle of 2 is a pair of workers with
     the same two partitions.
-
-    Examples
-    --------
-    >>> len(cycle_unions(6)), cycle_unions(3)[0].astype(int).tolist()
-    (4, [[1, 1, 0], [0, 1, 1], [1, 0, 1]])
     """
-    require(n >= 1 and least >= 2, f"cycles need n >= 1 and least >= 2, got n={n}, least={least}")
-    require(n <= 40, f"cycle unions are listed up to n = 40 (6153 of them), got n={n}")
 
     def parts(total: int, smallest: int) -> Iterator[tuple[int, ...]]:
         if total == 0:
@@ -200,7 +140,7 @@ def cycle_unions(n: int, least: int = 2) -> list[np.ndarray]:
                 yield (first, *rest)
 
     found = []
-    for lengths in parts(n, least):
+    for lengths in parts(n, 2):
         held, start = np.zeros((n, n), dtype=bool), 0
         for length in lengths:
             i = np.arange(length)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
+from math import comb
 
 from .theory import cyclic_load
 
@@ -28,3 +30,8 @@ def cyclic_cases(up_to: int, messages: int, least: int = 1) -> Iterator[tuple[in
         p = cyclic_load(n, s, beta)
         if beta % p == 0 if messages == 1 else beta % p and p * -(-beta // p) <= n:
             yield n, s, beta, p
+
+
+def fewest_copies(n: int, s: int, alpha: Fraction) -> int:
+    """Fewest copies y >= 1 for which all y-subsets of workers leave the share alpha: C(s, y) of C(n, y) are lost."""
+    return next(y for y in range(1, s + 2) if Fraction(comb(s, y), comb(n, y)) <= 1 - alpha)

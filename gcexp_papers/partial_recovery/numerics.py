@@ -6,6 +6,7 @@ unless a function says otherwise.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from itertools import combinations, product
@@ -13,7 +14,6 @@ from math import comb, gcd
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import pandas as pd
 
 from gcexp.analysis.declared import columns
 from gcexp.codes.base import Code
@@ -32,7 +32,7 @@ from gcexp.codes.subset_designs import (
 from gcexp.codes.uncoded import Uncoded
 from gcexp.decoding_error.error import error
 from gcexp.decoding_error.straggler_sets import all_sets, random_sets, runs
-from gcexp.errors import ParameterError
+from gcexp.errors import ParameterError, require
 from gcexp.theory import order_statistics
 
 from . import impossibility, theory
@@ -52,13 +52,7 @@ def _recovered(code: Code, responses: np.ndarray) -> np.ndarray:
 
 
 def recovered_partitions(code: Code, s: int) -> np.ndarray:
-    """Partitions that each set of n - s survivors recovers, (C(n,s),).
-
-    Examples
-    --------
-    >>> recovered_partitions(Uncoded(3), s=1)
-    array([2, 2, 2])
-    """
+    """Partitions that each set of n - s survivors recovers, (C(n,s),)."""
     return np.concatenate([_recovered(code, responses) for responses in all_sets(code.n, s)])
 
 
@@ -294,28 +288,15 @@ def counted(
     loads_up_to: int,
     sweeps_up_to: int,
     model_d_below: int,
-) -> pd.DataFrame:
+):
     """How often the paper's theorems and general statements hold, over all parameters up to a largest n each.
 
-    Parameters
-    ----------
-    schemes_up_to, cyclic_up_to : int
-        Theorems 2, 3 and 10, and Theorems 5 and 7: decoded for all parameters and straggler sets.
-    designs_up_to : int
-        Messages of Theorem 4, over all parameters that a simple t-design may have.
-    excluded_up_to : int
-        One message is excluded by Theorem 6.
-    loads_up_to, sweeps_up_to : int
-        Order of the loads and messages of Theorem 3, and sweeps of Fig. 2; with 1 <= s < n and n - s <= beta.
-    model_d_below : int
-        Model D, for n below this.
-
-    Raises
-    ------
-    ParameterError
-        If a check has no instance to try.
+    Theorems 2, 3 and 10 (schemes) and 5 and 7 (cyclic) are decoded for all straggler sets. Formulas are compared for
+    all simple t-designs (Theorem 4), for what Theorem 6 excludes, for the order of loads and the messages of Theorem 3,
+    for sweeps of Fig. 2, and for model D. A check without an instance is refused.
     """
-    checks = (
+    cases, hold = Counter[str](), Counter[str]()
+    for check in (
         _sets_of_workers(schemes_up_to),
         _designs(),
         _cyclic(cyclic_up_to),
@@ -326,16 +307,15 @@ def counted(
         _design_messages(designs_up_to),
         _sweeps(sweeps_up_to),
         _model_d(model_d_below),
-    )
-    counted = []
-    for check in checks:
-        if not (tried := list(check)):
-            name = getattr(check, "__name__", "a check").strip("_")  # of a generator: its function's
-            raise ParameterError(f"{name}: there is no instance to try")
-        counted += tried
-    frame = pd.DataFrame(counted, columns=["statement", "holds"]).astype({"holds": bool})
-    frame = frame.groupby("statement", sort=False)["holds"].agg(cases="size", hold="sum").reset_index()
-    return frame.assign(share=frame["hold"] / frame["cases"])
+    ):
+        before = cases.total()
+        for statement, holds in check:
+            cases[statement] += 1
+            hold[statement] += bool(holds)
+        name = getattr(check, "__name__", "a check").strip("_")  # of a generator: its function's
+        require(cases.total() > before, f"{name}: there is no instance to try")
+    for statement, tried in cases.items():
+        yield statement, tried, hold[statement], hold[statement] / tried
 
 
 Counted = Iterator[tuple[str, bool]]  # a statement, and whether it holds in one case

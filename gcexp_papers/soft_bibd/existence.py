@@ -24,14 +24,7 @@ _MARKERS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def draw(axes: Axes, frame: pd.DataFrame) -> None:
-    """One panel of `gcexp_papers.soft_bibd.numerics.existence`.
-
-    Parameters
-    ----------
-    axes : Axes
-    frame : DataFrame
-        ``what, load, intersection, design_n``.
-    """
+    """One panel of `gcexp_papers.soft_bibd.numerics.existence`."""
     rows.known(frame, "what", "load", "intersection", "design_n")
     lines = {
         what: frame[frame["what"] == what].sort_values("load")[["load", "intersection"]].to_numpy(float).T

@@ -6,6 +6,9 @@ since the paper's text has lost its images and their numbers.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
+
 import numpy as np
 import pandas as pd
 
@@ -29,34 +32,15 @@ from . import theory
     *("panel", "n", "density", "what", "load", "intersection", "design", "design_n", "design_density"),
     "value",
 )
-def existence(
-    panels: list, most_load: int, other_n: list, most_k: int, density_window: list, points: int
-) -> pd.DataFrame:
+def existence(panels: list, most_load: int, other_n: list, most_k: int, density_window: list, points: int):
     """Fig. 1: mean loads l and intersections lambda for which a Soft BIBD exists, and block designs beside them.
 
-    Parameters
-    ----------
-    panels : list of mapping
-        ``n`` and ``density`` of each panel.
-    most_load : int
-        Largest l.
-    other_n : list of int
-        Numbers of workers of other designs.
-    most_k : int
-        Most partitions of these.
-    density_window : (float, float)
-        Their densities.
-    points : int
-        Random points of each panel at which the closed form is compared with a linear program.
-
-    Returns
-    -------
-    DataFrame
-        What: ``edge`` (the smallest intersection, exact), ``top`` (the largest), ``union`` (the smallest by Theorem
-        1), ``design``, ``other design``, ``not constructed`` (passes the necessary conditions), and numbers in
-        ``value``: ``soft k``, ``possible k``, ``constructed k`` (whole k up to most_load / density for which a Soft
-        BIBD exists, a design is not ruled out, a design is built), ``agreeing points``, ``sampled`` (share of the
-        rows of one drawn code with a weight next to n density).
+    Each panel has its ``n`` and ``density``, and l goes up to `most_load`. Other designs have one of `other_n` workers,
+    at most `most_k` partitions, and a density in the window. ``what`` is ``edge`` (the smallest intersection, exact),
+    ``top`` (the largest), ``union`` (the smallest by Theorem 1), ``design``, ``other design`` or ``not constructed``
+    (not ruled out), or names a number in ``value``: for how many whole k up to most_load / density a Soft BIBD exists,
+    a design is possible, and one is built; at how many of the random `points` the closed form agrees with a linear
+    program; and the share of the rows of one drawn code whose weight is next to n density.
     """
     others = [
         found
@@ -64,56 +48,48 @@ def existence(
         for found in find_bibd(n, most_k, tuple(density_window))
         if found.load <= most_load and not found.design.startswith("stack")
     ]
-    panel_rows = (_region(**given, most_load=most_load, others=others, points=points) for given in panels)
-    return pd.concat(panel_rows, ignore_index=True)
+    for given in panels:
+        n, density = given["n"], given["density"]
+        panel = {"panel": f"n = {n}, density {density:g}", "n": n, "density": density}
+        elsewhere = [found for found in others if found.n != n]
+        yield from (panel | row for row in _region(n, density, most_load, elsewhere, points))
 
 
-def _region(n: int, density: float, most_load: int, others: list[Found], points: int) -> pd.DataFrame:
+def _region(n: int, density: float, most_load: int, others: list[Found], points: int) -> Iterator[dict]:
     """Rows of one panel."""
     smallest = soft_smallest_mu(n, density) / density
     slopes = {"edge": smallest, "top": 1.0, "union": theory.soft_paper_smallest_mu(n, density) / density}
-    rows: list[dict] = [
-        {"what": what, "load": load, "intersection": slope * load}
-        for load in np.linspace(0, most_load, 4 * most_load + 1)
-        for what, slope in slopes.items()
-    ]
-    most_k = int(most_load / density + 1e-9)
+    for load, (what, slope) in product(np.linspace(0, most_load, 4 * most_load + 1), slopes.items()):
+        yield {"what": what, "load": load, "intersection": slope * load}
+    most_k, redundancy = int(most_load / density + 1e-9), round(n * density)
     own = find_bibd(n, most_k, (density - 1e-9, density + 1e-9))
-    rows += [_marker("design", found) for found in own]
-    built, redundancy, possible = {found.k for found in own}, round(n * density), 0
-    for k in range(1, most_k + 1):
+    built, possible = {found.k for found in own}, []
+    for k in range(n, most_k + 1) if abs(n * density - redundancy) <= 1e-9 else ():
         load = k * redundancy / n
         shared = load * (redundancy - 1) / (n - 1)
-        if abs(n * density - redundancy) > 1e-9 or load % 1 or shared % 1 or k < n:
-            continue
-        candidate = Found("", n, k, int(load), redundancy, int(shared))
-        if why_impossible(*candidate[1:]) is None:
-            possible += 1
-            if k not in built:
-                rows.append(_marker("not constructed", candidate))
-    rows += [_marker("other design", found) for found in others if found.n != n]
+        if load % 1 == shared % 1 == 0:
+            candidate = Found("", n, k, int(load), redundancy, int(shared))
+            if why_impossible(*candidate[1:]) is None:
+                possible.append(candidate)
+    unknown = [candidate for candidate in possible if candidate.k not in built]
+    for what, some in {"design": own, "not constructed": unknown, "other design": others}.items():
+        for found in some:
+            named = {
+                "design": found.design,
+                "design_n": found.n,
+                "design_density": found.redundancy / found.n,
+            }
+            place = {"load": float(found.load), "intersection": float(found.intersection)}
+            yield {"what": what} | place | named
     weights = SoftBIBD(n, n, n * density, seed=0).assignment.sum(0)
-    numbers = {
+    for what, value in {
         "soft k": most_k if smallest <= 1 else 0,
-        "possible k": possible,
+        "possible k": len(possible),
         "constructed k": len(built),
         "agreeing points": sum(_agree(n, *point) for point in rng(0, "monte_carlo", n).random((points, 2))),
         "sampled": np.isin(weights, (np.floor(n * density), np.ceil(n * density))).mean(),
-    }
-    rows += [{"what": what, "value": float(value)} for what, value in numbers.items()]
-    panel = {"panel": f"n = {n}, density {density:g}", "n": n, "density": density}
-    return pd.DataFrame([panel | row for row in rows])
-
-
-def _marker(what: str, found: Found) -> dict:
-    return {
-        "what": what,
-        "load": float(found.load),
-        "intersection": float(found.intersection),
-        "design": found.design,
-        "design_n": found.n,
-        "design_density": found.redundancy / found.n,
-    }
+    }.items():
+        yield {"what": what, "value": float(value)}
 
 
 def _agree(n: int, rho: float, height: float) -> bool:
@@ -137,38 +113,22 @@ def law_of_weights_exists(n: int, rho: float, mu: float) -> bool:
     *("n", "k", "load", "redundancy", "intersection", "label", "s", "fraction", "realisation"),
     *("quantity", "value", "excess", "stderr", "largest", "trials", "standard_errors"),
 )
-def design_and_soft(
-    design: str, soft: list, realisations: int, trials: int, checks: int = 20
-) -> pd.DataFrame:
+def design_and_soft(design: str, soft: list, realisations: int, trials: int, checks: int = 20):
     """Fig. 2: errors of a block design, of realisations of Soft BIBDs under random and worst stragglers, and Theorem 2.
 
-    Parameters
-    ----------
-    design : str
-        A name of `gcexp.designs.block_designs`.
-    soft : list of mapping
-        ``n``, ``k`` and mean load ``d`` of each Soft BIBD; the intersection is the smallest.
-    realisations : int
-        Draws of each: seeds 0, 1, ...
-    trials : int
-        Random straggler sets for each s, the same for all codes with n workers.
-    checks : int
-        Straggler sets for each s on which optimal errors are compared with the pseudoinverse.
-
-    Returns
-    -------
-    DataFrame
-        Quantity is ``closed form`` (design, Theorem 2), ``mean`` (over the random sets), ``worst`` (over all sets,
-        exact) or ``pseudoinverse`` (largest difference from it). excess is value minus Theorem 2 (for parameters of a
-        design its own error), standard_errors how many of them that is.
+    A Soft BIBD has its ``n``, ``k`` and mean load ``d``, and the smallest intersection; its realisations are the seeds
+    0, 1, ... For each s all codes with n workers have the same `trials` random sets. ``quantity`` is ``closed form``
+    (design, Theorem 2), ``mean`` (over the random sets), ``worst`` (over all sets, exact), or ``pseudoinverse``: the
+    largest difference from its errors on so many sets for each s as `checks` says. ``excess`` is the value less Theorem
+    2, and ``standard_errors`` how many of them that is.
     """
     own = Parameters(*named_design(design).params)
-    rows = _closed_form(f"BIBD ({own.n}, {own.load}, {own.intersection})", own)
+    yield from _closed_form(f"BIBD ({own.n}, {own.load}, {own.intersection})", own)
     for given in soft:
         n, k, load = given["n"], given["k"], given["d"]
         shared = k * float(soft_smallest_mu(n, load / k))
         mean_parameters = Parameters(n, k, load, n * load / k, shared)
-        rows += _closed_form(f"Theorem 2, n = {n}", mean_parameters)
+        yield from _closed_form(f"Theorem 2, n = {n}", mean_parameters)
         for realisation in range(realisations):
             code = SoftBIBD(n, k, load, seed=realisation)
             known = mean_parameters._asdict() | {"realisation": realisation}
@@ -178,31 +138,25 @@ def design_and_soft(
                 require(worst.exact, f"n={n}, s={s}: the worst case is not enumerated")
                 excess = mean.mean - bound
                 place = known | {"s": s, "fraction": s / n}
-                rows.append(
+                yield (
                     place
                     | {"label": f"Soft BIBD, n = {n}", "quantity": "mean", "value": mean.mean}
                     | {"stderr": mean.stderr, "largest": mean.largest, "trials": trials, "excess": excess}
                     | {"standard_errors": excess / mean.stderr if mean.stderr > 1e-12 else np.nan}
                 )
-                rows.append(
-                    place
-                    | {"label": f"Soft BIBD, n = {n}, worst set", "quantity": "worst", "value": worst.lower}
-                    | {"excess": worst.lower - bound}
-                )
+                label, excess = f"Soft BIBD, n = {n}, worst set", worst.lower - bound
+                yield place | {"label": label, "quantity": "worst", "value": worst.lower, "excess": excess}
             responses = np.concatenate([random_sets(n, s, checks, realisation) for s in range(n + 1)])
             gap = np.abs(errors_of(code, responses) - _pseudoinverse_errors(code, responses)).max()
-            name = {"label": f"pseudoinverse, n = {n}", "quantity": "pseudoinverse"}
-            rows.append(known | name | {"value": float(gap)})
-    return pd.DataFrame(rows)
+            label, quantity = f"pseudoinverse, n = {n}", "pseudoinverse"
+            yield known | {"label": label, "quantity": quantity, "value": float(gap)}
 
 
-def _closed_form(label: str, code: Parameters) -> list[dict]:
+def _closed_form(label: str, code: Parameters) -> Iterator[dict]:
     """The curve of a block design, or of the mean parameters of a Soft BIBD."""
-    rows = []
     for s, value in enumerate(bibd_error(code, np.arange(code.n + 1))):
         place = {"label": label, "s": s, "fraction": s / code.n, "realisation": 0}
-        rows.append(code._asdict() | place | {"quantity": "closed form", "value": value, "excess": 0.0})
-    return rows
+        yield code._asdict() | place | {"quantity": "closed form", "value": value, "excess": 0.0}
 
 
 def _pseudoinverse_errors(code, responses: np.ndarray) -> np.ndarray:
@@ -222,53 +176,38 @@ def _pseudoinverse_errors(code, responses: np.ndarray) -> np.ndarray:
 def product_of_designs(first: str, second: str) -> pd.DataFrame:
     """Fig. 3: errors of two block designs, and bounds and worst sets found of their Kronecker product.
 
-    Parameters
-    ----------
-    first, second : str
-        Names of `gcexp.designs.block_designs`.
-
-    Returns
-    -------
-    DataFrame
-        gamma is (l - lambda) / (l r) of a design, the larger one of a product; excess is over the worse of the two
-        designs, drawn piecewise linear in the fraction; relation is ``design``, ``lower``, ``upper``, or
-        ``parameters`` for the rows without s, which have parameters only (of the product, and of a hypothetical
-        design of the same n and density).
+    ``gamma`` is (l - lambda) / (l r) of a design, the larger one of a product. ``excess`` is over the worse of the two
+    designs, drawn piecewise linear in the fraction. ``relation`` is ``design``, ``lower``, ``upper``, or ``parameters``
+    for the rows without s: those of the product, and of a hypothetical design of the same n and density.
     """
-    a, b = factors = [Parameters(*named_design(name).params) for name in (first, second)]
+    names = first, second
+    a, b = factors = [Parameters(*named_design(name).params) for name in names]
     whole, s = a @ b, np.arange(a.n * b.n + 1)
     n, gamma, redundancy = whole.n, max(a.gamma, b.gamma), whole.redundancy
-    errors = [bibd_error(part, np.arange(part.n + 1)) for part in factors]
-    frames = [
-        _curve(part, part.gamma, f"BIBD {_spoken(name)}", "design", np.arange(part.n + 1), curve)
-        for name, part, curve in zip((first, second), factors, errors, strict=True)
-    ]
+    ends = [np.arange(part.n + 1) for part in factors]
+    errors = [*map(bibd_error, factors, ends)]
+    worse = np.max([np.interp(s / n, x / x[-1], y) for x, y in zip(ends, errors, strict=True)], axis=0)
     code = Kronecker(BlockDesign(a.n, first), BlockDesign(b.n, second))
-    bounds = {
-        ("product: Theorem 5", "upper"): theory.product_upper_bound(a, b, s),
-        ("product: Theorem 6", "lower"): theory.product_lower_bound(errors[0], errors[1], s),
-        ("product: spectral bound (ours)", "upper"): theory.product_spectral_bound(a, b, s),
-        ("product: tight Lemma 10 (ours)", "upper"): theory.product_upper_bound(a, b, s, tight=True),
-        ("product: worst set found (ours)", "lower"): np.array([e.lower for e in error(code, s)]),
-    }
-    worse = np.max(
-        [np.interp(s / n, np.arange(p.n + 1) / p.n, curve) for p, curve in zip(factors, errors, strict=True)],
-        axis=0,
-    )
-    for name, curve in bounds.items():
-        frames.append(_curve(whole, gamma, *name, s, curve).assign(excess=curve - worse))
+    frames = []
+    for name, part, x, curve in zip(names, factors, ends, errors, strict=True):
+        head, *numbers = name.split("-")
+        label = f"BIBD {head}({', '.join(numbers)})"
+        frames.append(_curve(part, part.gamma, label, "design", s=x, value=curve))
+    for label, relation, curve in (
+        ("product: Theorem 5", "upper", theory.product_upper_bound(a, b, s)),
+        ("product: Theorem 6", "lower", theory.product_lower_bound(errors[0], errors[1], s)),
+        ("product: spectral bound (ours)", "upper", theory.product_spectral_bound(a, b, s)),
+        ("product: tight Lemma 10 (ours)", "upper", theory.product_upper_bound(a, b, s, tight=True)),
+        ("product: worst set found (ours)", "lower", np.array([e.lower for e in error(code, s)])),
+    ):
+        frames.append(_curve(whole, gamma, label, relation, s=s, value=curve).assign(excess=curve - worse))
     alone = Parameters(n, n, redundancy, redundancy, redundancy * (redundancy - 1) / (n - 1))
     frames.append(_curve(whole, gamma, "product", "parameters"))
     frames.append(_curve(alone, alone.gamma, "design of equal density", "parameters"))
     return pd.concat(frames, ignore_index=True)
 
 
-def _curve(code: Parameters, gamma: float, label: str, relation: str, s=np.nan, value=np.nan) -> pd.DataFrame:
+def _curve(code: Parameters, gamma: float, label: str, relation: str, s=np.nan, value=np.nan):
     known: dict = {"n": code.n, "k": code.k, "load": code.load, "redundancy": code.redundancy}
     known |= {"density": code.redundancy / code.n, "gamma": gamma, "label": label, "relation": relation}
     return pd.DataFrame(known | {"s": s, "fraction": s / code.n, "value": value}, index=range(np.size(s)))
-
-
-def _spoken(name: str) -> str:
-    head, *numbers = name.split("-")
-    return f"{head}({', '.join(numbers)})"

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from gcexp.advice.remedies import Remedy
 from gcexp.advice.verdict import Comparison
 from gcexp.analysis.declared import columns
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
-LONG_RUN = 20_000
 PHIS = (0.0, 0.25, 0.5, 0.75, 0.9)
 SIZES = (8, 10, 12, 16)
 KINDS = (
@@ -84,51 +83,33 @@ def unknown_times(kind: str, rows: int, n: int, draw: np.random.Generator) -> np
 
 
 _COLUMNS = (
-    *("cluster", "kind", "workers", "phi", "rows", "verdict", "ratio", "low", "high", "later"),
-    "regret",
+    *("workers", "phi", "rows", "verdict", "ratio", "low", "high", "later", "regret"),
+    *("cluster", "kind"),
 )
 
 
 @columns(*_COLUMNS)
-def regret(clusters: int, rows: list[int], first: int = 0, later: int = LONG_RUN) -> pd.DataFrame:
+def regret(clusters: int, rows: list[int], later: int = 20_000):
     """What following the advice costs in the long run, over the best candidate, on clusters of known mechanisms.
 
-    Parameters
-    ----------
-    clusters : int
-        How many, kinds in turn.
-    rows : list of int
-        Iterations of the traces from which advice is taken.
-    first : int
-        Number of the first cluster.
-    later : int
-        Iterations of the same cluster on which it is judged.
-
-    Returns
-    -------
-    DataFrame
-        ``later`` is the time of what is advised over that of waiting for all, ``regret`` that over the best
-        candidate's, minus one.
+    Of so many clusters, kinds in turn, advice is taken from traces of each of the numbers of `rows`, and judged on
+    `later` further iterations. ``later`` is the time of what is advised over that of waiting for all, and ``regret``
+    that over the best candidate's, minus one.
     """
-    found = []
-    for cluster in range(first, first + clusters):
+    for cluster in range(clusters):
         kind, parts = KINDS[cluster % len(KINDS)]
         for T in rows:
             draw, n, phi = _cluster(2026, cluster)
-            found.append(_row(times(parts, T + later, n, draw), T, phi) | {"cluster": cluster, "kind": kind})
-    return pd.DataFrame(found)
+            yield *_row(times(parts, T + later, n, draw), T, phi), cluster, kind
 
 
 @columns(*_COLUMNS)
-def harm(clusters: int, rows: int = 300, first: int = 0) -> pd.DataFrame:
+def harm(clusters: int, rows: int = 300):
     """The same on mechanisms that the adviser does not know, judged on as many further rows."""
-    found = []
-    for cluster in range(first, first + clusters):
+    for cluster in range(clusters):
         kind = UNKNOWN[cluster % len(UNKNOWN)]
         draw, n, phi = _cluster(2027, cluster)
-        x = unknown_times(kind, 2 * rows, n, draw)
-        found.append(_row(x, rows, phi) | {"cluster": cluster, "kind": kind})
-    return pd.DataFrame(found)
+        yield *_row(unknown_times(kind, 2 * rows, n, draw), rows, phi), cluster, kind
 
 
 def _cluster(generator: int, cluster: int) -> tuple[np.random.Generator, int, float]:
@@ -137,7 +118,7 @@ def _cluster(generator: int, cluster: int) -> tuple[np.random.Generator, int, fl
     return draw, int(draw.choice(SIZES)), float(draw.choice(PHIS))
 
 
-def _row(x: np.ndarray, rows: int, phi: float) -> dict:
+def _row(x: np.ndarray, rows: int, phi: float) -> tuple:
     """Advice from the first rows, and what it takes on the others, where the best candidate is known in hindsight."""
     comparison = Comparison(x[:rows])
     answer = comparison.answer(phi)
@@ -147,17 +128,8 @@ def _row(x: np.ndarray, rows: int, phi: float) -> dict:
         took[remedy] = float(scheme.times(x[rows:], [answer.phi]).mean()) + comparison.extra(remedy)
     waiting = took[Remedy("wait")]
     advised = took[answer.pick.remedy] if answer.advised else waiting
-    return {
-        "workers": x.shape[1],
-        "phi": phi,
-        "rows": rows,
-        "verdict": answer.verdict,
-        "ratio": answer.pick.ratio,
-        "low": answer.low,
-        "high": answer.high,
-        "later": advised / waiting,
-        "regret": advised / min(took.values()) - 1,
-    }
+    said = answer.verdict, answer.pick.ratio, answer.low, answer.high
+    return x.shape[1], phi, rows, *said, advised / waiting, advised / min(took.values()) - 1
 
 
 def dots(axes: Axes, frame: pd.DataFrame) -> None:

@@ -16,19 +16,11 @@ BINS = 150  # columns of a strip at most: longer traces are averaged over consec
 
 @columns("trace", "what", "iteration", "worker", "value", "note")
 def overview(files: list[str]) -> pd.DataFrame:
-    """Every matrix as a strip of times over its mean, with its statistics and flags.
+    """Every trace as a strip of times over its mean, with its statistics and flags.
 
-    Parameters
-    ----------
-    files : list of str
-        Traces, as `gcexp.delays.trace_file.read_trace` takes them.
-
-    Returns
-    -------
-    DataFrame
-        For ``what`` time one row per strip column and worker (`iteration` is the first of the column; value is time
-        over the trace's mean), else one row per statistic or flag (0 or 1; NaN where the trace says nothing), and for
-        ``licence`` the text in `note`.
+    For ``what`` time there is one row per strip column and worker: the first iteration of the column, and the time over
+    the trace's mean. Else one row is a statistic or flag (0 or 1; NaN where the trace says nothing), or the licence, in
+    ``note``.
     """
     return pd.concat([_rows(file) for file in files], ignore_index=True)
 

@@ -1,4 +1,7 @@
-"""Drawings of the study of remedies: fair schemes, late workers, break-evens and placements."""
+"""Drawings of the study of remedies: fair schemes, late workers, break-evens and placements.
+
+Each takes a table of `gcexp.benchmark` or of `gcexp.benchmarking.break_evens` for one trace and phi, or one reference.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +32,6 @@ def fair(axes: Axes, frame: pd.DataFrame) -> None:
     The dashed line is the work floor: no scheme is below it that uses the same share of the gradient in every
     iteration, with any loads. One that gives up slow iterations may be: with a row in which everybody takes 1 and a row
     in which everybody takes 100, dropping the second leaves half of the progress at a hundredth of the time.
-
-    Parameters
-    ----------
-    axes : Axes
-    frame : DataFrame
-        Of `gcexp.benchmark`, one trace and phi, with the bound of any loads.
     """
     rows.known(frame, "scheme", "group", "ratio", "ratio_per_used", "error", "bias")
     for floor in frame.loc[frame["group"] == "bounds", "ratio"]:
@@ -54,12 +51,6 @@ def late_lines(axes: Axes, frame: pd.DataFrame) -> None:
     """Ratios to waiting for all from workers that stop at once to those that run every step.
 
     Lines that nearly lie on each other have their markers at different points, so that each is seen.
-
-    Parameters
-    ----------
-    axes : Axes
-    frame : DataFrame
-        Of `gcexp.benchmark`, one trace and phi.
     """
     rows.known(frame, "scheme", "ratio", "late", "chunks")
     case = frame["late"].where(frame["late"] != "chunk", "1/" + frame["chunks"].map("{:g}".format))
@@ -82,14 +73,7 @@ _NEVER = 1.12  # where what never wins is drawn
 
 
 def break_even_bars(axes: Axes, frame: pd.DataFrame) -> None:
-    """Shares phi from which schemes win, and bars up to the first phi at which a code of the same loads might.
-
-    Parameters
-    ----------
-    axes : Axes
-    frame : DataFrame
-        Of `gcexp.benchmarking.break_evens`, against one reference.
-    """
+    """Shares phi from which schemes win, and bars up to the first phi at which a code of the same loads might."""
     rows.known(frame, "trace", "scheme", "wins_from", "bound_from")
     traces, looks = list(dict.fromkeys(frame["trace"])), _looks(frame, 3.4, linestyle="none")
     height = 0.8 / len(looks)
@@ -126,11 +110,7 @@ _SEATS = {
 def placements(axes: Axes, frame: pd.DataFrame) -> None:
     """What who-sits-where is worth: best, median and worst seats in hindsight, home and learned ones, over the bound.
 
-    Parameters
-    ----------
-    axes : Axes
-    frame : DataFrame
-        Of `gcexp.benchmark`, one trace and phi, schemes called ``CODE: SEATS``.
+    Schemes are called ``CODE: SEATS``.
     """
     rows.known(frame, "scheme", "ratio", "bound")
     names = frame["scheme"].str.rsplit(": ", n=1)

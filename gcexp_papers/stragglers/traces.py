@@ -22,13 +22,6 @@ def strips(axes: Axes, frame: pd.DataFrame) -> None:
 
     Iterations from left to right and workers upwards; where workers are new in every row, workers from left to right
     and a row for each round. Dark is slow.
-
-    Parameters
-    ----------
-    axes : Axes
-        Gives the place.
-    frame : DataFrame
-        ``trace, what, iteration, worker, value, note``.
     """
     from matplotlib.colors import LogNorm
 

@@ -61,11 +61,7 @@ def _staircases() -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
 
 @claim("app_lmax_101", "app_lmin_102")
 def eigenvalues_of_the_gram_matrix():
-    """(101) and (102) hold for 450 drawn matrices of five shapes, all of two rounds or more.
-
-    The largest eigenvalue is also not below any of the blocks'. The last block's Gram matrix is singular, so that (102)
-    bounds the smallest eigenvalue by 0.
-    """
+    """(101) holds, and (102) bounds the smallest eigenvalue by 0, as the last block's Gram matrix is singular."""
     for A, blocks in _staircases():
         found, last = np.linalg.svd(A, compute_uv=False), np.linalg.eigvalsh(blocks[-1].T @ blocks[-1])
         largest = [np.linalg.norm(block, 2) ** 2 for block in blocks]
@@ -156,10 +152,7 @@ def mean_106c():
 
 @claim("app_final_108")
 def algebra_of_108():
-    """The ratio of the two means is at most 4^(4/3) r_s^2 / (sqrt(r_s) - 1)^2 (L + r_s (n-d))^(1/3), for r_s >= 2.
-
-    This is the algebra alone, from Lemma 1, (105) and (106)(c): n = 20 to 2,000,000, d = 2, 3, 4, L = lcm(1..d).
-    """
+    """From Lemma 1, (105) and (106)(c) the bound (108) on the ratio of the two means follows for every r_s >= 2."""
     for n, (d, L, s) in product((20, 200, 2000, 20_000, 200_000, 2_000_000), divisible(range(2, 5))):
         r = theory.rounds(L, d, s)
         if r >= 2:

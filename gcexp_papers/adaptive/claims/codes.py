@@ -28,23 +28,24 @@ M_OF_EXAMPLE_3 = [
 ]
 
 
-@claim("eq_inverse_prob1")
-def columns_of_m_are_determined():
-    """E[Q_v, L:] is block lower triangular and invertible: drawn whole numbers, n <= 5, every partition."""
+@claim("eq_inverse_prob1", "b_cyclic", "ehh_invertible")
+def drawn_matrices():
+    """For whole E and every partition E[Q_v, L:] is block lower triangular and invertible, and B = E M cyclic.
+
+    Decoding matrices have entries that may be nonzero on the diagonal, and are invertible.
+    """
     for n, d, L, drawn in small():
         for E, p in product(drawn, range(n)):
             Q = without(n, d, L, p)
             triangular = all(not E[q, L + (q // n + 1) * (n - d) :].any() for q in Q)
-            yield triangular and invertible(E[Q][:, L:])
-
-
-@claim("b_cyclic")
-def blocks_are_zero_outside_the_cycle():
-    """Row j of every block of B = E M is zero outside the columns j, ..., j+d-1: drawn E with n L <= 12, exactly."""
-    for n, d, L, drawn in small():
+            yield "eq_inverse_prob1", triangular and invertible(E[Q][:, L:])
         for E in drawn if n * L <= 12 else ():
-            B = E @ solved(E, n, d, L)
-            yield from (blocks(B, n, L)[:, :, ~engine.cyclic(n, d)] == 0).ravel()
+            outside = blocks(E @ solved(E, n, d, L), n, L)[:, :, ~engine.cyclic(n, d)]
+            yield from (("b_cyclic", entry == 0) for entry in outside.ravel())
+        for silent in engine.silent_sets(n, d - 1):
+            rows = codes.decode_rows(n, d, L, silent)
+            diagonal = all(k < L + (row // n + 1) * (n - d) for k, row in enumerate(rows))
+            yield "ehh_invertible", diagonal and invertible(drawn[0][rows][:, : len(rows)])
 
 
 @claim("b_cyclic", reason="Two of the 24 places of Example 3 that the paper marks as nonzero are zero.")
@@ -68,23 +69,13 @@ def b_respects_the_storage():
 
 def _rounds_of(code: codes.Adaptive, s: int) -> int | None:
     """Fewest rounds of a built code's messages that span the sum for every s silent workers, by least squares."""
-    n, L = code.n, code.blocks
-    rows = code.encoding.toarray().reshape(L, n, -1)
-    wanted = engine.total(n, L).astype(float)
-    for r in range(1, L + 1):
-        sets = np.stack([rows[:r, list(left)].reshape(r * (n - s), -1) for left in engine.survivors(n, s)])
-        off = wanted - wanted @ np.linalg.pinv(sets, rcond=1e-11) @ sets
-        if np.abs(off).max() < 1e-6:
-            return r
-    return None
+    rows = code.encoding.toarray().reshape(code.blocks, code.n, -1)
+    return next((r for r in range(1, code.blocks + 1) if engine.reach_the_sum(rows[:r], s)), None)
 
 
 @claim("rs_rounds", "agc_cost_16", "perf_58", "l_extremes")
 def costs_of_built_codes():
-    """The fewest rounds that span the sum are (51), with the cost (16) and (58): n <= 6, L <= 4, every s and set.
-
-    At L = 1 and L = w the cost is 1 and the optimal one.
-    """
+    """The fewest rounds that span the sum are (51), with the costs (16) and (58), for every n <= 6, L <= 4 and s."""
     for (n, d), L in product(sizes(6), range(1, 5)):
         code, costs = codes.Adaptive(n, d, L, search_seeds=1), theory.adaptive_costs(L, d, 2 * L)
         for s in range(d):
@@ -111,16 +102,6 @@ def signals_that_suffice():
             chosen = np.stack([generator.permutation(len(received))[:enough] for _ in range(3)])
             fewer = engine.spans(received[chosen[:, 1:]], L)
             yield from engine.spans(received[chosen], L) & ~fewer & (enough == len(rows))
-
-
-@claim("ehh_invertible")
-def decoding_matrices_are_invertible():
-    """The decoding matrix has entries that may be nonzero on its diagonal and is invertible: drawn E, n <= 5."""
-    for n, d, L, drawn in small():
-        for silent in engine.silent_sets(n, d - 1):
-            rows = codes.decode_rows(n, d, L, silent)
-            diagonal = all(k < L + (row // n + 1) * (n - d) for k, row in enumerate(rows))
-            yield diagonal and invertible(drawn[0][rows][:, : len(rows)])
 
 
 @claim("rem4_rank_rounds")
@@ -156,18 +137,13 @@ def _example_3() -> tuple[np.ndarray, np.ndarray]:
     return E, solved(E, 3, 2, 2)
 
 
-@claim("ex3_matrices")
-def matrices_of_example_3():
-    """Every entry of M follows from E by (44), and the first row of B = E M is the signal of Example 1."""
+@claim("ex3_matrices", "ex3_no_straggler", "ex3_one_straggler")
+def example_3():
+    """M follows from E, the first row of B = E M is the signal of Example 1, and received rows of E give both sums."""
     E, M = _example_3()
-    yield from (M == np.vectorize(Fraction, otypes=[object])(M_OF_EXAMPLE_3)).ravel()
-    yield (E @ M)[0].tolist() == [0, Fraction(5, 2), 0, 1, Fraction(1, 2), 0]
-
-
-@claim("ex3_no_straggler", "ex3_one_straggler")
-def example_3_decodes():
-    """The inverse of the received rows of E gives both sums of Example 3: no straggler, and each single one."""
-    E, M = _example_3()
+    for one in (M == np.vectorize(Fraction, otypes=[object])(M_OF_EXAMPLE_3)).ravel():
+        yield "ex3_matrices", one
+    yield "ex3_matrices", (E @ M)[0].tolist() == [0, Fraction(5, 2), 0, 1, Fraction(1, 2), 0]
     total = np.kron(np.eye(2, dtype=int), np.ones((1, 3), dtype=int))
     for silent in engine.silent_sets(3, 1):
         rows = codes.decode_rows(3, 2, 2, silent)
@@ -181,10 +157,9 @@ def example_3_decodes():
 
 @claim("rem3_conj_i")
 def vandermonde_condition_1():
-    """The exact determinant of E[Q_v, L:] is the product of those of its blocks, and not 0, for drawn points.
+    """The determinant of E[Q_v, L:] is the product of those of its blocks, Vandermonde matrices with scaled rows.
 
-    The blocks are Vandermonde matrices with scaled rows, so that this also proves the condition for all distinct
-    nonzero points. 30 sets of points of both signs are tried for each of four codes with n <= 5.
+    So it is not 0 for any distinct nonzero points. 30 sets of points of both signs are tried for each of four codes.
     """
     generator = rng(0, "monte_carlo", 8)
     for (n, d, L), _ in product(((3, 2, 2), (4, 2, 2), (4, 3, 2), (5, 3, 2)), range(30)):

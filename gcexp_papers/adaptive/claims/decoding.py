@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from math import log
+from collections.abc import Sequence
+from itertools import product
+from math import lcm, log
 
 import numpy as np
 
 from gcexp.analysis.claims import claim
+from gcexp.analysis.enumeration import PRIME
 from gcexp.codes.adaptive import decode_rows
 from gcexp.errors import require
 
 from .. import theory
-from ..solving import PRIME, eliminate, interpolate
-from .instances import divisible, signals_needed, whole
+from .instances import divisible, signals_needed, sizes, whole
 
 #: Numbers in the gradient of the experiment.
 GRADIENT = 11_173_962
@@ -39,13 +41,9 @@ def _are_those(orders: dict[str, int], *code: int) -> bool:
 
 @claim("complexity_agc_gt_cgc", "complexity_inversion")
 def costs_with_as_many_rounds_as_numbers():
-    """With L = w the cost order of AGC is not below that of CGC: n <= 30, every d and s, w = d and 24.
-
-    Inverting its matrix (N^3 operations) then dominates combining N signals w times.
-    """
-    cases = [(n, d, w) for n in range(1, 31) for d in range(1, n + 1) for w in (d, 24) if w >= d]
-    for n, d, w in cases:
-        for s in range(d):
+    """With L = w AGC costs no less than CGC, and its inversion (N^3) no less than combining N signals w times."""
+    for n, d in [(1, 1), *sizes(30)]:
+        for w, s in product((d, 24) if d <= 24 else (d,), range(d)):
             orders, size = _orders(n, d, s, w), theory.decode_size(n, d, w, s)
             right = _are_those(orders, n, d, s, w)
             yield "complexity_agc_gt_cgc", right and orders["agc"] >= orders["cgc"]
@@ -64,22 +62,64 @@ def groups_are_cheaper_to_decode():
 
 @claim("complexity_n3")
 def decoding_cost_is_cubic():
-    """The decoding matrix has L + (n-d) ceil(L/(d-s)) rows; its cube is 8 times as large for twice n: d <= 4, every s.
-
-    The size is that of built matrices at n = 6, the growth that from n = 4096 to 8192, L = lcm(1..d).
-    """
+    """The decoding matrix has L + (n-d) ceil(L/(d-s)) rows (built at n = 6); its cube grows eightfold for twice n."""
     for d, L, s in divisible(range(1, 5)):
         small, large = (theory.decode_cost("agc", n, d, s, L) for n in (4096, 8192))
         rows = decode_rows(6, d, L, tuple(range(s)))
         yield len(rows) == theory.decode_size(6, d, L, s) and abs(large / small - 8) < 0.05
 
 
+def eliminate(matrix: Sequence[Sequence[int]], right: Sequence[int]) -> tuple[list[int], int]:
+    """Solve a square system modulo `PRIME` by Gaussian elimination that leaves out what is zero already.
+
+    It gives the solution, and how many additions, multiplications and divisions it took.
+    """
+    size = len(matrix)
+    rows = [[int(x) % PRIME for x in row] + [int(b) % PRIME] for row, b in zip(matrix, right, strict=True)]
+    operations = 0
+    for k in range(size):
+        pivot = next((i for i in range(k, size) if rows[i][k]), size)
+        require(pivot < size, f"the matrix is singular in column {k}")
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        inverse = pow(rows[k][k], -1, PRIME)
+        above = [j for j in range(k + 1, size + 1) if rows[k][j]]
+        for row in rows[k + 1 :]:
+            if row[k]:
+                factor = row[k] * inverse % PRIME
+                for j in above:
+                    row[j] = (row[j] - factor * rows[k][j]) % PRIME
+                operations += 1 + 2 * len(above)
+    found = [0] * size
+    for k in reversed(range(size)):
+        known = [j for j in range(k + 1, size) if rows[k][j]]
+        rest = rows[k][size] - sum(rows[k][j] * found[j] for j in known)
+        found[k] = rest * pow(rows[k][k], -1, PRIME) % PRIME
+        operations += 1 + 2 * len(known)
+    return found, operations
+
+
+def interpolate(points: Sequence[int], values: Sequence[int]) -> tuple[list[int], int]:
+    """Solve the Vandermonde system sum_k x_k a_i^k = b_i modulo `PRIME` by divided differences, as Björck and Pereyra.
+
+    It gives the solution, and how many operations it took: 5 N (N-1) / 2 for N distinct points.
+    """
+    size = len(points)
+    x = [int(b) % PRIME for b in values]
+    operations = 0
+    for k in range(size - 1):
+        for i in range(size - 1, k, -1):
+            x[i] = (x[i] - x[i - 1]) * pow(int(points[i] - points[i - k - 1]), -1, PRIME) % PRIME
+            operations += 3
+    for k in range(size - 2, -1, -1):
+        for i in range(k, size - 1):
+            x[i] = (x[i] - points[k] * x[i + 1]) % PRIME
+            operations += 2
+    return x, operations
+
+
 @claim("complexity_inversion")
 def inversion_is_cubic_or_quadratic():
-    """Counted operations of a solve grow as N^3 for the drawn matrix of AGC and as N^2 for the Vandermonde one of CGC.
-
-    The exponents from n = 8 to 16 and from 16 to 32 are rounded (d = 2, s = 1).
-    """
+    """Counted operations of a solve grow as N^3 for a drawn matrix of AGC and as N^2 for the Vandermonde one of CGC."""
 
     def exponent(counted, n: int) -> int:
         (small, few), (large, many) = counted(n), counted(2 * n)
@@ -110,10 +150,7 @@ def _interpolated(n: int) -> tuple[int, int]:
     "620,776 (CGC, s_max = 2) times as many operations as the inversion.",
 )
 def inversion_dominates_in_the_experiment():
-    """Inverting takes more operations than combining N signals of w / L numbers for L parts: n = 20, d = 3, L = 6.
-
-    AGC and CGC are tried for s = 0, 1, 2 with the gradient of the experiment.
-    """
+    """Inverting takes more operations than combining N signals of w / L numbers for L parts, for AGC and CGC."""
     for s in range(3):
         for size, power in ((signals_needed(20, 3, 6, s), 3), (20 - s, 2)):
             yield size * GRADIENT < size**power
@@ -121,13 +158,11 @@ def inversion_dominates_in_the_experiment():
 
 @claim("group_vandermonde_fast", assumed=True)
 def vandermonde_systems_are_solved_fast():
-    """Divided differences solve the Vandermonde system of a group exactly, with fewer operations than elimination.
-
-    Tried for groups of d = 3, 4 and 5 workers and L = lcm(1..d) rows of the d L: the first and the last ones.
-    """
-    for d, L, s in divisible(range(3, 6)):
+    """Divided differences solve the Vandermonde system of a group exactly, with fewer operations than elimination."""
+    for d in (3, 4, 5):
+        L = lcm(*range(1, d + 1))
         x = list(range(1, L + 1))
-        for points in (x, [d * L - L + a for a in x]) if s == 0 else ():
+        for points in (x, [d * L - L + a for a in x]):  # the first and the last L of the d L rows
             V = [[pow(a, k, PRIME) for k in range(L)] for a in points]
             b = [sum(v * y for v, y in zip(row, x, strict=True)) for row in V]
             (by_differences, fewer), (by_elimination, more) = interpolate(points, b), eliminate(V, b)
@@ -136,11 +171,7 @@ def vandermonde_systems_are_solved_fast():
 
 @claim("table2_orders", "group_same_order")
 def orders_of_table_2():
-    """The orders of Table II are those of the signals that the decoders collect, and d more workers add a constant.
-
-    The constant is L^2 for G-AGC and (d-s)^2 for G-CGC, so that both are linear in n: 2 <= d <= 4, 2 d <= n <= 60,
-    L = lcm(1..d), every s.
-    """
+    """The orders of Table II are those of the signals that the decoders collect; in groups they are linear in n."""
     for d, L, s in divisible(range(2, 5)):
         for n in range(2 * d, 61):
             orders, more = _orders(n, d, s, L), _orders(n + d, d, s, L)

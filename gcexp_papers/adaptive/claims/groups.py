@@ -135,10 +135,7 @@ def grouped_cgc_decodes_more_sets():
 
 @claim("sec2_kadhe_group", assumed=True)
 def small_groups_are_simpler_and_more_stable():
-    """G-CGC has CGC's length and stragglers, a cost order not above it, and weights that enlarge errors less.
-
-    Tried for d <= 4 that divides n <= 12 and m < d; the weights are compared over all sets of d - m stragglers.
-    """
+    """G-CGC has CGC's length and stragglers, a cost order not above it, and weights that enlarge errors less."""
     for n, d in product((4, 6, 8, 9, 10, 12), (2, 3, 4)):
         for m in range(1, d) if n % d == 0 < n - d else ():
             group, plain, s = codes.GroupedCGC(n, d, m), CommunicationEfficient(n, d, m), d - m
@@ -162,7 +159,7 @@ def _group_lengths(size: int, d: int, w: int) -> tuple[int | None, ...]:
 
 @claim("thm3_iff", "thm3_gagc_optimal")
 def lengths_of_groups():
-    """The least length that decodes s_j silent workers in group j is Theorem 3's: own codes, n <= 8, d, w <= 4."""
+    """The least length that decodes s_j silent workers in group j is Theorem 3's, and with d of them there is none."""
     for n, d in sizes(8):
         groups = _groups(n, d)
         others = combinations_with_replacement(range(d), len(groups) - 1)
@@ -170,16 +167,11 @@ def lengths_of_groups():
         for w, s in product(range(1, 5), vectors) if d <= 4 else ():
             q = max(_group_lengths(size, d, w)[x] or 0 for size, x in zip(groups, s, strict=True))
             right = theory.group_length(w, d, s, w) == q and theory.group_feasible(d, s, q, w)
-            yield right and (q == 1 or not theory.group_feasible(d, s, q - 1, w))
-
-
-@claim("thm3_iff")
-def too_many_stragglers_in_a_group():
-    """No length decodes with d silent workers in one group: own codes, n <= 8, d <= 4."""
-    for n, d in sizes(8):
-        for size in set(_groups(n, d)) if d <= 4 and n != d else ():
+            right &= q == 1 or not theory.group_feasible(d, s, q - 1, w)
+            yield from (("thm3_iff", right), ("thm3_gagc_optimal", right))
+        for size in set(groups) if d <= 4 and n != d else ():
             feasible = theory.group_feasible(d, [0] * (n // d - 1) + [d], 2, 2)
-            yield _group_lengths(size, d, 2)[d] is None and not feasible
+            yield "thm3_iff", _group_lengths(size, d, 2)[d] is None and not feasible
 
 
 # --- Theorem 4 -------------------------------------------------------------------------------------------------
@@ -197,17 +189,17 @@ def _survived(n: int, d: int) -> int:
     )
 
 
-_GROUPED = [(n, d) for d in (2, 3, 4) for n in range(d, 10)]
-
-
-@claim("thm4_bound")
+@claim("thm4_bound", "thm4_gagc_total")
 def groups_survive_more_than_the_bound():
-    """G-AGC survives more than n - ceil(n/d) - d + 1 stragglers, by rank: 2 <= d <= 4 and n <= 9."""
-    for n, d in _GROUPED:
-        # Of n workers with d copies and equal loads each holds the share d / n.
-        survived, cover = _survived(n, d), next(size for size in range(1, n + 1) if size * d >= n)
-        right = survived == theory.survivable(n, d) and n - cover == theory.survivable_bound(n, d)
-        yield right and survived > n - cover - d + 1
+    """By rank G-AGC survives floor(n/d)(d-1) stragglers, which is more than n - ceil(n/d) - d + 1."""
+    for n, d in product(range(2, 10), (2, 3, 4)):
+        if n >= d:
+            # Of n workers with d copies and equal loads each holds the share d / n.
+            survived, cover = _survived(n, d), next(size for size in range(1, n + 1) if size * d >= n)
+            total, bound = survived == theory.survivable(n, d), theory.survivable_bound(n, d)
+            yield "thm4_bound", total and n - cover == bound and survived > n - cover - d + 1
+            short = bound - survived == n % d - -(-(n % d) // d) < d - 1
+            yield "thm4_gagc_total", total and survived == n // d * (d - 1) and short
 
 
 @claim("thm4_bound", reason="For d = 1, which the paper does not exclude, the inequality reads 0 > 0.")
@@ -225,21 +217,9 @@ def groups_reach_the_bound():
             yield theory.survivable(n, d) == theory.survivable_bound(n, d)
 
 
-@claim("thm4_gagc_total")
-def groups_survive_in_all():
-    """G-AGC survives floor(n/d)(d-1) stragglers, short of the bound by lambda - ceil(lambda/d): by rank, n <= 9."""
-    for n, d in _GROUPED:
-        survived, rest = _survived(n, d), n % d
-        total = survived == n // d * (d - 1) == theory.survivable(n, d)
-        yield total and theory.survivable_bound(n, d) - survived == rest - -(-rest // d) < d - 1
-
-
 @claim("thm4_upper_126")
 def no_assignment_beats_the_bound():
-    """Every assignment of equal loads to n_i <= 5 workers, k <= 6, d <= 4, needs ceil(n_i/d) active workers.
-
-    Some assignment of every (n_i, d) needs no more.
-    """
+    """Every assignment of equal loads to n_i workers needs ceil(n_i/d) active ones, and some needs no more."""
 
     def survived(held: np.ndarray) -> int:
         """Most silent workers without whom the others can hold every partition."""
@@ -249,11 +229,8 @@ def no_assignment_beats_the_bound():
     for n, d in [(1, 1), *sizes(5)]:
         found, most = [], theory.survivable_bound(n, d)
         for k in (k for k in range(1, 7) if k * d % n == 0 and d <= 4):
-            for each in combinations_with_replacement(list(combinations(range(n), d)), k):
-                held = np.zeros((n, k), dtype=bool)
-                held[np.array(each), np.arange(k)[:, None]] = True
-                if (held.sum(1) == k * d // n).all():
-                    found.append(survived(held))
+            storages = (holders.T for holders in engine.loads(k, n, d))  # each partition on d workers
+            found += [survived(held) for held in storages if (held.sum(1) == k * d // n).all()]
         yield from (silent <= most for silent in found)
         if found:
             yield most in found

@@ -40,7 +40,7 @@ def _storages(length: int) -> pd.DataFrame:
         for s, q in built[support]:
             left = min(int(held[list(others)].sum(0).min()) for others in engine.survivors(n, s))
             if (left, q, L) not in said:
-                said[left, q, L] = engine.message_rank(left, q, L, generator) == L
+                said[left, q, L] = engine.rank(engine.drawn(generator, (left * q, L))) == L
             found.append((storage, n, copies, s, L, q, said[left, q, L], built[support][s, q]))
     names = ["storage", "n", "copies", "s", "length", "sent", "determined", "decoded"]
     return pd.DataFrame(found, columns=names)
@@ -48,10 +48,7 @@ def _storages(length: int) -> pd.DataFrame:
 
 @claim("thm1_iff", "converse_equations")
 def lengths_that_decode():
-    """Compare (10) with the rank of what is said of a partition and with a built code, for all s, q and w <= 3.
-
-    This is done on every storage of n <= 4 workers and k <= 3 partitions. The code decodes every set of n - s workers.
-    """
+    """On every storage (10) agrees with the rank of what is said of a partition and with what a built code decodes."""
     for one in _storages(3).itertuples():
         formula = theory.feasible(one.copies, [one.length] * one.s + [one.sent], one.length)
         yield "thm1_iff", formula == one.determined == one.decoded
@@ -88,10 +85,7 @@ def optimum_beats_every_vector():
 
 @claim("rem1_superior_cgc", "table1_best")
 def optimum_beats_every_cgc():
-    """The vector (11) is superior to the costs of every CGC with d <= 6, w <= 24 and q that divides w.
-
-    For d >= 2 every CGC also costs more or fails for some s.
-    """
+    """The vector (11) is superior to the costs of every CGC, which for d >= 2 costs more or fails for some s."""
     for d, w in product(range(1, 7), range(1, 25)):
         best = theory.optimal_costs(d, w)
         for q in (q for q in range(1, w + 1) if w % q == 0 and w // q <= d):
@@ -120,10 +114,7 @@ def _most_copies(n: int, k: int, d: int) -> int:
 
 @claim("converse_average", "k_equals_n")
 def copies_of_the_rarest_partition():
-    """Over all storages with n, k <= 4 and load d the rarest partition has at most floor(n d / k) copies.
-
-    Some storage has as many, and with k = n at the same share of the data it has no fewer.
-    """
+    """Over all storages of load d the rarest partition has floor(n d / k) copies at most, and no fewer with k = n."""
     for n, k in product(range(2, 5), repeat=2):
         for d in range(1, k + 1):
             best, same = _most_copies(n, k, d), n * d // k

@@ -59,14 +59,9 @@ def counts_of_stragglers_are_a_chain():
 
 @claim("joint_90")
 def last_epoch_of_groups():
-    """(90), completed by the appendix, is the law of all outcomes of the groups' chains to 1e-12.
-
-    Tried for groups (2), (2, 3) and (3, 3, 2), s_max <= 1, p = 0.1 and 0.6 and four epochs.
-    """
+    """(90), completed by the appendix, is the law of all outcomes of the groups' chains to 1e-12."""
     for sizes, s_max, p in product(((2,), (2, 3), (3, 3, 2)), (0, 1), (0.1, 0.6)):
-        ends = list(
-            product(range(EPOCHS), range(s_max + 1))
-        )  # in which epoch a group is decoded, and who is left
+        ends = [*product(range(EPOCHS), range(s_max + 1))]  # when a group is decoded, and how many are left
         chances = [{(i, s): _multi_sum(u, i, s, s_max, p) for i, s in ends} for u in sizes]
         law = dict.fromkeys(ends, 0.0)  # of the last epoch, and the most left of the groups decoded there
         for outcome in product(ends, repeat=len(sizes)):
@@ -80,10 +75,7 @@ def last_epoch_of_groups():
 
 @claim("aet_agc_obvious", "aet_agc_numeric", "aet_g_obvious", "aet_g_numeric")
 def adaptive_codes_are_faster_on_average():
-    """AGC is faster on average than CGC and G-AGC than G-CGC, for s_max = d - 1 and below.
-
-    Tried for (n, d) = (8, 2), (10, 4), (12, 5) and (20, 3), (t_cm, t_cp) = (13, 3), (1, 15) and (8, 8), five p.
-    """
+    """AGC is faster on average than CGC, and G-AGC than G-CGC, for four codes, three pairs of prices and five p."""
     codes, prices = [(8, 2), (10, 4), (12, 5), (20, 3)], [(13, 3), (1, 15), (8, 8)]
     for (n, d), (t_cm, t_cp), p, kind in product(codes, prices, CHANCES, ("agc", "g")):
         best, *fixed = (
@@ -95,10 +87,7 @@ def adaptive_codes_are_faster_on_average():
 
 @claim("fig3_large_p", assumed=True)
 def more_than_one_straggler_is_usual():
-    """More than one straggler is likelier than not, among all 20 for p >= 0.3 and in some group for p >= 0.23.
-
-    Tried in steps of 0.01 up to 0.99.
-    """
+    """More than one straggler is likelier than not, among all 20 for p >= 0.3 and in some group for p >= 0.23."""
     for sizes, first in (([20], 30), (theory.group_sizes(20, 3), 23)):
         for p in range(first, 100):
             yield prod(float(theory.first_epoch(u, p / 100, 1)[0].sum()) for u in sizes) < 0.5
@@ -106,10 +95,7 @@ def more_than_one_straggler_is_usual():
 
 @claim("fig3_mismatch")
 def other_numbers_of_stragglers_cost_more():
-    """Given s stragglers in the first epoch, a CGC for another number takes longer than the one for s.
-
-    Tried for n = 20, d = 3, t_cm = 13, t_cp = 3, every s and s_max and five p.
-    """
+    """Given s stragglers in the first epoch, a CGC for another number takes longer than the one for s."""
 
     def given(s: int, s_max: int, p: float) -> float:
         chances = theory.first_epoch(s, p, s_max).sum(1) if s > s_max else np.ones(1)
@@ -146,20 +132,14 @@ def short_later_epochs_favour_cgc0():
 
 @claim("complexity_acceptable")
 def decoding_time_is_worth_it():
-    """With the measured decoding times in (91) and (92) AGC is faster than every CGC, and so is G-AGC than every G-CGC.
-
-    Tried for p = 0.05 and 0.1.
-    """
+    """With measured decoding times in (91) and (92) AGC is faster than every CGC, and so is G-AGC than every G-CGC."""
     for p, group, s in product((0.05, 0.1), ("", "g_"), range(3)):
         adaptive, fixed = (experiment.modified_average_time(group + code, p) for code in ("agc", f"cgc{s}"))
         yield adaptive < fixed
 
 
 def _mean_by_states(scheme: str, p: float) -> np.ndarray:
-    """Mean iteration times of an ungrouped scheme, given that 0, 1, ..., n workers straggle in the first epoch.
-
-    It solves linear equations of the workers left, and uses no law of epochs.
-    """
+    """Mean iteration time of an ungrouped scheme for each number of stragglers in the first epoch, by equations."""
     cost, s_max = experiment.prices(scheme), experiment.most_stragglers(scheme)
     n = experiment.N
     move = np.array([[_binomial(a, b, p) if b <= a else 0.0 for b in range(n + 1)] for a in range(n + 1)])
@@ -178,10 +158,7 @@ def _mean_by_states(scheme: str, p: float) -> np.ndarray:
     "19.960 s, differ by less than the printed resolution.",
 )
 def cgc2_loses_more_than_it_saves(table):
-    """CGC(2) loses more against uncoded at s = 0 and s > 2 than it saves at s = 1 and 2: p = 0.05 and 0.1.
-
-    What is lost and saved has to make up the difference of the two times of Table VI.
-    """
+    """CGC(2) loses more at s = 0 and s > 2 than it saves at s = 1 and 2, which explains the two times of Table VI."""
     outcomes = []
     for p in (0.05, 0.1):
         weights = np.array([_binomial(experiment.N, s, p) for s in range(experiment.N + 1)])

@@ -85,10 +85,7 @@ def auc_is_that_of_sklearn():
 
 @claim("optimiser")
 def updates_converge_as_nesterov():
-    """After T updates the loss is within 2 ||w_0 - w*||^2 / (eta (T + 1)^2) of the minimum (Bubeck 2015, Theorem 3.19).
-
-    This is tried on ten random quadratics with the largest step.
-    """
+    """On quadratics the loss is within 2 ||w_0 - w*||^2 / (eta (T + 1)^2) of the minimum (Bubeck, Theorem 3.19)."""
     generator = np.random.default_rng(1)
     for _ in range(10):
         A = generator.standard_normal((30, 20)) * np.logspace(0, -generator.uniform(0, 3), 20)
@@ -103,10 +100,7 @@ def updates_converge_as_nesterov():
 
 @claim("decoding_negligible")
 def decoding_takes_few_operations():
-    """A decode takes less than 1 % of a worker's multiplications: n - s messages of l / m numbers, with m weights each.
-
-    A worker takes d / n of the rows: the 26,220 of the experiment as dense ones, or 10^8 that have 44 ones each.
-    """
+    """A decode takes less than 1 % of a worker's multiplications, with 26,220 dense rows or 10^8 sparse ones."""
     length = 343_474
     choices = [
         (n, best_choices(**ec2_like(n))[name]) for n in (10, 15, 20) for name in ("straggler_only", "best")

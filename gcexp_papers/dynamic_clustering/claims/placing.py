@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
-from gcexp.analysis.claims import (
-    NOT_REPRODUCED,
-    REPRODUCED,
-    UNDECIDED,
-    Verdict,
-    all_instances,
-    claim,
-    equals,
-    every,
-    less,
-    number,
-)
+from gcexp.analysis.claims import UNDECIDED, Verdict, all_instances, claim, equals, every, less, number
 from gcexp.codes.clustered import Clustered
 from gcexp.delays.markov import TwoStateMarkov
 from gcexp.schemes.placement import Greedy, greedy_clusters, membership, seats
@@ -32,8 +23,7 @@ SETTINGS = ((12, 4, 2, 2), (20, 5, 3, 3))
 # --- Memory and codewords -----------------------------------------------------------------------------------
 
 
-def _at_end(table, column, statistic):
-    return number(table, column, {"label": "GC-DC", "iteration": 400}, statistic, rows=None)
+_AT_END = {"label": "GC-DC", "iteration": 400}
 
 
 @claim(
@@ -41,17 +31,14 @@ def _at_end(table, column, statistic):
 )
 def a_worker_stores_six_mini_batches_for_six_codewords(table):
     """In simulation 1 every worker of GC-DC stores m n / P = 6 mini-batches and may be given m l = 6 codewords."""
-    return every(
-        equals(_at_end(table, column, statistic), 6)
-        for column in ("stored_partitions", "codewords")
-        for statistic in ("min", "max")
-    )
+    for column, end in product(("stored_partitions", "codewords"), ("min", "max")):
+        yield equals(number(table, column, _AT_END, end, rows=None), 6)
 
 
 @claim("half_of_the_data", figure="fig3", assumed=True, post_hoc=_SHIFTS)
 def a_worker_stores_half_of_the_data(table):
     """Simulation 1, from which it is read, has the sizes of the running example."""
-    return equals(_at_end(table, "stored_partitions", "mean") / N, 1 / 2)
+    return equals(number(table, "stored_partitions", _AT_END, "mean", rows=None) / N, 1 / 2)
 
 
 def _inside(seated, allowed):
@@ -79,11 +66,7 @@ def _placed(matrices, states):
 
 @claim("feasible_data_assignment", "worker_replacement", assumed=True)
 def workers_store_what_their_codewords_need():
-    """Every seat is taken once, by a worker of its cluster, who stores what the codeword needs.
-
-    Seat j of the built code is row floor(j / P) of cluster j mod P and combines r mini-batches of the cluster from its
-    row on.
-    """
+    """Every seat is taken once, by a worker of its cluster, who stores the r mini-batches that its codeword needs."""
     for code, allowed, _, seated in _placed(20, 100):
         clusters, n = allowed.shape
         support, size = code.encoding.toarray() != 0, n // clusters
@@ -98,12 +81,9 @@ def workers_store_what_their_codewords_need():
 
 @claim("more_recoverable_realizations_than_static", figure="recoverable", assumed=True)
 def placing_enlarges_the_set_of_recoverable_realizations(table):
-    """The greedy rule tolerates 528 sets of stragglers, clusters at home 256.
-
-    The most even placement loses none of the 256 (the greedy rule loses 58).
-    """
-    lost = number(table, "lost_by_best", None, "max", rows=5)
-    return every(less(sets_in_all(table, "static"), sets_in_all(table, "greedy")), equals(lost, 0))
+    """The greedy rule tolerates more sets of stragglers than clusters do, the most even placement all of these."""
+    yield less(sets_in_all(table, "static"), sets_in_all(table, "greedy"))
+    yield equals(number(table, "lost_by_best", None, "max", rows=5), 0)
 
 
 @claim("worst_case_not_improved", figure="recoverable", assumed=True)
@@ -130,11 +110,8 @@ def _sits_in(table, panel, worker, cluster):
 
 
 @claim(
-    "static_third_cluster_fails",
-    "fourth_cluster_unharmed",
-    "two_replacements_suffice",
-    "replacement_from_fourth_cluster",
-    "speeds_up_by_spreading",
+    *("static_third_cluster_fails", "fourth_cluster_unharmed", "two_replacements_suffice"),
+    *("replacement_from_fourth_cluster", "speeds_up_by_spreading"),
     figure="fig2",
     assumed=True,
 )
@@ -188,8 +165,7 @@ def _after_phase_one():
 @claim("footnote_2_other_candidates", assumed=True)
 def three_other_workers_could_be_swapped():
     """They could enter the cluster that lacks one, as the worker that is swapped does."""
-    _, others = _after_phase_one()
-    return equals(int(others.sum()) - 1, 3)
+    return equals(int(_after_phase_one()[1].sum()) - 1, 3)
 
 
 @claim(
@@ -205,8 +181,9 @@ def two_clusters_have_a_worker_for_the_one_that_lacks_one():
     able = np.unique(placed[others])
     open_to_left = np.flatnonzero(ALLOWED[:, placed < 0])
     readings = [len(able) >= 2, bool(np.isin(open_to_left, able).all())]
-    outcome = REPRODUCED if all(readings) else UNDECIDED if any(readings) else NOT_REPRODUCED
-    return Verdict(outcome, f"{sum(readings)} of 2 readings")
+    if readings[0] != readings[1]:
+        return Verdict(UNDECIDED, "1 of 2 readings")
+    return all_instances(readings)
 
 
 # --- The greedy rule ----------------------------------------------------------------------------------------
@@ -224,8 +201,20 @@ def one_swap_is_enough_where_2m_is_at_least_P():
                 yield (allowed[room].any(0) & movers).any() or (allowed[:, left] & room).any()
 
 
+@claim("regulates_stragglers_per_cluster", "as_uniform_as_possible", assumed=True)
+def fullest_cluster_has_fewer_slow_workers():
+    """It has fewer than at home, on average over the iterations, in each seed, placed by previous or present states.
+
+    To be as uniform as possible is an aim, which the greedy rule pursues and does not always reach: in 8 % of these
+    states the memberships would allow a more even placement.
+    """
+    for better in _fuller_at_home(20, 200, "state"):
+        yield "regulates_stragglers_per_cluster", better
+    for better in _fuller_at_home(10, 100, "perfect"):
+        yield "as_uniform_as_possible", better
+
+
 def _fuller_at_home(seeds, iterations, observe):
-    """Whether in each seed the fullest cluster has fewer slow workers than at home, on average over the iterations."""
     for n, clusters, _, m in SETTINGS:
         rule = Greedy(clusters=clusters, memberships=m, observe=observe)
         slow = np.array(TwoStateMarkov(initial_slow=n // 3).draw(range(seeds), iterations, n).is_slow)
@@ -238,28 +227,11 @@ def _fuller_at_home(seeds, iterations, observe):
             yield _inside(seated[seed], membership(rule.matrix(n, seed))) and greedy[seed] < home[seed]
 
 
-@claim("regulates_stragglers_per_cluster", assumed=True)
-def placed_by_the_previous_states_the_fullest_cluster_has_fewer_slow_workers():
-    """It has fewer than at home, on average over the iterations, in each seed."""
-    return all_instances(_fuller_at_home(20, 200, "state"))
-
-
-@claim("as_uniform_as_possible", assumed=True)
-def placed_by_the_present_states_the_fullest_cluster_has_fewer_slow_workers():
-    """The paper states an aim, which the greedy rule pursues and does not always reach.
-
-    In 8 % of these states the memberships would allow a more even placement.
-    """
-    return all_instances(_fuller_at_home(10, 100, "perfect"))
-
-
 def _renamed():
     """Whether a placement is allowed, and whether under other names of the workers clusters get as many slow ones."""
     for _, allowed, slow, seated in _placed(10, 200):
         clusters, n = allowed.shape
-        names = np.argsort(
-            rng(0, "placement", 16, n).permutation(n)
-        )  # worker w is the one that was called names[w]
+        names = np.argsort(rng(0, "placement", 16, n).permutation(n))  # of worker w, before
         other_allowed, other_slow = allowed[:, names], slow[:, names]
         each = np.broadcast_to(other_allowed, (len(slow), clusters, n))
         other_seated = seats(greedy_clusters(each, other_slow), clusters)

@@ -23,9 +23,8 @@ from gcexp.decoding_error.straggler_sets import all_sets
 
 from .. import theory
 from ..impossibility import spans
-from ..instances import cyclic_cases, pairs, sizes, triples
+from ..instances import cyclic_cases, fewest_copies, pairs, sizes, triples
 from ..numerics import recovered_partitions
-from .instances import fewest_copies, in_every_case
 
 
 @claim(
@@ -36,10 +35,7 @@ from .instances import fewest_copies, in_every_case
     assumed=True,
 )
 def full_recovery_has_the_least_load_with_one_message():
-    """Cyclic repetition with s < n <= 9 decodes every set of stragglers with one message and the load (s+1)/n.
-
-    So does fractional repetition where s + 1 divides n.
-    """
+    """Cyclic and, where s + 1 divides n, fractional repetition decode every set with one message and load (s+1)/n."""
     for n, s in pairs(9):
         groups = [FractionalRepetition(n, s + 1)] if n % (s + 1) == 0 else []
         for code in (CyclicRepetition(n, s), *groups):
@@ -71,15 +67,12 @@ def _storages(n: int, k: int) -> tuple[tuple[int, tuple[int, ...], tuple[int, ..
 
 
 @claim("theorem1", "theorem1_independent_of_k_m", "lemma1", assumed=True)
-def no_storage_is_below_the_bound(workers=4, partitions=5):
-    """Every storage on n <= 4 workers with k <= 5 partitions keeps Theorem 1 and Lemma 1 for what it leaves.
-
-    Four workers have at most four partitions. For each n and s some storage has the load of the bound.
-    """
+def no_storage_is_below_the_bound():
+    """Every storage on few workers keeps Theorem 1 and Lemma 1, and for each n and s some has the load of the bound."""
     answers: list[bool] = []
-    for n in range(2, workers + 1):
+    for n, most in ((2, 5), (3, 5), (4, 4)):
         reached = [False] * n
-        for k in range(1, partitions + (n < 4)):
+        for k in range(1, most + 1):
             for load, copies, worst in _storages(n, k):
                 for s, left in enumerate(worst):
                     yield "lemma1", _hidden(copies, n, s) <= (k - left) * comb(n, s)
@@ -113,18 +106,6 @@ def bound_is_the_best_mixture_of_copies():
                     share = (missing - lost[b]) / (lost[a] - lost[b])
                     loads.append(share * a + (1 - share) * b)
             yield min(loads) / n == theory.lower_bound(n, s, Fraction(i, n))
-
-
-@claim(
-    "theorem1",
-    "cyclic_slightly_higher_load",
-    "far_lower_than_naive",
-    figure="all_parameters",
-    assumed=True,
-)
-def loads_are_in_order(table):
-    """Bound, combinatorial, cyclic and naive load rise in this order for n <= 24, s and whole alpha n."""
-    return in_every_case(table, "loads: Theorem 1 ≤ combinatorial ≤ cyclic ≤ naive")
 
 
 @claim("theorem1", figure="fig2_computation", assumed=True)
@@ -211,19 +192,6 @@ def naive_load_is_at_least_twice_as_high_in_half_of_the_cases():
     return within(_median_ratio(lambda n, s, alpha: alpha * Fraction(s + 1, n)), at_least=2)
 
 
-@claim(
-    "far_lower_than_naive",
-    figure="all_parameters",
-    assumed=True,
-    reason="With whole alpha n the combinatorial load is never above the naive one, and in more than half of the cases "
-    "the naive one is at least twice as high. Where alpha n is not whole y is rounded up, and the naive load can be "
-    "the lower one, as at n = 5, s = 1, alpha = 9/10.",
-)
-def combinatorial_load_is_never_above_the_naive_one_where_alpha_n_is_not_whole(table):
-    """For n <= 24, s and alpha = i/20 with alpha n not whole the combinatorial load is at most the naive one."""
-    return in_every_case(table, "loads, α n not whole: combinatorial ≤ naive")
-
-
 @claim("naive_scheme", assumed=True)
 def naive_scheme_recovers_the_kept_share():
     """For n <= 7, s and beta every set of stragglers leaves the kept share, with one message and load alpha (s+1)/n."""
@@ -265,10 +233,7 @@ def enough_ones_are_in_the_span_of_the_rows_of_the_others():
 
 @claim("brc_fits_partial_recovery", assumed=True)
 def raptor_code_decodes_to_plain_sums_without_a_guarantee():
-    """Ten batch raptor codes with n = 12, s = 7 and all sets: half of the data on average, nothing for some set.
-
-    Every set decodes to coefficients 0 and 1; more than half of the codes have a set that decodes to nothing.
-    """
+    """Coefficients are 0 and 1, half of them 1 on average, and most codes have a set that decodes to nothing."""
     responses = np.concatenate([*all_sets(12, 7)]).astype(int)
     plain, means, worst = [], [], []
     for seed in range(10):

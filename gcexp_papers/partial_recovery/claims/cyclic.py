@@ -16,7 +16,6 @@ from gcexp.decoding_error.straggler_sets import all_sets
 from .. import impossibility, theory
 from ..instances import cyclic_cases, pairs, triples
 from ..numerics import recovered_partitions
-from .instances import in_every_case
 
 
 def _sums(n: int, length: int) -> np.ndarray:
@@ -25,24 +24,6 @@ def _sums(n: int, length: int) -> np.ndarray:
 
 
 # --- Theorems 5 to 7 ----------------------------------------------------------------------------------------
-
-
-@claim("theorem5", figure="all_parameters", assumed=True)
-def one_message_suffices_where_the_load_divides_beta(table):
-    """For n <= 12, s and beta that p divides, every set of stragglers leaves at least beta partitions."""
-    return in_every_case(table, "Theorem 5: one message where p divides β")
-
-
-@claim("theorem7", figure="all_parameters", assumed=True)
-def two_messages_suffice_where_the_arcs_fit(table):
-    """For n <= 12 and p ceil(beta/p) <= n, every set of stragglers leaves beta partitions with two messages."""
-    return in_every_case(table, "Theorem 7: two messages where p ⌈β/p⌉ ≤ n")
-
-
-@claim("theorem6", figure="all_parameters", assumed=True)
-def one_message_is_excluded_elsewhere(table):
-    """For n <= 9 and beta < n that p does not divide, forced coefficients exclude a scheme with one message."""
-    return in_every_case(table, "Theorem 6: one message excluded elsewhere, β < n")
 
 
 @claim("contribution_table1", "discussion_tradeoff_k_n", figure="table1", assumed=True)
@@ -54,10 +35,7 @@ def two_messages_compute_less_than_one(table):
 
 @claim("theorem5_disjoint_workers", "theorem8_even_cyclic", "appendix_c_disjoint_choice", assumed=True)
 def disjoint_workers_are_found_for_every_set():
-    """For n <= 9 and all s, beta of Theorem 5 both decoders find beta/p survivors whose partitions are disjoint.
-
-    Where beta = n - s + 1 is even the load is 2/n with one message.
-    """
+    """For all n <= 9, s, beta of Theorem 5 both decoders find beta/p survivors whose partitions are disjoint."""
     for n, s, beta, p in cyclic_cases(9, 1):
         code, responses = CyclicPartialRecovery(n, s, beta, "exact"), np.concatenate([*all_sets(n, s)])
         found = code.decode(responses)
@@ -78,10 +56,7 @@ def _disjoint(found: Decoding, beta: int) -> bool:
 
 @claim("appendix_d_recovery", "section6_tradeoff", "tradeoff_unlike_full_recovery", assumed=True)
 def full_sums_and_a_short_one_are_found_for_every_set():
-    """For n <= 9 and all s, beta of Theorem 7 the decoder finds floor(beta/p) full sums and a short one, disjoint.
-
-    Where beta = n - s + 1 is odd the load is 2/n with two messages; for beta < n one message is excluded at that load.
-    """
+    """For all n <= 9, s, beta of Theorem 7 the decoder finds floor(beta/p) full sums and a short one, all disjoint."""
     for n, s, beta, p in cyclic_cases(9, 2):
         code, responses = CyclicTwoMessage(n, s, beta), np.concatenate([*all_sets(n, s)])
         found = code.decode(2 * responses)
@@ -96,10 +71,7 @@ def full_sums_and_a_short_one_are_found_for_every_set():
 
 @claim("theorem6_smaller_load", "theorem6_equal_coefficients", assumed=True)
 def a_shorter_arc_shows_too_little_and_coefficients_are_forced():
-    """For n <= 9, s and beta, n - s workers in a row with p - 1 partitions each see fewer than beta.
-
-    With p that does not divide beta < n the coefficients of a worker must all be equal.
-    """
+    """Workers in a row with p - 1 partitions see too few; where p does not divide beta, coefficients must be equal."""
     for n, s, beta in triples(9):
         p = theory.cyclic_load(n, s, beta)
         if p > 1:
@@ -156,12 +128,6 @@ def one_partition_each_recovers_all_but_s():
         yield full and code.messages.max() == code.load.max() == 1
 
 
-@claim("theorem8_odd", "contribution_low_load_bound", figure="all_parameters", assumed=True)
-def load_two_is_excluded_for_three_partitions(table):
-    """Every assignment with load 2/n and one message is contradictory for beta = 3, s = n - 2, n = 4 and 5."""
-    return in_every_case(table, "Theorem 8: β = 3, s = n - 2, load 2/n excluded")
-
-
 @claim("theorem8_odd", assumed=True)
 def load_two_is_excluded_for_six_workers():
     """So is each of the 230230 assignments with n = 6 and s = 4."""
@@ -170,10 +136,7 @@ def load_two_is_excluded_for_six_workers():
 
 @claim("theorem8_odd", assumed=True)
 def no_coefficients_of_a_grid_recover_three_partitions():
-    """A search for n = 4 finds no multigraph with ratios of coefficients in -2, -1, -1/2, 1/2, 1, 2 that works.
-
-    For n = 3, s = 1, where the theorem does not apply, one does.
-    """
+    """No multigraph works with ratios of coefficients of a grid for n = 4, but for n = 3, s = 1 one does."""
     for n in (3, 4):
         messages = list(np.eye(n))
         for (u, v), ratio in product(combinations(range(n), 2), (-2, -1, -0.5, 0.5, 1, 2)):
@@ -185,12 +148,6 @@ def no_coefficients_of_a_grid_recover_three_partitions():
         )
         found = any(len(workers) >= n for workers in networkx.find_cliques(good))
         yield found == (n == 3)
-
-
-@claim("theorem9", "contribution_low_load_bound", figure="all_parameters", assumed=True)
-def load_two_shows_too_little(table):
-    """For n = 3, 4, 5 and s >= 2 every assignment with load 2/n shows at most n - s + 1 partitions for some set."""
-    return in_every_case(table, "Theorem 9: load 2/n sees ≤ n - s + 1, s ≥ 2")
 
 
 @claim("claim2", assumed=True)
@@ -220,9 +177,3 @@ def edges_are_removed_until_a_cycle_is_left():
                 while leaves := [node for node, degree in graph.degree if degree == 1]:
                     graph.remove_node(leaves[0])
                 yield graph and all(degree == 2 for _, degree in graph.degree)
-
-
-@claim("appendix_f_removal", figure="all_parameters", assumed=True)
-def some_edges_leave_few_nodes(table):
-    """Every multigraph with n = 3, 4, 5 nodes and n edges has, for s >= 2, s edges without which n - s + 1 are seen."""
-    return in_every_case(table, "Theorem 9: load 2/n sees ≤ n - s + 1, s ≥ 2")

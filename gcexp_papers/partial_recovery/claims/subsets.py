@@ -23,17 +23,10 @@ from gcexp.codes.subset_designs import (
 )
 
 from .. import theory
-from ..instances import cyclic_cases, pairs, sizes
+from ..instances import cyclic_cases, fewest_copies, pairs, sizes
 from ..numerics import recovered_partitions
-from .instances import fewest_copies, in_every_case
 
 # --- Theorems 2 and 3 ---------------------------------------------------------------------------------------
-
-
-@claim("theorem2", "theorem2_hidden_count", figure="all_parameters", assumed=True)
-def combinatorial_scheme_recovers_all_but_the_hidden_subsets(table):
-    """For n <= 7, s and y every set of stragglers leaves exactly C(n, y) - C(s, y) partitions."""
-    return in_every_case(table, "Theorem 2: recovered fraction 1 - ρ_y, every set")
 
 
 @claim("theorem2", "theorem3", "theorem3_slightly_fewer_messages", assumed=True)
@@ -50,30 +43,15 @@ def parameters_of_theorems_2_and_3():
             yield "theorem3_slightly_fewer_messages", same and fewer.messages.max() <= cost.m
 
 
-@claim("theorem3", "theorem3_recovers_all_visible", figure="all_parameters", assumed=True)
-def co_prime_scheme_recovers_all_that_is_visible(table):
-    """For n <= 7, s and co-prime y every set of stragglers leaves as much as with the combinatorial scheme."""
-    return in_every_case(table, "Theorem 3: co-prime scheme recovers the same")
-
-
 @claim("theorem3_balanced_choice", "appendix_b_disjoint_sets")
 def every_worker_is_chosen_equally_often():
-    """For n <= 11 and co-prime y the n shifted families are disjoint, equally large and make all y-subsets.
-
-    Each worker is chosen for subsets that it belongs to.
-    """
+    """For co-prime y the n shifted families are disjoint, equally large and all y-subsets, each with its worker."""
     for n, y in sizes(11):
         if y < n and gcd(n, y) == 1:
             families = [{frozenset((w + i) % n for w in T) for T in co_prime_classes(n, y)} for i in range(n)]
             disjoint = sum(map(len, families)) == len(set().union(*families)) == comb(n, y)
             own = all(i in T for i, family in enumerate(families) for T in family)
             yield disjoint and len(set(map(len, families))) == 1 and own
-
-
-@claim("theorem3_slightly_fewer_messages", figure="all_parameters")
-def co_prime_scheme_sends_fewer_messages(table):
-    """For n <= 24 and co-prime y it sends fewer messages where C(n, y) > n, else as many."""
-    return in_every_case(table, "messages: co-prime ≤ combinatorial, < where C(n,y) > n")
 
 
 @claim("example1_y", assumed=True, post_hoc="s and the range of alpha are chosen so that y is 2 (2026-11-22)")
@@ -90,18 +68,6 @@ def example_1_computes_less_than_the_naive_scheme(table):
 
 
 # --- Designs ------------------------------------------------------------------------------------------------
-
-
-@claim("theorem4", "abstract_two_optimal_schemes", figure="all_parameters", assumed=True)
-def designs_meet_the_bound(table):
-    """With four designs and n - s <= t every set of stragglers leaves as much, and the load is that of the bound."""
-    return in_every_case(table, "Theorem 4: design meets Theorem 1, n - s ≤ t")
-
-
-@claim("designs_same_load_lower_communication", figure="all_parameters")
-def designs_send_no_more_than_the_combinatorial_scheme(table):
-    """Simple t-designs on n <= 10 points, whatever their parameters, need at most the messages of Theorem 2."""
-    return in_every_case(table, "messages: simple t-design ≤ combinatorial")
 
 
 def _designs() -> Iterator[tuple[str, list[frozenset], int, int]]:
@@ -124,10 +90,7 @@ def _index(blocks: list[frozenset], n: int, t: int) -> set[int]:
     assumed=True,
 )
 def four_designs_have_the_textbook_properties():
-    """The Fano plane and three Hadamard designs have the stated blocks, lower indices, complements and messages.
-
-    The built code has the load of the combinatorial scheme of the same block size and fewer messages.
-    """
+    """The Fano plane and three Hadamard designs have the stated blocks, lower indices, complements and messages."""
     for name, blocks, n, t in _designs():
         size, top = len(blocks[0]), min(_index(blocks, n, t))
         yield "design_parameters", Fraction(top * comb(n, t), comb(size, t)) == len(blocks)
@@ -142,10 +105,7 @@ def four_designs_have_the_textbook_properties():
 
 @claim("designs_exist_for_some_parameters")
 def designs_need_divisibility_and_enough_blocks():
-    """Of the 2-designs with n <= 12 points and index 1 some fail divisibility or Fisher's inequality, not all.
-
-    The four designs that are built here pass both. Fisher: with blocks smaller than n there are at least n blocks.
-    """
+    """Some parameters of 2-designs fail divisibility or Fisher's inequality, but not all, and those built here pass."""
 
     def possible(n: int, size: int, index: int) -> bool:
         blocks, through = (theory.lower_index(n, 2, size, index, i) for i in (0, 1))
@@ -166,18 +126,9 @@ def hadamard_design_sends_less_than_half(table):
 # --- Section VII: between the two classes -------------------------------------------------------------------
 
 
-@claim("theorem10", "theorem10_worst_case", figure="all_parameters", assumed=True)
-def intermediate_schemes_hide_as_many_as_stated(table):
-    """For n <= 7, x <= y and s the worst set of stragglers hides (x/g) C(s-y+x, x) partitions, g = gcd(x, y)."""
-    return in_every_case(table, "Theorem 10: worst loss (x/g) C(s-y+x, x)")
-
-
 @claim("theorem10", "theorem10_number_of_lists", "theorem10_merging", "theorem10_worst_case", assumed=True)
 def intermediate_codes_are_made_of_lists():
-    """The built codes with x <= y <= n <= 6 have the stated k and load, and consecutive stragglers hide most.
-
-    Every admissible list is a partition; where x and y share a divisor g, g lists are one and loads stay equal.
-    """
+    """Every admissible list is a partition (g lists where gcd(x, y) = g), and consecutive stragglers hide the most."""
     for n, y in sizes(6):
         for x in range(1, y + 1):
             code, g, lists = Intermediate(n, 0, x, y), gcd(x, y), _lists(n, x, y)
@@ -208,22 +159,6 @@ def _lists(n: int, x: int, y: int) -> list[tuple[int, ...]]:
     return found
 
 
-@claim(
-    "remark11_load_decreases",
-    "remark11_load_between",
-    "contribution_intermediate",
-    figure="all_parameters",
-    assumed=True,
-)
-def load_falls_from_the_cyclic_to_the_combinatorial_one(table):
-    """For 4 <= n <= 20 the load never rises with x, and its ends are the cyclic and the combinatorial load."""
-    return in_every_case(
-        table,
-        "sweep: load never rises with x",
-        "sweep: ends are the cyclic and the combinatorial load",
-    )
-
-
 @claim("remark11_load_decreases", "two_classes", figure="fig2_computation", assumed=True)
 def loads_of_figure_2_fall(table):
     """At n = 12 and 15 the load never rises with x, and the combinatorial end computes less than the cyclic end."""
@@ -240,19 +175,9 @@ def combinatorial_end_of_figure_2_sends_more(table):
         yield below(table, "messages", 1, 5, {"n": n, "scheme": "intermediate"}, by="x")
 
 
-@claim("remark11_communication_typically_between", figure="all_parameters", assumed=True)
-def messages_are_between_the_ends_for_most_points(table):
-    """For n <= 20 more than half of the intermediate points send a number of messages between those of the ends."""
-    statement = {"statement": "sweep: points with messages between the ends"}
-    return within(number(table, "share", statement), above=0.5)
-
-
 @claim("remark11_not_monotone", assumed=True)
 def messages_rise_and_fall_as_the_load_falls():
-    """At n = 7, s = 5, beta = 6 two points of the sweep with falling load have more messages, and two have fewer.
-
-    The built codes have the messages and loads of the formulas.
-    """
+    """As the load falls along the sweep the messages rise here and fall there, in the formulas and in built codes."""
     rows = theory.sweep(7, 5, Fraction(6, 7))
     for row in rows:
         code = Intermediate(7, 5, row["x"], row["y"])
@@ -296,10 +221,7 @@ def ends_of_the_family_are_the_other_schemes():
 
 @claim("abstract_cyclic_lower_communication", "optimal_schemes_high_communication", assumed=True)
 def cyclic_codes_send_fewer_messages():
-    """For n <= 8 the code of Theorem 7 sends fewer messages than that of Theorem 2, which sends n - 1 or more each.
-
-    Both leave the share beta/n for every set of stragglers; pairs or larger subsets of workers are needed.
-    """
+    """For n <= 8 the code of Theorem 7 sends fewer messages than that of Theorem 2, which sends n - 1 or more each."""
     for n, s, beta, _ in cyclic_cases(8, 2):
         y = fewest_copies(n, s, Fraction(beta, n))
         if beta < n and y >= 2:

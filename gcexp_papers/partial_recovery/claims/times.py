@@ -6,7 +6,6 @@ Here they meet simulation, and products over the workers that are written out on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 from math import log, sqrt
@@ -22,7 +21,7 @@ from gcexp.theory import order_statistics
 from .. import theory
 from ..instances import sizes
 from ..numerics import recovered_partitions
-from .instances import in_every_case
+from .all_parameters import in_every_case
 
 PAIRS = "combinatorial, y = 2"
 
@@ -32,10 +31,7 @@ PAIRS = "combinatorial, y = 2"
 
 @claim("scheme1_parameters", "scheme2_parameters", assumed=True)
 def schemes_wait_for_as_many_as_stated():
-    """For n <= 12 and alpha = i/n, n - s2 workers hold the share alpha of all pairs, and one worker fewer does not.
-
-    For n <= 8 the fastest i workers of the uncoded scheme have recovered the share i/n.
-    """
+    """N - s2 workers hold the share alpha of all pairs, and one fewer does not; i uncoded workers recover i/n."""
     for n, i in sizes(12):
         if n <= 8:
             code = Uncoded(n)
@@ -65,36 +61,13 @@ def harmonic_numbers_are_close_to_the_logarithm():
 # --- Expected times -----------------------------------------------------------------------------------------
 
 
-def _simulated(table: pd.DataFrame, model: str) -> Iterator[Verdict]:
-    """Whether the mean simulated time of both schemes is that of the formula, to 1 %."""
-    mine = table[table["model"].str.startswith(model)]
-    for _, rows in mine.groupby(["model", "label"], sort=False):
-        exact = number(rows, "exact", None, "mean", rows=None)
-        yield equals(number(rows, "mean_iteration_time_s", None, "mean", rows=None), exact, 0.01 * exact)
-
-
-@claim("viii_a_times", figure="section8_simulated", assumed=True)
-def simulated_times_of_model_a(table):
-    """Simulation and formula agree to 1 % at n = 20, alpha = 3/4: Pareto times beside the work, three settings."""
-    return _simulated(table, "A")
-
-
-@claim("viii_b_times", figure="section8_simulated", assumed=True)
-def simulated_times_of_model_b(table):
-    """Simulation and formula agree to 1 % at n = 20, alpha = 3/4: exponential times beside the work, two settings."""
-    return _simulated(table, "B")
-
-
-@claim("viii_c_times", figure="section8_simulated", assumed=True)
-def simulated_times_of_model_c(table):
-    """Simulation and formula agree to 1 % at n = 20, alpha = 3/4: Pareto times that multiply the work, two settings."""
-    return _simulated(table, "C")
-
-
-@claim("viii_d_times", figure="section8_simulated", assumed=True)
-def simulated_times_of_model_d(table):
-    """Simulation and formula agree to 1 % at n = 20, alpha = 3/4: exponential times that multiply the work."""
-    return _simulated(table, "D")
+@claim(*(f"viii_{model}_times" for model in "abcd"), figure="section8_simulated", assumed=True)
+def simulated_times_are_those_of_the_formulas(table):
+    """In every setting of a model the mean simulated times of both schemes are those of its formula, to 1 %."""
+    for (model, _), rows in table.groupby(["model", "label"], sort=False):
+        columns = "mean_iteration_time_s", "exact"
+        found, exact = (number(rows, column, None, "mean", rows=None) for column in columns)
+        yield f"viii_{model[0].lower()}_times", equals(found, exact, 0.01 * exact)
 
 
 def _waits(n: int, alpha: Fraction) -> tuple[int, int]:
@@ -131,10 +104,7 @@ def _times(model: str, n: int, alpha: Fraction, work: float, law: dict[str, floa
 
 @claim("viii_a_condition", "viii_b_condition", "viii_c_threshold", assumed=True)
 def threshold_for_many_workers_says_who_is_faster():
-    """The restored threshold says who is faster at n = 1000, in 12, 4 and 3 settings of models A, B and C.
-
-    Of 19 values of alpha those within 0.01 of the threshold are left out.
-    """
+    """The restored threshold says who is faster at n = 1000, for alpha that differs from it by more than 0.01."""
     n, names = 1000, {"A": "viii_a_condition", "B": "viii_b_condition", "C": "viii_c_threshold"}
     for model, name in names.items():
         for work, law in _CASES[model]:
@@ -168,10 +138,7 @@ def redundancy_pays_for_high_alpha_heavy_tails_and_little_work():
 
 @claim("viii_broad_regimes", assumed=True)
 def redundancy_pays_on_a_tenth_of_each_grid():
-    """At n = 20 pairs are faster on a tenth or more of the settings and alphas of each of the models A, B and C.
-
-    The paper gives no number for 'broad'.
-    """
+    """At n = 20 pairs are faster on a tenth or more of the settings and alphas of each of the models A, B and C."""
     for model in "ABC":
         won, same = _pairs_win(model, 20)
         yield all_instances(same)
@@ -204,10 +171,7 @@ def tail_and_work_decide_who_is_faster(table):
 
 @claim("viii_d_uncoded_wins", figure=["section8", "section8_instances", "all_parameters"], assumed=True)
 def uncoded_scheme_wins_in_model_d(section8, instances, counted):
-    """It wins at n = 20 (shift a quarter of the mean) and for all 1769 (n, beta) with n < 60 (shift half the mean).
-
-    The paper derives it for many workers; at shift 0 there are 200 exceptions with n < 60.
-    """
+    """It wins at n = 20, and for every (n, beta) with n < 60 where the shift is half of the mean."""
     model = {"model": "D, server, exponential", "scheme": "uncoded"}
     yield within(number(section8, "quotient", model, "min", rows=19), above=1)
     yield _faster(instances, "uncoded", PAIRS, "D, δ = 0.5, W = 2")

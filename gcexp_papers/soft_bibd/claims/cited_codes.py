@@ -62,20 +62,16 @@ def repetition_is_block_diagonal():
         yield np.array_equal(FractionalRepetition(n=n, d=r, k=k).assignment.T, repetition(n, k, r))
 
 
-@claim("frc_exact", assumed=True)
-def repetition_is_exact():
-    """The sum is recovered for every set of s < r stragglers, by least squares and by the library's decoder."""
+@claim("frc_exact", "eq6_frc_error", "lemma11_frc_error", assumed=True)
+def repetition_error():
+    """The largest error over all sets is floor(s/r) r/n, so that s < r lose nothing, nor with the library's decoder."""
     for n, k, r in REPETITIONS:
         curve = worst(repetition(n, k, r))
         for s in range(r):
-            yield curve[s] < ROUNDING and error(FractionalRepetition(n=n, d=r, k=k), s).upper == 0
-
-
-@claim("eq6_frc_error", "lemma11_frc_error", assumed=True)
-def repetition_error():
-    """The largest error over all sets is floor(s/r) r/n."""
-    for n, k, r in REPETITIONS:
-        yield close(worst(repetition(n, k, r)), [s // r * r / n for s in range(n + 1)])
+            built = error(FractionalRepetition(n=n, d=r, k=k), s)
+            yield "frc_exact", curve[s] < ROUNDING and built.upper == 0
+        for name in ("eq6_frc_error", "lemma11_frc_error"):
+            yield name, close(curve, [s // r * r / n for s in range(n + 1)])
 
 
 @claim("lemma11_all_ones_block")
@@ -208,22 +204,16 @@ def _uneven():
     return [*found, *(np.concatenate([np.ones((2, n)), incidence(f"complete-{n}-2")]) for n in (4, 5))]
 
 
-@claim("gc_with_lambda_same_error", assumed=True)
-def error_with_constant_intersections():
-    """The error of a BIBD with the same l and lambda is that of a code with constant ones and rows of other weights."""
+@claim("gc_with_lambda_same_error", "gc_with_lambda_not_bibd", assumed=True)
+def constant_intersections_without_a_design():
+    """Codes with rows of other weights have the error of a BIBD, and violate lambda (n - 1) = l (r - 1) on average."""
     for A in _uneven():
         (k, n), gram = A.shape, A.T @ A
         expected = bibd_error((n, k, gram[0, 0], 0, gram[0, 1]), n - survivor_sets(n).sum(1))
-        yield close(errors(A), expected)
-
-
-@claim("gc_with_lambda_not_bibd", assumed=True)
-def constant_intersections_without_a_design():
-    """Codes with rows of different weights violate lambda (n - 1) = l (r - 1) for the mean of r."""
-    for A in _uneven():
-        gram, n = A.T @ A, A.shape[1]
+        yield "gc_with_lambda_same_error", close(errors(A), expected)
         constant = np.ptp(gram.diagonal()) == np.ptp(gram[~np.eye(n, dtype=bool)]) == 0
-        yield constant and not close(gram[0, 1] * (n - 1), gram[0, 0] * (A.sum(1).mean() - 1))
+        broken = not close(gram[0, 1] * (n - 1), gram[0, 0] * (A.sum(1).mean() - 1))
+        yield "gc_with_lambda_not_bibd", constant and broken
 
 
 @claim("lemma6", "normalisation_allows_comparison")

@@ -115,11 +115,7 @@ _MIXED = [
     assumed=True,
 )
 def error_of_repetition_times_design():
-    """The worst error is err_FRC(s / n2), at a real argument, plus (r1/n1) err_BIBD of the losses in a further block.
-
-    Straggling blocks and columns in turn attains it, and the error of every set is the sum over blocks of the BIBD's at
-    the columns lost altogether.
-    """
+    """The worst error is that of whole blocks and of a BIBD in one more, if blocks and columns are lost in turn."""
     for (n1, k1, r1), name in _MIXED:
         design = parameters(name)
         n2, A = design.n, np.kron(repetition(n1, k1, r1), incidence(name))
@@ -309,9 +305,7 @@ def constant_vector_is_reasonable():
 
 @claim("concl_scalable")
 def products_of_products_are_codes():
-    """They have n1 n2 (n3) workers, constant loads and redundancies, and no set with a larger error than the worst
-    factor has at the same share of stragglers.
-    """
+    """Loads and redundancies are constant; no error exceeds that of the worst factor at that share of stragglers."""
     for names in [*_PAIRS, ("complete-3-2", "complete-3-2", "complete-4-2")]:
         factors, made = [*map(parameters, names)], _built(*names)
         A = made.assignment
@@ -342,10 +336,7 @@ def expected_intersections_of_a_soft_product():
 
 @claim("theorem7", "four_product_bounds", "theorem7_suboptimal_decoder", assumed=True)
 def expected_error_of_a_soft_product():
-    """At every eighth set the expected error is at most Theorem 5 in the expected parameters.
-
-    That of the constant vector l1 l2 / Q(m) lies between the two.
-    """
+    """The error with the constant vector lies between the expected one and Theorem 5 in the expected parameters."""
     answered = survivor_sets(9)[1::8]
     m = answered.sum(1)
     weights = answered * theory.product_constant_weight(THREE, THREE, m)[:, None]

@@ -74,10 +74,7 @@ def laws_solve_the_system():
 
 @claim("soft_only_on_average", "rows_iid_joint_law")
 def sampled_rows_follow_the_law():
-    """Loads and intersections are l and lambda on average within 4 standard errors.
-
-    The weights of two rows are independent with one law within 4.5.
-    """
+    """Loads and intersections are right on average, and weights of two rows independent, to some standard errors."""
     random = rng(0, "monte_carlo", 14)
     for n, rho, mu, law in _laws():
         rows = sample(law, DRAWS, random).astype(float)
