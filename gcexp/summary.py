@@ -10,7 +10,7 @@ import numpy as np
 
 from gcexp.schemes.survivors import distinct, distinct_words, packed, unpacked
 from gcexp.seeding import rng
-from gcexp.timeline import CERTIFIED, SAMPLE, Played, decoded
+from gcexp.timeline import CERTIFIED, SAMPLE, decoded, drawn_chunks, played_chunks
 
 if TYPE_CHECKING:
     from gcexp.delays import DelayModel
@@ -23,29 +23,16 @@ KNOWN = 2**24  # bytes of patterns whose decodes are remembered
 
 @dataclass(frozen=True)
 class Summary:
-    """Statistics of the iterations of S seeds.
+    """Statistics of the iterations of S seeds; recovery and error are NaN for a bound, which decodes nothing."""
 
-    Attributes
-    ----------
-    seeds, steps : ndarray (S,)
-        As of a `Timeline`.
-    duration : ndarray (S,)
-        Mean length of an iteration in simulated time.
-    running : ndarray (S, M)
-        The same over the first iterations, as many as each of M marks says; NaN where a seed ended before.
-    recovered, least : ndarray (S,)
-        Share of the partitions with coefficient one, its mean and the smallest; NaN for a bound, which decodes nothing.
-    error : ndarray (S,)
-        Mean decoding error ||c - 1||^2 / k; NaN for a bound.
-    """
-
-    seeds: np.ndarray
-    steps: np.ndarray
-    duration: np.ndarray
+    seeds: np.ndarray  #: (S,)
+    steps: np.ndarray  #: (S,), as of a `Timeline`
+    duration: np.ndarray  #: (S,), mean length of an iteration in simulated time
+    #: (S, M), the same over the first iterations, as many as each of M marks says; NaN where a seed ended before.
     running: np.ndarray
-    recovered: np.ndarray
-    least: np.ndarray
-    error: np.ndarray
+    recovered: np.ndarray  #: (S,), share of the partitions with coefficient one, its mean
+    least: np.ndarray  #: (S,), and the smallest
+    error: np.ndarray  #: (S,), mean decoding error ||c - 1||^2 / k
 
 
 def summary_of(timeline: Timeline, bound: bool, marks: Sequence[int] = ()) -> Summary:
@@ -96,9 +83,11 @@ def summarise(
     >>> found.recovered, found.duration == run_clock(*run).duration.mean(1)
     (array([0.75, 0.75]), array([ True,  True]))
     """
-    played = _Summed(scheme, tuple(seeds), iterations, marks)
-    played.run(delay, chunk, tell)
-    return played.summary()
+    summed = _Summed(scheme, seeds := tuple(seeds), iterations, marks)
+    chunks = drawn_chunks(scheme, delay, seeds, iterations, chunk)
+    for s, _, time, responses in played_chunks(scheme, chunks, tell):
+        summed.add(s, time, responses)
+    return summed.summary()
 
 
 def joined(summaries: Iterable[Summary]) -> Summary:
@@ -151,11 +140,11 @@ def _pairwise(count: int) -> Generator[int, np.ndarray, float]:
     return first + (yield from _pairwise(count - half))
 
 
-class _Summed(Played):
+class _Summed:
     """Keeps means over all iterations, and a sample of the patterns that were not decoded."""
 
     def __init__(self, scheme: Scheme, seeds: tuple[int, ...], iterations: int, marks: Sequence[int]):
-        super().__init__(scheme, seeds, iterations)
+        self.scheme, self.seeds, self.iterations = scheme, seeds, iterations
         self._most = max(1, int(scheme.code.messages.max(initial=1)))
         self._duration = [[RunningMean(count) for count in (iterations, *marks)] for _ in seeds]
         self._recovered, self._least = [RunningMean(iterations) for _ in seeds], np.full(len(seeds), np.inf)
@@ -164,7 +153,8 @@ class _Summed(Played):
         self._draw = rng(seeds[0], CERTIFIED)
         self._drawn, self._sample = np.empty(0), list[np.ndarray]()
 
-    def keep(self, s, t, time, responses):
+    def add(self, s: int, time: np.ndarray, responses: np.ndarray) -> None:
+        """Add a chunk that begins with seed s: durations (S, T) and responses (S, T, n)."""
         found = self._recovery(responses.reshape(-1, responses.shape[2]))
         shares, errors = (found[:, column].reshape(time.shape) for column in (0, 1))
         for i, (lengths, share, error) in enumerate(zip(time, shares, errors, strict=True), s):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -39,30 +39,20 @@ SAMPLE, CERTIFIED = 64, "timeline.certified"
 class Timeline:
     """What happened in S seeds of at most T iterations.
 
-    Attributes
-    ----------
-    seeds : ndarray (S,)
-    steps : ndarray (S,)
-        Iterations run by each seed; later entries of the rows below are not part of the run.
-    duration : ndarray (S, T)
-        Length of each iteration in simulated time.
-    pattern : ndarray (S, T)
-        Row of `patterns` and `coefficients` that the iteration decoded with.
-    patterns : ndarray (U, n)
-        Distinct patterns: messages used of each worker.
-    coefficients : ndarray (U, k)
-        The decoded vector is sum_i coefficients[u, i] * g_i; a row of zeros skips the update. Truth values where all of
-        them are 0 or 1, so that they take an eighth. All are 0 for a bound, which decodes nothing.
-    residual : ndarray (U,)
-        Certificate of the decode; NaN where the coefficients are what the code promises and no decode was asked for.
+    An iteration decodes with a row u of `patterns`: the decoded vector is sum_i coefficients[u, i] * g_i, and a row of
+    zeros skips the update.
     """
 
-    seeds: np.ndarray
-    steps: np.ndarray
-    duration: np.ndarray
-    pattern: np.ndarray
-    patterns: np.ndarray
+    seeds: np.ndarray  #: (S,)
+    steps: (
+        np.ndarray
+    )  #: (S,), iterations run by each seed; later entries of the rows below are not part of the run
+    duration: np.ndarray  #: (S, T), length of each iteration in simulated time
+    pattern: np.ndarray  #: (S, T), row u that the iteration decoded with
+    patterns: np.ndarray  #: (U, n), distinct patterns: messages used of each worker
+    #: (U, k), truth values where all of them are 0 or 1, so that they take an eighth; all are 0 for a bound.
     coefficients: np.ndarray
+    #: (U,), certificate of the decode; NaN where the coefficients are what the code promises, and for a bound.
     residual: np.ndarray
 
     @property
@@ -124,9 +114,8 @@ def run_clock(
     >>> timeline.duration.shape
     (2, 5)
     """
-    played = _Kept(scheme, tuple(seeds), iterations)
-    played.run(delay, chunk, tell)
-    return played.timeline()
+    chunks = drawn_chunks(scheme, delay, seeds := tuple(seeds), iterations, chunk)
+    return _timeline(scheme, seeds, iterations, played_chunks(scheme, chunks, tell))
 
 
 def simulate(scheme: Scheme, draws: Draws) -> Timeline:
@@ -147,69 +136,56 @@ def simulate(scheme: Scheme, draws: Draws) -> Timeline:
     # A fixed placement that was not chosen in hindsight is the same in every chunk.
     alike = seats is None or (getattr(seats, "stays", False) and not getattr(seats, "hindsight", False))
     step = max(1, CHUNK // (S * n)) if alike else T
-    played, carried = _Kept(scheme, draws.seeds, T), None
-    for t in range(0, T, step):
-        carried = played.add(0, t, draws if step >= T else draws.between(t, t + step), carried=carried)
-    played.check()
-    return played.timeline()
+    pieces = ((0, t, draws if step >= T else draws.between(t, t + step), None) for t in range(0, T, step))
+    return _timeline(scheme, draws.seeds, T, played_chunks(scheme, pieces))
 
 
-class Played:
-    """Runs the iterations of some seeds chunk by chunk; a subclass says what is kept of them."""
+def drawn_chunks(
+    scheme: Scheme, delay: DelayModel, seeds: tuple[int, ...], iterations: int, chunk: int | None
+) -> Iterator[tuple[int, int, Draws, Callable | None]]:
+    """Draws of some seeds, or of some iterations of a seed, at a time, as `played_chunks` asks for them."""
+    n, placement = scheme.code.n, scheme.placement
+    require_workers(delay, n)
+    chunk = chunk or (CHUNK_SEATED if placement is not None else CHUNK)
+    together = max(1, chunk // (n * iterations))
+    begin, settle = getattr(delay, "start", None), getattr(placement, "start", None)
+    if not callable(begin) or (placement is not None and settle is None):
+        begin = settle = None  # all iterations in one piece
+    step = max(1, chunk // n) if begin and together == 1 else iterations
+    for first in range(0, len(seeds), together):
+        some = seeds[first : first + together]
+        draw = begin(some, n) if begin else partial(delay.draw, some, n=n)
+        seat = settle(some, n) if settle else None
+        for t in range(0, iterations, step):
+            with np.errstate(over="ignore", invalid="ignore"):  # who plays them refuses what is not finite
+                draws = draw(min(step, iterations - t))
+            yield first, t, draws, seat
 
-    def __init__(self, scheme: Scheme, seeds: tuple[int, ...], iterations: int):
-        self.scheme, self.seeds, self.iterations = scheme, seeds, iterations
-        self._heard = False
 
-    def keep(self, s: int, t: int, time: np.ndarray, responses: np.ndarray) -> None:
-        """Store a chunk that begins with seed s and iteration t: durations (S', T') and responses (S', T', n)."""
-        raise NotImplementedError
+def played_chunks(
+    scheme: Scheme,
+    pieces: Iterable[tuple[int, int, Draws, Callable | None]],
+    tell: Callable[[int], object] | None = None,
+) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
+    """Run the clock piece by piece: yields durations (S, T) and responses (S, T, n) behind seed s and iteration t.
 
-    def run(self, delay: DelayModel, chunk: int | None = None, tell: Callable[[int], object] | None = None):
-        """Play all of them; arguments as of `run_clock`."""
-        scheme, seeds, iterations = self.scheme, self.seeds, self.iterations
-        n, placement = scheme.code.n, scheme.placement
-        require_workers(delay, n)
-        chunk = chunk or (CHUNK_SEATED if placement is not None else CHUNK)
-        together = max(1, chunk // (n * iterations))
-        begin, settle = getattr(delay, "start", None), getattr(placement, "start", None)
-        if not callable(begin) or (placement is not None and settle is None):
-            begin = settle = None  # all iterations in one piece
-        step = max(1, chunk // n) if begin and together == 1 else iterations
-        for first in range(0, len(seeds), together):
-            some = tuple(seeds[first : first + together])
-            draw = begin(some, n) if begin else partial(delay.draw, some, n=n)
-            seat, carried = settle(some, n) if settle else None, None
-            for t in range(0, iterations, step):
-                with np.errstate(over="ignore", invalid="ignore"):  # `add` refuses times that are not finite
-                    draws = draw(min(step, iterations - t))
-                    carried = self.add(first, t, draws, seat, carried)
-                if tell:
-                    tell(len(some) * draws.shape[1])
-        self.check()
-
-    def check(self) -> None:
-        """Raise `ParameterError` if nothing was heard in an iteration."""
-        require(self._heard, f"{self.scheme.wait!r}: no message of {self.scheme.code!r} is ever heard")
-
-    def add(
-        self, s: int, t: int, draws: Draws, seat: Callable | None = None, carried: _Carried | None = None
-    ) -> _Carried:
-        """Run the draws of a chunk that begins with seed s and iteration t.
-
-        What lasts from one iteration to the next is handed from call to call: by `seat` whom the master takes for slow,
-        by `carried` when the workers are free again and what the waiting rule has learned.
-        """
-        scheme, code = self.scheme, self.scheme.code
+    A piece has its first seed and iteration, draws, and where it is not the rule itself what says whom the master takes
+    for slow. When the workers are free again, and what the waiting rule has learned, is handed on to the next piece of
+    the same seeds.
+    """
+    code, heard, carried = scheme.code, False, None
+    for s, t, draws, seat in pieces:
         require(
             draws.shape[2] == code.n, f"the draws have {draws.shape[2]} workers, but {code!r} has {code.n}"
         )
-        carried, seats = carried or _begun(scheme, draws), None
-        if scheme.placement is not None:
-            seat = seat or partial(scheme.placement.seat, seeds=draws.seeds)
-            seats = seat(draws.is_slow, play=Game(scheme, draws, carried))
-            draws = draws.seated(seats)
-        time, responses, _, carried = _play(scheme, draws, seats, carried)
+        with np.errstate(over="ignore", invalid="ignore"):  # times that are not finite are refused below
+            carried, seats = carried if t else _begun(scheme, draws), None
+            if scheme.placement is not None:
+                seat = seat or partial(scheme.placement.seat, seeds=draws.seeds)
+                seats = seat(draws.is_slow, play=Game(scheme, draws, carried))
+            placed = draws if seats is None else draws.seated(seats)
+            time, responses, _, carried = _play(scheme, placed, seats, carried)
+            del placed  # before the next draws
         require(
             not getattr(scheme.loads, "exact", False) or bool((responses == code.messages).all()),
             f"{scheme.loads!r} gives every sample to one worker only, so the master must wait for "
@@ -219,48 +195,49 @@ class Played:
             bool(np.isfinite(time).all()),
             "an iteration takes a time that is not finite; check the parameters of the delay model",
         )
-        self._heard = self._heard or bool(responses.any())
-        self.keep(s, t, time + scheme.overhead if scheme.overhead else time, responses)
-        return carried
+        heard = heard or bool(responses.any())
+        yield s, t, time + scheme.overhead if scheme.overhead else time, responses
+        if tell:
+            tell(time.size)
+    require(heard, f"{scheme.wait!r}: no message of {code!r} is ever heard")
 
 
-class _Kept(Played):
-    """Keeps the duration of each iteration, and one bit per message that was heard."""
+def _timeline(
+    scheme: Scheme,
+    seeds: tuple[int, ...],
+    iterations: int,
+    chunks: Iterable[tuple[int, int, np.ndarray, np.ndarray]],
+) -> Timeline:
+    """The timeline of chunks that were played: of an iteration its duration and a bit for each message are kept.
 
-    def __init__(self, scheme: Scheme, seeds: tuple[int, ...], iterations: int):
-        super().__init__(scheme, seeds, iterations)
-        self.most = max(1, int(scheme.code.messages.max(initial=1)))
-        words = -(-scheme.code.n * self.most // 64)
-        self.duration = np.empty((len(seeds), iterations))
-        self.responses = np.empty((len(seeds), iterations, words), dtype=np.uint64)
-
-    def keep(self, s, t, time, responses):
+    Each distinct pattern is decoded once.
+    """
+    code = scheme.code
+    most = max(1, int(code.messages.max(initial=1)))
+    duration = np.empty((len(seeds), iterations))
+    words = np.empty((len(seeds), iterations, -(-code.n * most // 64)), dtype=np.uint64)
+    for s, t, time, responses in chunks:
         here = slice(s, s + time.shape[0]), slice(t, t + time.shape[1])
-        self.duration[here] = time
-        rows = packed(responses.reshape(-1, responses.shape[2]), self.most)
-        self.responses[here] = rows.reshape(*time.shape, -1)
-
-    def timeline(self) -> Timeline:
-        """The timeline: each distinct pattern is decoded once."""
-        code = self.scheme.code
-        words = self.responses.reshape(-1, self.responses.shape[2])
-        first, which = distinct_words(words)
-        patterns = unpacked(words[first], code.n, self.most)
-        if self.scheme.bound:  # it says how long an iteration takes at least: nothing is decoded
-            coefficients, residual = np.zeros((len(patterns), code.k), bool), np.full(len(patterns), np.nan)
-        else:
-            coefficients, residual = decoded(
-                code, patterns, lambda known: rng(self.seeds[0], CERTIFIED).permutation(known)[:SAMPLE]
-            )
-        return Timeline(
-            seeds=np.array(self.seeds),
-            steps=np.full(len(self.seeds), self.duration.shape[1]),
-            duration=self.duration,
-            pattern=which.reshape(self.duration.shape),
-            patterns=patterns,
-            coefficients=coefficients,
-            residual=residual,
+        duration[here] = time
+        words[here] = packed(responses.reshape(-1, code.n), most).reshape(*time.shape, -1)
+    words = words.reshape(-1, words.shape[2])
+    first, which = distinct_words(words)
+    patterns = unpacked(words[first], code.n, most)
+    if scheme.bound:  # it says how long an iteration takes at least: nothing is decoded
+        coefficients, residual = np.zeros((len(patterns), code.k), bool), np.full(len(patterns), np.nan)
+    else:
+        coefficients, residual = decoded(
+            code, patterns, lambda known: rng(seeds[0], CERTIFIED).permutation(known)[:SAMPLE]
         )
+    return Timeline(
+        seeds=np.array(seeds),
+        steps=np.full(len(seeds), iterations),
+        duration=duration,
+        pattern=which.reshape(duration.shape),
+        patterns=patterns,
+        coefficients=coefficients,
+        residual=residual,
+    )
 
 
 def decoded(
@@ -296,21 +273,13 @@ def decoded(
 
 @dataclass(frozen=True)
 class _Carried:
-    """What lasts from one iteration to the next.
+    """What lasts from one iteration to the next."""
 
-    Attributes
-    ----------
-    free : ndarray (S, n)
-        When each worker, by its number and not by its seat, is free, from the start of the next iteration on.
-    memory : object
-        What a waiting rule with a method `begin` has learned.
-    loads : callable, optional
-        Relative loads of the next draws, where they are not the code's.
-    """
-
+    #: (S, n), when each worker, by its number and not by its seat, is free, from the start of the next iteration on.
     free: np.ndarray
-    memory: Any = None
-    loads: Callable[[Draws], np.ndarray] | None = None
+    memory: Any  #: what a waiting rule with a method `begin` has learned
+    #: Relative loads of the next draws, where they are not the code's.
+    loads: Callable[[Draws], np.ndarray] | None
 
 
 def _begun(scheme: Scheme, draws: Draws) -> _Carried:
@@ -481,23 +450,12 @@ class Game:
 
 @dataclass(frozen=True)
 class Iteration:
-    """What happened in one iteration, worker by worker in the order of their places.
+    """What happened in one iteration, worker by worker in the order of their places."""
 
-    Attributes
-    ----------
-    computed, arrived : ndarray (R, n)
-        When each worker's r-th message was computed, and when it reached the master; a worker with fewer repeats its
-        last.
-    stop : float
-        When the master stopped.
-    responses : ndarray (n,)
-        Messages that it decoded with.
-    """
-
-    computed: np.ndarray
-    arrived: np.ndarray
-    stop: float
-    responses: np.ndarray
+    computed: np.ndarray  #: (R, n), when each worker's r-th message was; one with fewer repeats its last
+    arrived: np.ndarray  #: (R, n), when it reached the master
+    stop: float  #: when the master stopped
+    responses: np.ndarray  #: (n,), messages that it decoded with
 
 
 def first_iteration(scheme: Scheme, draws: Draws) -> Iteration:

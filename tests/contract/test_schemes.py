@@ -57,13 +57,14 @@ def run(*overrides: str) -> SimpleNamespace:
     config = composed([*overrides, *(more for given in overrides for more in PRICED.get(given, []))], *LENGTH)
     parts = []
     with pytest.MonkeyPatch.context() as patch:
-        add = timeline_module.Played.add
+        played = timeline_module.played_chunks
 
-        def kept(self, s, t, draws, *more):
-            parts.append((self.scheme, draws))
-            return add(self, s, t, draws, *more)
+        def kept(scheme, pieces, *more):
+            pieces = list(pieces)
+            parts.extend((scheme, draws) for _, _, draws, _ in pieces)
+            return played(scheme, pieces, *more)
 
-        patch.setattr(timeline_module.Played, "add", kept)
+        patch.setattr(timeline_module, "played_chunks", kept)
         timeline = stages.simulated(config, stages.length_of(config))
     return SimpleNamespace(config=config, timeline=timeline, parts=parts)
 

@@ -17,7 +17,7 @@ MODULES = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE
 #: The clock itself, the models that draw and the rules that wait: what follows is about every other module.
 ROAD = ("timeline.py", "summary.py", "delays/", "schemes/")
 CLOCKS = {
-    "gcexp.timeline": {"run_clock", "simulate", "Played", "*"},
+    "gcexp.timeline": {"run_clock", "simulate", "drawn_chunks", "played_chunks", "*"},
     "gcexp.summary": {"summarise", "*"},
     "gcexp.run.stages": {"simulated", "summarised", "*"},
 }
