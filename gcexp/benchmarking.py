@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcexp.analysis.declared import columns
-from gcexp.errors import ParameterError, UserError, require, require_known, unknown
+from gcexp.errors import ParameterError, UserError, require, require_known
 from gcexp.progress import bar
 from gcexp.run.benchmarked import Entry, entries
 from gcexp.run.scheme import build_scheme, schemes_kept
@@ -130,8 +130,7 @@ def benchmark(
         require(count is None or count >= 1, f"chunks is a number of pieces >= 1, got {count}")
     trace = {key: value.tolist() if hasattr(value, "tolist") else value for key, value in trace.items()}
     for name in trace:
-        if name not in _OF_TRACE:
-            raise UserError(unknown("key", name, _OF_TRACE))
+        require_known("key", name, _OF_TRACE)
     arguments(Trace, {"file": str(file)} | trace, "", joint="")
     listed = entries(None if schemes is None else _listed(schemes, str | dict, "schemes"))
     cases = [(v, c) for v in lates for c in (pieces if v == "chunk" else [None])]
@@ -542,8 +541,7 @@ def remedies(
 
 
 @columns("trace", "against", "scheme", "load", "wins_from", "bound_from", clocks=True)
-@schemes_kept()
-def break_evens(traces: list[dict], schemes: list | None = None) -> pd.DataFrame:
+def break_evens(traces: list[dict], schemes: list | None = None) -> Iterator[dict[str, Any]]:
     """From which phi on schemes win on traces, against waiting for all and against rebalancing.
 
     ``wins_from`` is the smallest phi from which on, up to 1, a scheme's ratio is at most the reference's: 0 where it
@@ -554,21 +552,23 @@ def break_evens(traces: list[dict], schemes: list | None = None) -> pd.DataFrame
 
     `traces` are as in `remedies`, `schemes` exact ones with one load.
     """
-    import pandas as pd
-
-    rows = []
-    for given in traces:
-        more = dict(given)
-        file, name = more.pop("file"), more.pop("name", None)
-        replay = Replay.of(file, 0.0, **more)
-        for entry in entries(schemes):
-            _, scheme = replay.allowed(entry)
-            for against in ("waiting", "rebalancing"):
-                of_scheme, of_bound = _excesses(replay, scheme, against == "rebalancing")
-                said = {"against": against, "scheme": entry.label, "load": load_of(scheme)}
-                ends = {"wins_from": _crossing(of_scheme, True), "bound_from": _crossing(of_bound, False)}
-                rows.append({"trace": name or replay.name} | said | ends)
-    return pd.DataFrame(rows)
+    with schemes_kept():
+        for given in traces:
+            more = dict(given)
+            file, name = more.pop("file"), more.pop("name", None)
+            replay = Replay.of(file, 0.0, **more)
+            for entry in entries(schemes):
+                _, scheme = replay.allowed(entry)
+                for against in ("waiting", "rebalancing"):
+                    of_scheme, of_bound = _excesses(replay, scheme, against == "rebalancing")
+                    yield {
+                        "trace": name or replay.name,
+                        "against": against,
+                        "scheme": entry.label,
+                        "load": load_of(scheme),
+                        "wins_from": _crossing(of_scheme, True),
+                        "bound_from": _crossing(of_bound, False),
+                    }
 
 
 def _excesses(replay: Replay, scheme: Scheme, rebalanced: bool) -> list[Callable]:
@@ -604,7 +604,7 @@ def _crossing(excess: Callable[[tuple[float, ...]], np.ndarray], last: bool) -> 
 
 
 @columns("label", "n", "iterations", "quantity", "value", "exponent")
-def growth(codes: list, n: list[int], iterations: int, sizes: list[int] | None = None) -> pd.DataFrame:
+def growth(codes: list, n: list[int], iterations: int, sizes: list[int] | None = None) -> Iterator[tuple]:
     """CPU time and memory of building schemes and playing their clocks, against the number of workers.
 
     Times of workers are unit exponentials, `gcexp.delays.ShiftedExponential`. The library is loaded before; what is
@@ -618,30 +618,21 @@ def growth(codes: list, n: list[int], iterations: int, sizes: list[int] | None =
     once, as `tracemalloc` counts it. ``exponent`` is the slope of a line through the CPU seconds of all sizes in
     logarithms; memory, which small sizes fill in pieces, has none.
     """
-    import pandas as pd
-
     sizes = [size for size in n if sizes is None or size in sizes]
     require(n == sorted(set(n)) and len(sizes) > 1, f"two or more sizes of a rising n are needed, got n={n}")
-    rows: list[dict] = []
-    for given in codes:
-        lost = given.get("s", [None] * len(n))
+    for i, given in enumerate(codes):
+        label, lost = given["label"], given.get("s", [None] * len(n))
         fit = isinstance(given["of"], list) and len(given["of"]) == len(lost) == len(n)
-        require(fit, f"{given['label']}: one code and one s for each of {len(n)} n")
+        require(fit, f"{label}: one code and one s for each of {len(n)} n")
         makers = zip(n, given["of"], lost, strict=True)
         plays = [partial(_played, make, s, iterations) for size, make, s in makers if size in sizes]
-        if not rows:
+        if i == 0:
             plays[0]()  # loads what is loaded when it is first used
         spent, held = [_seconds(play) for play in plays], [_allocated(play) for play in plays]
         exponent = float(np.polyfit(np.log(sizes), np.log(spent), 1)[0])
         for quantity, values, slope in (("CPU seconds", spent, exponent), ("memory (MiB)", held, np.nan)):
-            known = {
-                "label": given["label"],
-                "iterations": iterations,
-                "quantity": quantity,
-                "exponent": slope,
-            }
-            rows += [known | {"n": size, "value": value} for size, value in zip(sizes, values, strict=True)]
-    return pd.DataFrame(rows)[["label", "n", "iterations", "quantity", "value", "exponent"]]
+            for size, value in zip(sizes, values, strict=True):
+                yield label, size, iterations, quantity, value, slope
 
 
 def _played(make: Callable, s: int | None, iterations: int) -> None:

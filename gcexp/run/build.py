@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -123,28 +122,17 @@ def named(node: Any, *keys: str) -> list:
     return own + [found for value in node.values() for found in named(value, *keys)]
 
 
-@dataclass(frozen=True)
-class MakesCode:
-    """What an analysis is given for a code: called, it builds the one that `node` describes.
-
-    >>> make = MakesCode({"_target_": "gcexp.codes.FractionalRepetition", "n": 6, "d": 2})
-    >>> make().k, make(seed=3).k
-    (6, 6)
-    """
-
-    node: dict
-
-    def __call__(self, seed: int | None = None) -> Code:
-        """The code; one whose assignment is random with this seed in the place of its own."""
-        return build({"code": self.node if seed is None else redrawn(self.node, seed)}, "code")
+def build_code(node: dict, seed: int | None = None) -> Code:
+    """The code of a node; one whose assignment is random with this seed, if given, in the place of its own."""
+    return build({"code": node if seed is None else redrawn(node, seed)}, "code")
 
 
 def with_makers(node: Any) -> Any:
-    """Every mapping with a ``_target_`` in a node replaced by what makes the code."""
+    """Every mapping with a ``_target_`` in a node replaced by what makes the code, called with a seed or without."""
     if isinstance(node, list):
         return [with_makers(value) for value in node]
     if not isinstance(node, dict):
         return node
     if "_target_" in node:
-        return MakesCode(node)
+        return partial(build_code, node)
     return {key: with_makers(value) for key, value in node.items()}

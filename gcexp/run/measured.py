@@ -58,6 +58,8 @@ def timing_columns(timeline: Timeline, config: dict, rows: str) -> dict[str, np.
 
         at = marks(timeline.duration.shape[1], rows)
         return summary_columns(summary_of(timeline, config["bound"], at), config, at)
+    recovered = (timeline.coefficients == 1).mean(1)  # of a bound, which decodes nothing, unknown
+    recovered = np.full_like(recovered, np.nan) if config["bound"] else recovered
     seed, iteration = np.nonzero(ran := timeline.ran)
     return {
         "seed": timeline.seeds[seed],
@@ -65,7 +67,7 @@ def timing_columns(timeline: Timeline, config: dict, rows: str) -> dict[str, np.
         "simulated_time_s": timeline.clock[ran],
         "iteration_time_s": timeline.duration[ran],
         "heard_workers": (timeline.patterns > 0).sum(1)[timeline.pattern[ran]],
-        "recovered_fraction": recovered_fraction(timeline, config)[ran],
+        "recovered_fraction": recovered[timeline.pattern[ran]],
     }
 
 
@@ -95,13 +97,6 @@ def summary_columns(summary: Summary, config: dict, at: list[int]) -> dict[str, 
     }
 
 
-def recovered_fraction(timeline: Timeline, config: dict) -> np.ndarray:
-    """Share of the partitions with coefficient 1 in each iteration, (S, T); NaN for a bound, which decodes nothing."""
-    if config["bound"]:
-        return np.full(timeline.duration.shape, np.nan)
-    return (timeline.coefficients == 1).mean(1)[timeline.pattern]
-
-
 def costs(seeds: np.ndarray, config: dict) -> dict[str, np.ndarray]:
     """Mean load and costs of each seed's code, each (S,)."""
     seeds = [int(seed) for seed in seeds]
@@ -116,15 +111,11 @@ def costs(seeds: np.ndarray, config: dict) -> dict[str, np.ndarray]:
 
 
 def marks(iterations: int, rows: str) -> list[int]:
-    """Iterations up to which ``rows=running`` has means; none of other rows."""
-    return up_to(iterations) if rows == "running" else []
+    """Iterations up to which ``rows=running`` has means: 1, 2, 5, 10, ... and the last one; none of other rows.
 
-
-def up_to(iterations: int) -> list[int]:
-    """1, 2, 5, 10, 20, 50, ... and the last iteration.
-
-    >>> up_to(34)
+    >>> marks(34, "running")
     [1, 2, 5, 10, 20, 34]
     """
-    decades = range(len(str(iterations)))
-    return sorted({iterations, *(k * 10**e for e in decades for k in (1, 2, 5) if k * 10**e < iterations)})
+    decades = [10**e for e in range(len(str(iterations)))]
+    found = {iterations, *(k * ten for ten in decades for k in (1, 2, 5) if k * ten < iterations)}
+    return sorted(found) if rows == "running" else []

@@ -12,7 +12,7 @@ from gcexp.figures import read_table, write_table
 from gcexp.report.columns import Passages
 from gcexp.report.figurefile import read_figure
 from gcexp.report.table import assemble, clock, passages
-from gcexp.run.measured import up_to
+from gcexp.run.measured import marks
 
 TIMED = """
 title: A figure
@@ -99,7 +99,7 @@ def test_rows_of_iterations_and_running_means():
     seeds = table()
     running = table(("rows: seeds", "rows: running"))
     every = table(("rows: seeds", "rows: iterations"), ("y: mean_iteration_time_s", "y: iteration_time_s"))
-    assert sorted(running["iteration"].unique()) == up_to(13) == [1, 2, 5, 10, 13]
+    assert sorted(running["iteration"].unique()) == marks(13, "running") == [1, 2, 5, 10, 13]
     last = running[running["iteration"] == 13].reset_index(drop=True)
     for column in ("run", "seed", "mean_iteration_time_s", "saved_share", "stored_partitions"):
         np.testing.assert_array_equal(last[column], seeds[column])
