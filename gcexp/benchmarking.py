@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cache, cached_property, partial
+from dataclasses import dataclass, field, fields, replace
+from functools import cache, partial
 from pathlib import Path
 from tracemalloc import get_traced_memory, start, stop
 from typing import TYPE_CHECKING, Any
@@ -166,12 +166,9 @@ def _unused(rows: list[dict]) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     for row in rows:
         found.setdefault(row["scheme"], []).append(row.get("unused", ""))
-    told = {}
-    for scheme, phrases in found.items():
-        if any(phrases):
-            first = next(filter(None, phrases))
-            told[scheme] = first if len(set(phrases)) == 1 else f"{first} in some columns"
-    return told
+    first = {scheme: next(filter(None, phrases), "") for scheme, phrases in found.items()}
+    more = {scheme: "" if len(set(phrases)) == 1 else " in some columns" for scheme, phrases in found.items()}
+    return {scheme: phrase + more[scheme] for scheme, phrase in first.items() if phrase}
 
 
 def _hardly_used(labels: Sequence[str], shares: np.ndarray) -> str:
@@ -216,6 +213,7 @@ class Replay:
     notes: tuple[str, ...] = ()
     measures: str = ""
     labels: tuple[str, ...] = ()
+    _kept: dict = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, file: str | Path | TraceFile, phi: float = 0.0, n: int | None = None, **trace: Any) -> Replay:
@@ -291,10 +289,6 @@ class Replay:
         if key not in self._kept:
             self._kept[key] = self.played(build_scheme(entry.config(n), 0), phi=phi).duration
         return self._kept[key]
-
-    @cached_property
-    def _kept(self) -> dict:
-        return {}
 
     def allowed(self, entry: Entry, late: str = "stop", chunks: int | None = None) -> tuple[dict, Scheme]:
         """Config and scheme of an entry at the largest number of workers that it allows, at most an eighth fewer."""
@@ -469,12 +463,6 @@ def verdicts(table: pd.DataFrame) -> list[str]:
     """Whether to code, in a sentence for each trace, phi and value of `late` of a table of `benchmark`.
 
     Codes that know the times beforehand are not considered.
-
-    >>> import gcexp
-    >>> for part in verdicts(gcexp.benchmark("pai-job1", ["cyclic, s = 1"], phi=[0.0]))[0].split(";"):
-    ...     print(part)
-    phi 0: do not code. Rebalancing takes 94.6 % of the waiting time
-     no exact code with load 2 and the same messages can be faster.
     """
     found = []
     told = [name for name in ("trace", "late", "chunks") if table[name].nunique(dropna=False) > 1]

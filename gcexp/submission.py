@@ -96,14 +96,7 @@ def write_point(path: Path | str, columns: Mapping[str, np.ndarray], report: Any
 
 
 def read_point(path: Path | str) -> tuple[dict[str, np.ndarray], Any]:
-    """What `write_point` wrote.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     write_point(Path(folder) / "point.npz", {"seed": np.arange(2)}, {"passed": True})
-    ...     read_point(Path(folder) / "point.npz")
-    ({'seed': array([0, 1])}, {'passed': True})
-    """
+    """What `write_point` wrote."""
     with np.load(path) as stored:
         columns = {name: stored[name] for name in stored.files}
     return columns, json.loads(str(columns.pop(_REPORT)))

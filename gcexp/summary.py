@@ -73,15 +73,6 @@ def summarise(
 
     A sample of 64 iterations whose coefficients are a promise is decoded at the end. `marks` are numbers of first
     iterations over which `Summary.running` is the mean; all else is as of `gcexp.timeline.run_clock`.
-
-    >>> from gcexp.codes import Uncoded
-    >>> from gcexp.delays import ShiftedExponential
-    >>> from gcexp.schemes import Fastest, Scheme
-    >>> from gcexp.timeline import run_clock
-    >>> run = Scheme(Uncoded(n=4), Fastest(s=1)), ShiftedExponential(), (0, 1), 500
-    >>> found = summarise(*run)
-    >>> found.recovered, found.duration == run_clock(*run).duration.mean(1)
-    (array([0.75, 0.75]), array([ True,  True]))
     """
     summed = _Summed(scheme, seeds := tuple(seeds), iterations, marks)
     chunks = drawn_chunks(scheme, delay, seeds, iterations, chunk)
@@ -101,12 +92,6 @@ class RunningMean:
 
     numpy adds pairwise: the sum of a contiguous array is that of its first half, in whole eights, plus that of the
     rest. So the values that belong together are known beforehand, and a short rest is all that waits.
-
-    >>> mean = RunningMean(3)
-    >>> mean.add(np.array([1.0, 2.0])), mean.add(np.array([6.0, 7.0]))
-    (None, None)
-    >>> float(mean.value)  # of the first three
-    3.0
     """
 
     def __init__(self, count: int):

@@ -459,18 +459,7 @@ class Iteration:
 
 
 def first_iteration(scheme: Scheme, draws: Draws) -> Iteration:
-    """What happens in the first iteration of the first seed.
-
-    Examples
-    --------
-    >>> from gcexp.codes import CyclicRepetition
-    >>> from gcexp.delays import ShiftedExponential
-    >>> from gcexp.schemes import Fastest, Scheme
-    >>> draws = ShiftedExponential(shift=1.0).draw(seeds=(0,), iterations=1, n=4)
-    >>> seen = first_iteration(Scheme(CyclicRepetition(n=4, s=1), Fastest(s=1)), draws)
-    >>> int(seen.responses.sum()), bool(seen.stop == np.sort(seen.arrived[-1])[2])
-    (3, True)
-    """
+    """What happens in the first iteration of the first seed."""
     carried = _begun(scheme, draws)
     if scheme.placement is not None:
         draws = draws.seated(scheme.placement.seat(draws.is_slow, draws.seeds, Game(scheme, draws, carried)))

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import UserError, require_known, unknown
 from gcexp.run.compose import compose, of_a_group
-from gcexp.run.options import option_file, options, read_yaml, search_dirs
-from gcexp.run.run import PARTS, Run, check_count, check_horizon, seed_range
+from gcexp.run.options import SHARED, option_file, options, read_yaml, search_dirs
+from gcexp.run.run import PARTS, Run, check_count, check_horizon, seed_range, token
 from gcexp.run.scheme import require_trainable
-from gcexp.run.tokens import SHARED, token
 from gcexp.schema import fitted
 
 if TYPE_CHECKING:

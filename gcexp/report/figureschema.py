@@ -9,7 +9,7 @@ from gcexp.figures.plots import KINDS
 from gcexp.report.entries import RUN_KEYS
 from gcexp.report.figure import FigureFile
 from gcexp.run.options import GROUPS as _GROUPS
-from gcexp.run.tokens import SHARED
+from gcexp.run.options import SHARED
 
 _OWN_KEYS = "^(code|wait|placement|delay|task|optimizer|columns)[.]"
 

@@ -18,6 +18,7 @@ from gcexp.errors import UserError, require, require_known, unknown
 from gcexp.run.build import locate
 from gcexp.run.options import (
     GROUPS,
+    SHARED,
     conf_dir,
     folders_of_options,
     option_file,
@@ -27,7 +28,6 @@ from gcexp.run.options import (
     search_dirs,
 )
 from gcexp.run.records import unrecorded
-from gcexp.run.tokens import SHARED
 from gcexp.schema import quoted
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?:\.\w+)*)\}")
@@ -94,13 +94,7 @@ def _chosen(choices: tuple[tuple[str, str], ...], conf: Path) -> tuple[dict, lis
 
 
 def meanings(overrides: list[str]) -> dict[str, str]:
-    """What files of options say behind their keys, for every option that overrides choose and those it builds on.
-
-    Examples
-    --------
-    >>> meanings(["delay=ec2_like"])["delay.compute_shift"]
-    's, least time to compute all data'
-    """
+    """What files of options say behind their keys, for every option that overrides choose and those it builds on."""
     choices = tuple(
         (group, option) for group, _, option in (word.partition("=") for word in overrides) if group in GROUPS
     )
@@ -270,11 +264,6 @@ def composed_codes(node: Any) -> Any:
     ``n`` and other shared keys are those of a run; every other key is one of the code. Where ``n`` is a list, the
     mapping stands for one code per entry, and every other list has one value for each of them. (So an option that wants
     a list itself has a list of lists there.)
-
-    >>> for code in composed_codes({"code": "clustered", "n": [10, 20], "d": [2, 4], "clusters": 2}):
-    ...     print(code["n"], code["d"], code["clusters"])
-    10 2 2
-    20 4 2
     """
     if isinstance(node, list):
         return [composed_codes(value) for value in node]

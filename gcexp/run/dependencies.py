@@ -23,26 +23,22 @@ from gcexp.run.records import content, version_of
 
 @dataclass(frozen=True)
 class Stage:
-    """What decides the result of a stage beside its input files.
+    """What decides the result of a stage beside its input files."""
 
-    `rooms` are the folders and files of the package whose code runs in it, `keys` those of a run's config whose values
-    decide, `libraries` the distributions whose versions do. `version` is raised when the result changes and nothing
-    else here shows it. A stage that is `trained` may take hours: of ``gcexp.tasks`` only the modules that the task's
-    classes import count.
-    """
-
-    rooms: tuple[str, ...] = ()
-    keys: tuple[str, ...] = ()
-    libraries: tuple[str, ...] = ()
-    version: int = 1
-    trained: bool = False
+    rooms: tuple[str, ...] = ()  #: folders and files of the package whose code runs in it
+    keys: tuple[str, ...] = ()  #: those of a run's config whose values decide
+    libraries: tuple[str, ...] = ()  #: distributions whose versions do
+    version: int = 1  #: raised when the result changes and nothing else here shows it
+    trained: bool = (
+        False  #: it may take hours: of gcexp.tasks only modules that the task's classes import count
+    )
 
 
 _RUN = ("run/build.py", "run/scheme.py", "run/stages.py", "run/run.py", "schema.py", "seeding.py")
 _CLOCK = ("codes", "designs", "decoding_error", "delays", "schemes", "theory", "timeline.py", *_RUN)
 _TABLE = (
     *("figures/tables.py", "figures/rows.py", "report/table.py", "report/columns.py"),
-    *("run/measured.py", "run/tokens.py", "summary.py"),
+    *("run/measured.py", "summary.py"),
 )
 _LEARN = ("tasks", "data")
 _NUMBERS, _FRAMES = ("numpy", "scipy"), ("numpy", "scipy", "pandas")

@@ -1,4 +1,7 @@
-"""One scheme under one delay model, with or without a task, all its seeds: the unit of every job."""
+"""One scheme under one delay model, with or without a task, all its seeds: the unit of every job.
+
+The path of a run is its overrides: a part of the path is a token, which is read back.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,16 @@ from typing import Any
 from gcexp.errors import UserError
 from gcexp.run import paths
 from gcexp.run.compose import compose
-from gcexp.run.tokens import overrides_of
+from gcexp.run.options import read_value
 from gcexp.schema import is_number, is_whole, quoted
 
 # Of one run: a slip of the finger ends in a sentence, not in a full memory.
 MOST_SEEDS, MOST_ITERATIONS = 100_000, 10**9
 _LARGEST_SEED = 2**32 - 1
-PARTS = ("scheme", "delay", "task", "optimizer")
+#: Parts of a run, and the group in which a token's bare keys live.
+HOME = {"scheme": "code", "delay": "delay", "task": "task", "optimizer": "optimizer"}
+PARTS = tuple(HOME)
+_WRITTEN = re.compile(r"[A-Za-z0-9._\-/]+")
 
 
 @dataclass(frozen=True)
@@ -88,8 +94,8 @@ class Run:
 
     def overrides_of_part(self, part: str) -> list[str]:
         """Hydra overrides of scheme, delay, task or optimizer: the option, then the values set on it."""
-        token = getattr(self, part)
-        return overrides_of(part, token) if token else []
+        text = getattr(self, part)
+        return overrides_of(part, text) if text else []
 
     @cached_property
     def config(self) -> dict:
@@ -183,3 +189,55 @@ def spelled_seeds(name: str) -> str:
     ('0-4', '3-3')
     """
     return name if "-" in name else f"{name}-{name}"
+
+
+def token(group: str, option: str, values: dict[str, Any]) -> str:
+    """Path element of an option and the values set on it; `overrides_of` is the inverse.
+
+    A bare key lives in the group's home (``code`` for a scheme), a key with a leading dot is a shared one. In a value
+    ``@`` stands for a slash; a comma makes a list, behind its element where that is the only one.
+
+    >>> token("delay", "trace", {"delay.file": "times/a.csv", "delay.workers": [7, 8], "n": 2})
+    'trace+.n@2+file@times@a.csv+workers@7,8'
+    """
+    parts = [option]
+    for key in sorted(values):
+        home, dot, rest = key.partition(".")
+        short = f".{key}" if not dot else rest if home == HOME[group] and "." not in rest else key
+        value = values[key]
+        listed = isinstance(value, list)
+        texts = [spelled(one) for one in (value if listed else [value])]
+        text = ",".join(texts) + "," * (listed and len(texts) < 2)
+        if not all(map(_WRITTEN.fullmatch, texts)) or repr(read_value(f"{key}={_typed(text)}")) != repr(
+            value
+        ):
+            raise UserError(
+                f"{key}={quoted(value)} cannot stand in a file name; write an option file in conf/{group} instead"
+            )
+        parts.append(f"{short}@{text.replace('/', '@')}")
+    return "+".join([parts[0], *sorted(parts[1:])])
+
+
+def overrides_of(group: str, text: str) -> list[str]:
+    """Hydra overrides of a token."""
+    option, *rest = text.split("+")
+    overrides = [f"{group}={option}"]
+    for part in rest:
+        key, _, value = part.partition("@")
+        full = key[1:] if key.startswith(".") else key if "." in key else f"{HOME[group]}.{key}"
+        overrides.append(f"{full}={_typed(value.replace('@', '/'))}")
+    return overrides
+
+
+def spelled(value: Any) -> str:
+    """A plain value as it is typed.
+
+    >>> spelled(None), spelled(True), spelled(1e-07)
+    ('null', 'true', '1e-07')
+    """
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _typed(text: str) -> str:
+    """A value as an override spells it."""
+    return f"[{text.removesuffix(',')}]" if "," in text else text

@@ -61,13 +61,9 @@ def verify_decoding(
     An exact trajectory is shared by schemes and may be longer than the timeline. `kept` takes up large gradients, in
     files without names, for other schemes of the same trajectory.
 
-    Returns
-    -------
-    dict
-        Plain values. `passed`; `failures`, one sentence each; the largest `decoded_error`, `weighted_error`,
-        `rounding_error` and `noise_gain`; `decoded_bound`, `weighted_bound` and the largest `rounding_bound`; `checks`,
-        one per seed and iteration with the same errors, their `rounding_bound`, `kinks` (samples and units at one),
-        `recovered` (fraction of the samples) and `skipped`: nothing was recovered, so there was nothing to compare.
+    What is found are plain values: `passed`; `failures`, one sentence each; the largest errors with their bounds, and
+    `noise_gain`; `checks`, one per seed and iteration with the same and `kinks` (samples and units at one), `recovered`
+    (fraction of the samples) and `skipped`: nothing was recovered, so there was nothing to compare.
     """
     checks, failures = [], []
     row_of = {int(seed): row for row, seed in enumerate(trajectory.seeds)}
@@ -220,14 +216,6 @@ def decoded_vector(
     """Encode gradients (k, l), drop what was not received, and decode with weights (blocks, M): (l,).
 
     It goes in chunks of coordinates that bound the memory.
-
-    >>> from gcexp.codes import CyclicRepetition
-    >>> code, responses = CyclicRepetition(n=3, s=1), np.array([[1, 0, 1]])
-    >>> gradients = np.arange(6.0).reshape(3, 2)
-    >>> decoded_vector(code, gradients, code.received(responses)[0], code.decode(responses).weights[0]).round(
-    ...     6
-    ... )
-    array([6., 9.])
     """
     k, l = gradients.shape
     # Blocks are consecutive sub-vectors, so a chunk takes the same columns of each of them.

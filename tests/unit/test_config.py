@@ -22,8 +22,8 @@ from gcexp.run import checks
 from gcexp.run.build import build, is_redrawn
 from gcexp.run.compose import compose
 from gcexp.run.options import GROUPS, conf_dir, options, read_value, read_yaml
+from gcexp.run.run import HOME, overrides_of, token
 from gcexp.run.scheme import build_scheme
-from gcexp.run.tokens import HOME, overrides_of, token
 from gcexp.schema import arguments, typed
 from tests.conftest import unload, write_files
 

@@ -128,7 +128,7 @@ CARRYING = (
     "build compose datasets declared dependencies modules options own_checkpoint paths provenance records run"
 )
 CARRIERS = {
-    *"command errors.py files.py progress.py schema.py run/tokens.py".split(),
+    *"command errors.py files.py progress.py schema.py".split(),
     *(f"run/{name}.py" for name in CARRYING.split()),
 }
 #: What reads and checks figure files, which count by their values; that rows decide tables is tried in test_records.py.
