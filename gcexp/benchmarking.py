@@ -172,11 +172,7 @@ def _unused(rows: list[dict]) -> dict[str, str]:
 
 
 def _hardly_used(labels: Sequence[str], shares: np.ndarray) -> str:
-    """A phrase that names the workers whose data are never or hardly ever used; empty where there are none.
-
-    >>> _hardly_used(["node0", "node1", "node2"], np.array([0.9, 0.0, 0.01]))
-    'never uses worker node1; hardly ever uses worker node2'
-    """
+    """A phrase that names the workers whose data are never or hardly ever used; empty where there are none."""
     used, parts = dict(zip(labels, shares.tolist(), strict=False)), []
     for phrase, who in (
         ("never uses", [name for name, share in used.items() if share == 0]),
@@ -412,11 +408,7 @@ def bound_of(scheme: Scheme, draws: Draws, share: float | np.ndarray) -> np.ndar
 
 
 def colour(ratio: float, bound: float, reference: float) -> str:
-    """Whether a code wins against a reference, loses though another of its loads might win, or provably cannot win.
-
-    >>> colour(0.8, 0.7, 0.9), colour(1.1, 0.7, 0.9), colour(1.1, 1.0, 0.9)
-    ('wins', 'loses', 'cannot win')
-    """
+    """Whether a code wins against a reference, loses though another of its loads might win, or provably cannot win."""
     if ratio <= reference * (1 + _TIE):
         return WINS
     return CANNOT if bound > reference * (1 + _TIE) else LOSES

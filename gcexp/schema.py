@@ -45,8 +45,6 @@ def typed(text: str, fractions: bool = False) -> Any:
 
     >>> [typed(word) for word in ("12", "1e-3", "inf", "null", "True", "010", "cgc", "2/3")]
     [12, 0.001, inf, None, True, '010', 'cgc', '2/3']
-    >>> typed("2/3", fractions=True)
-    Fraction(2, 3)
     """
     if text.lower() in _NAMED:
         return _NAMED[text.lower()]
@@ -111,18 +109,7 @@ def arguments(
 
 
 def fill(cls: type, given: object, place: str):
-    """Instance of the dataclass `cls` with its fields from the mapping `given`; see `arguments`.
-
-    >>> @dataclasses.dataclass(frozen=True)
-    ... class Box:
-    ...     width: float
-    ...     colour: typing.Literal["red", "blue"] = "red"
-    >>> fill(Box, {"width": 2}, "box")
-    Box(width=2.0, colour='red')
-    >>> fill(Box, {"width": 2, "color": "red"}, "box")
-    Traceback (most recent call last):
-    gcexp.errors.UserError: box: unknown key 'color'; did you mean 'colour'? (allowed: colour, width)
-    """
+    """Instance of the dataclass `cls` with its fields from the mapping `given`; see `arguments`."""
     values = arguments(cls, given, place)
     try:
         return cls(**values)
@@ -133,8 +120,6 @@ def fill(cls: type, given: object, place: str):
 def fitted(hint: Any, value: Any, place: str) -> Any:
     """`value` as one of the kinds in the annotation `hint`.
 
-    >>> fitted(tuple[int, ...] | None, [1, 2], "shifts")
-    (1, 2)
     >>> fitted(dict[str, list[int]], {"a": [1, True]}, "sets")
     Traceback (most recent call last):
     gcexp.errors.UserError: sets: a: entry 2 must be a whole number, got True
@@ -175,16 +160,6 @@ def checked(build: Callable, plain: bool = True) -> Callable:
     Parameters that are annotated as numbers (or none) become `plain` Python numbers. What can be gone through once
     only, such as a generator, is not looked into. Numbers `n` of workers and `k` of partitions are at most the
     `most_workers` and `most_partitions` of the class.
-
-    >>> class Box:
-    ...     @checked
-    ...     def __init__(self, width: int, depth: float | None = None):
-    ...         self.width = width
-    >>> Box(3).width
-    3
-    >>> Box("3")
-    Traceback (most recent call last):
-    gcexp.errors.ParameterError: Box: width must be a whole number, got '3'
     """
 
     @wraps(build)
@@ -234,20 +209,12 @@ def fits(cls: type, kind: type) -> bool:
 
 
 def is_number(value: object) -> bool:
-    """Whether `value` is a number and not a truth value.
-
-    >>> is_number(1), is_number(True), is_number("1")
-    (True, False, False)
-    """
+    """Whether `value` is a number and not a truth value."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Whether `value` is a whole number and not a truth value.
-
-    >>> is_whole(1), is_whole(True), is_whole(1.0)
-    (True, False, False)
-    """
+    """Whether `value` is a whole number and not a truth value."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

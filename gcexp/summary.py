@@ -38,18 +38,18 @@ class Summary:
 def summary_of(timeline: Timeline, bound: bool, marks: Sequence[int] = ()) -> Summary:
     """Statistics of a given timeline."""
     shares, errors = _measured(timeline.coefficients.astype(float), bound)
-    rows = list(zip(timeline.duration, shares[timeline.pattern], timeline.steps, strict=True))
-    running = [[time[:mark].mean() if mark <= steps else np.nan for mark in marks] for time, _, steps in rows]
+    values = timeline.duration, shares[timeline.pattern], errors[timeline.pattern]
+    rows = [[of[i, :steps] for of in values] for i, steps in enumerate(timeline.steps)]
+    means = np.array([[of.mean() for of in row] for row in rows])
+    running = [[time[:mark].mean() if mark <= len(time) else np.nan for mark in marks] for time, *_ in rows]
     return Summary(
         timeline.seeds,
         timeline.steps,
-        duration=np.array([time[:steps].mean() for time, _, steps in rows]),
+        duration=means[:, 0],
         running=np.array(running).reshape(len(rows), len(marks)),
-        recovered=np.array([share[:steps].mean() for _, share, steps in rows]),
-        least=np.array([share[:steps].min() for _, share, steps in rows]),
-        error=np.array(
-            [of[:steps].mean() for of, steps in zip(errors[timeline.pattern], timeline.steps, strict=True)]
-        ),
+        recovered=means[:, 1],
+        least=np.array([share.min() for _, share, _ in rows]),
+        error=means[:, 2],
     )
 
 

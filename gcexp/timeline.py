@@ -102,17 +102,6 @@ def run_clock(
     times iterations are in memory at once. Streams go on from one chunk to the next, so that the timeline has the same
     bits for any `chunk`. What is kept of an iteration is its duration and a bit per message. `tell` is called with the
     number of iterations, of all seeds together, that were played since it was called last.
-
-    Examples
-    --------
-    >>> from gcexp.codes import Uncoded
-    >>> from gcexp.delays import ShiftedExponential
-    >>> from gcexp.schemes import Fastest, Scheme
-    >>> timeline = run_clock(
-    ...     Scheme(Uncoded(n=4), Fastest(s=1)), ShiftedExponential(), seeds=(0, 1), iterations=5
-    ... )
-    >>> timeline.duration.shape
-    (2, 5)
     """
     chunks = drawn_chunks(scheme, delay, seeds := tuple(seeds), iterations, chunk)
     return _timeline(scheme, seeds, iterations, played_chunks(scheme, chunks, tell))

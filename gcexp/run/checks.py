@@ -59,9 +59,6 @@ def declared_scores(task: dict) -> list[str] | None:
     """Names of the scores of a composed task: a key ``scores`` of its own, or what its class declares in its source.
 
     None where neither says them.
-
-    >>> declared_scores({"_target_": "gcexp.tasks.torch_task.TorchTask", "dataset": "linear_mixture"})
-    ['test_loss']
     """
     names, of_labels = (
         task.get(key) or class_value(task["_target_"], key, "problem")
@@ -75,12 +72,7 @@ def declared_scores(task: dict) -> list[str] | None:
 
 
 def check_named(function: str, place: str) -> None:
-    """Whether a dotted name stands for something in a module; told by the module's source, and nothing is imported.
-
-    >>> check_named("gcexp.figures.style.plane", "plot.function")
-    Traceback (most recent call last):
-    gcexp.errors.UserError: plot.function: unknown name in gcexp.figures.style 'plane'; did you mean 'plain'? ...
-    """
+    """Whether a dotted name stands for something in a module; told by the module's source, and nothing is imported."""
     module, _, name = dotted(function, place).rpartition(".")
     of_an_extra = any(module.partition(".")[0] in packages for packages in EXTRAS.values())
     if not of_an_extra and spec_of(module) is None:

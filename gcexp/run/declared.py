@@ -48,10 +48,6 @@ def class_value(target: str, name: str, beside: str) -> Any:
 
     None where it sets nothing, or something that must run to be known. `beside` is the method that the value is about:
     a class that defines this anew does not inherit the value.
-
-    >>> class_value("gcexp.tasks.mlp.MultilayerPerceptron", "scores", "problem")
-    ['test_accuracy', 'test_loss']
-    >>> class_value("gcexp.tasks.mlp.MultilayerPerceptron", "score", "problem")
     """
     module, _, cls = target.rpartition(".")
     if (text := _text(module)) is None:

@@ -173,21 +173,13 @@ def seed_list(seeds: object) -> tuple[int, ...]:
 
 
 def seed_range(seeds: object) -> str:
-    """Name of some seeds in file names: the first and the last, or the only one.
-
-    >>> seed_range(5), seed_range("2-4"), seed_range("3-3"), seed_range([3])
-    ('0-4', '2-4', '3', '3')
-    """
+    """Name of some seeds in file names: the first and the last, or the only one."""
     found = seed_list(seeds)
     return f"{found[0]}-{found[-1]}" if len(found) > 1 else str(found[0])
 
 
 def spelled_seeds(name: str) -> str:
-    """What a person types for the seeds of a file name, where a number alone is one seed and not how many.
-
-    >>> spelled_seeds("0-4"), spelled_seeds("3")
-    ('0-4', '3-3')
-    """
+    """What a person types for the seeds of a file name, where a number alone is one seed and not how many."""
     return name if "-" in name else f"{name}-{name}"
 
 
