@@ -131,9 +131,9 @@ class _Summed:
     def __init__(self, scheme: Scheme, seeds: tuple[int, ...], iterations: int, marks: Sequence[int]):
         self.scheme, self.seeds, self.iterations = scheme, seeds, iterations
         self._most = max(1, int(scheme.code.messages.max(initial=1)))
-        self._duration = [[RunningMean(count) for count in (iterations, *marks)] for _ in seeds]
-        self._recovered, self._least = [RunningMean(iterations) for _ in seeds], np.full(len(seeds), np.inf)
-        self._error = [RunningMean(iterations) for _ in seeds]
+        counts = [iterations] * 3 + [*marks]  # of the recovered share, of the error, and of durations
+        self._means = [[RunningMean(count) for count in counts] for _ in seeds]
+        self._least = np.full(len(seeds), np.inf)
         self._known: dict[bytes, tuple[float, float]] = {}
         self._draw = rng(seeds[0], CERTIFIED)
         self._drawn, self._sample = np.empty(0), list[np.ndarray]()
@@ -143,10 +143,9 @@ class _Summed:
         found = self._recovery(responses.reshape(-1, responses.shape[2]))
         shares, errors = (found[:, column].reshape(time.shape) for column in (0, 1))
         for i, (lengths, share, error) in enumerate(zip(time, shares, errors, strict=True), s):
-            for mean in self._duration[i]:
-                mean.add(lengths)
-            self._recovered[i].add(share)
-            self._error[i].add(error)
+            values = [share, error] + [lengths] * (len(self._means[i]) - 2)
+            for mean, of_seed in zip(self._means[i], values, strict=True):
+                mean.add(of_seed)
             self._least[i] = np.minimum(self._least[i], share.min())
 
     def _recovery(self, rows: np.ndarray) -> np.ndarray:
@@ -170,11 +169,10 @@ class _Summed:
         code, names = self.scheme.code, [word.tobytes() for word in words]
         if (len(self._known) + len(names)) * words[0].nbytes > KNOWN:
             self._known = {}
-        new = np.array([name not in self._known for name in names])
-        if new.any():
+        new = [i for i, name in enumerate(names) if name not in self._known]
+        if new:
             c, _ = decoded(code, unpacked(words[new], code.n, self._most), lambda known: known[:0])
-            each = iter(zip(*_measured(c), strict=True))
-            self._known |= {name: next(each) for name, fresh in zip(names, new, strict=True) if fresh}
+            self._known |= zip([names[i] for i in new], zip(*_measured(c), strict=True), strict=True)
         return np.array([self._known[name] for name in names])
 
     def _choose(self, rows: np.ndarray, known: np.ndarray) -> None:
@@ -191,13 +189,13 @@ class _Summed:
         """The statistics of all chunks."""
         if self._sample:
             decoded(self.scheme.code, distinct(np.array(self._sample))[0], lambda known: known)
-        means = np.array([[mean.value for mean in of_seed] for of_seed in self._duration])
+        means = np.array([[mean.value for mean in of_seed] for of_seed in self._means])
         return Summary(
             np.array(self.seeds),
             np.full(len(self.seeds), self.iterations),
-            duration=means[:, 0],
-            running=means[:, 1:],
-            recovered=np.array([mean.value for mean in self._recovered]),
+            duration=means[:, 2],
+            running=means[:, 3:],
+            recovered=means[:, 0],
             least=self._least,
-            error=np.array([mean.value for mean in self._error]),
+            error=means[:, 1],
         )

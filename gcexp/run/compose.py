@@ -143,9 +143,6 @@ def _listed(content: dict, own: str, place: Path) -> list:
 def _content(group: str, option: str, above: tuple[str, ...] = ()) -> tuple[dict, dict[str, str | None]]:
     """What the file of an option sets in a run, over the options of its group that it builds on; and what a scheme
     chooses of other groups.
-
-    >>> _content("scheme", "cgc")
-    ({'exact': True}, {'code': 'cyclic_repetition'})
     """
     if option in above:
         raise UserError(f"{group}={above[0]} builds on itself: {' -> '.join([*above, option])}")

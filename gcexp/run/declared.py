@@ -17,11 +17,7 @@ from gcexp.run.records import unrecorded
 
 
 def outside(target: str) -> bool:
-    """Whether a dotted name leads to a module of one's own: neither ours nor an installed library's.
-
-    >>> outside("gcexp.tasks.mlp.MultilayerPerceptron"), outside("torch.nn.Linear")
-    (False, False)
-    """
+    """Whether a dotted name leads to a module of one's own: neither ours nor an installed library's."""
     top = target.partition(".")[0]
     if top in sys.stdlib_module_names or (spec := spec_of(top)) is None:
         return False
@@ -30,11 +26,7 @@ def outside(target: str) -> bool:
 
 
 def names_in(module: str) -> frozenset[str] | None:
-    """Names at the top of a module of ours or one's own; None where its text does not say them all.
-
-    >>> "source" in names_in("gcexp.run.declared"), names_in("numpy")
-    (True, None)
-    """
+    """Names at the top of a module of ours or one's own; None where its text does not say them all."""
     if (text := _text(module)) is None or re.search(r"^\s*from .* import \*", text, re.MULTILINE):
         return None
     symbols = symtable.symtable(text, module, "exec").get_symbols()

@@ -152,7 +152,7 @@ def read_yaml(path: Path) -> dict:
     try:
         with unrecorded():
             text = path.read_text("utf-8")
-        loaded = copy.deepcopy(_loaded(text))
+        loaded = copy.deepcopy(_loaded(text, _Loader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}:" if mark else ""
@@ -164,29 +164,20 @@ def read_yaml(path: Path) -> dict:
     return loaded or {}
 
 
-@cache  # a sweep reads the same few option files thousands of times
-def _loaded(text: str) -> Any:
-    return yaml.load(text, Loader=_Loader)
+@cache  # a plan and a sweep read the same few option files and values thousands of times
+def _loaded(text: str, loader: type[_Loader]) -> Any:
+    return yaml.load(text, Loader=loader)
 
 
 def read_value(override: str) -> Any:
-    """Value of ``KEY=VALUE``: a word as `gcexp.schema.typed` reads it, lists and mappings of words as YAML spells them.
-
-    >>> read_value("n=3"), read_value("scale=1e-3"), read_value("sizes=[1, 2]"), read_value("label=")
-    (3, 0.001, [1, 2], None)
-    """
+    """Value of ``KEY=VALUE``: a word as `gcexp.schema.typed` reads it, lists and mappings of words as YAML spells them."""
     text = override.partition("=")[2]
     try:
-        return copy.deepcopy(_value(text)) if text else None
+        return copy.deepcopy(_loaded(text, _Typed)) if text else None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UserError(
             f"{quoted(override)} has a value that is not valid YAML ({_problem(error)})"
         ) from None
-
-
-@cache  # a plan asks the same few hundred values thousands of times
-def _value(text: str) -> Any:
-    return yaml.load(text, Loader=_Typed)
 
 
 def _problem(error: Exception) -> str:

@@ -23,18 +23,7 @@ class Kept(dict):
 
 
 class Result(pd.DataFrame):
-    """A tidy table with what is known about its runs; parts of it are such tables too.
-
-    Attributes
-    ----------
-    verification : dict
-        What the replay of encode, drop and decode found; of a sweep one report for each point, by its keys; empty where
-        nothing was trained.
-    provenance : dict
-        ``points``, the resolved config of each; ``versions``; ``packages`` with their commits.
-    impossible : DataFrame
-        Points of a sweep that were left out, with their ``reason``.
-    """
+    """A tidy table with what is known about its runs; parts of it are such tables too."""
 
     @property
     def _constructor(self):
@@ -46,14 +35,17 @@ class Result(pd.DataFrame):
 
     @property
     def verification(self) -> dict[str, Any]:
+        """What the replay of encode, drop and decode found; of a sweep one report for each point, by its keys."""
         return self.attrs.get("verification", {})
 
     @property
     def provenance(self) -> dict[str, Any]:
+        """``points``, the resolved config of each; ``versions``; ``packages`` with their commits."""
         return self.attrs.get("provenance", {})
 
     @property
     def impossible(self) -> pd.DataFrame:
+        """Points of a sweep that were left out, with their ``reason``."""
         return pd.DataFrame(self.attrs.get("impossible", {}).get("points", []))
 
     @property

@@ -222,11 +222,7 @@ def overrides_of(group: str, text: str) -> list[str]:
 
 
 def spelled(value: Any) -> str:
-    """A plain value as it is typed.
-
-    >>> spelled(None), spelled(True), spelled(1e-07)
-    ('null', 'true', '1e-07')
-    """
+    """A plain value as it is typed."""
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -169,11 +169,7 @@ def decided_by(config: dict, data: dict) -> list[str]:
 
 
 def checkpoint_file(output: Path) -> Path:
-    """Where a training keeps its state; never outside `CHECKPOINTS`, wherever its output goes.
-
-    >>> checkpoint_file(Path("results/run/trajectory.npz")).as_posix()
-    'results/checkpoints/results/run/trajectory.npz'
-    """
+    """Where a training keeps its state; never outside `CHECKPOINTS`, wherever its output goes."""
     absolute = Path(os.path.abspath(output))
     inside = absolute.is_relative_to(Path.cwd())
     return CHECKPOINTS / absolute.relative_to(Path.cwd() if inside else absolute.anchor)
