@@ -194,21 +194,16 @@ def _listed(given: Any, kind: Any, name: str) -> list:
 
 @dataclass(frozen=True)
 class Replay:
-    """The scored rows of a trace at one phi: what schemes are played on, and what that took.
-
-    Of the `n` workers' times `rows` are scored, and `prefix` are known before. `notes` are what a reader of the numbers
-    should know about this trace; `measures` says what the times are, where the trace says it and they are compute times
-    alone. `labels` are the workers' names; there are none where they are new in every row.
-    """
+    """The scored rows of a trace at one phi: what schemes are played on, and what that took."""
 
     name: str
     delay: Trace
-    n: int
-    rows: int
-    prefix: int
-    notes: tuple[str, ...] = ()
-    measures: str = ""
-    labels: tuple[str, ...] = ()
+    n: int  #: workers
+    rows: int  #: that are scored
+    prefix: int  #: rows that are known before
+    notes: tuple[str, ...]  #: what a reader of the numbers should know about this trace
+    measures: str  #: what the times are, where the trace says it and they are compute times alone
+    labels: tuple[str, ...]  #: names of the workers; none where they are new in every row
     _kept: dict = field(default_factory=dict, repr=False)
 
     @classmethod

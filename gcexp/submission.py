@@ -28,16 +28,12 @@ _REPORT = "report.json"  # beside the columns: what is known of the point beside
 
 @dataclass(frozen=True)
 class Job:
-    """A point of a sweep, or a training that several points share: Hydra overrides, and further words of the command.
+    """A point of a sweep, or a training that several points share."""
 
-    `fingerprint` is all else that decides what it makes (`gcexp.run.dependencies`), `needs` are files that other jobs
-    of the sweep make.
-    """
-
-    run: list[str]
-    fingerprint: list[str]
-    options: list[str]
-    needs: list[str]
+    run: list[str]  #: Hydra overrides
+    fingerprint: list[str]  #: all else that decides what it makes (`gcexp.run.dependencies`)
+    options: list[str]  #: further words of the command
+    needs: list[str]  #: files that other jobs of the sweep make
 
     def named(self, pattern: str, **parts: str) -> str:
         """Its file: `pattern` with a name that stands for the overrides and options."""

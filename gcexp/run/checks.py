@@ -43,7 +43,6 @@ def check_scheme(config: dict) -> None:
 
 def declared(function: str, given: dict) -> dict[str, Any]:
     """What an analysis declares, once its arguments are checked: its columns, and whether it plays schemes."""
-    dotted(function, "analysis.function")
 
     def called() -> dict[str, Any]:
         found = locate(function, "analysis.function")

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gcexp.run.build import is_redrawn
-from gcexp.run.scheme import build_scheme
+from gcexp.run.scheme import schemes_of
 
 if TYPE_CHECKING:  # a plan asks for columns only
     import pandas as pd
@@ -99,11 +98,8 @@ def summary_columns(summary: Summary, config: dict, at: list[int]) -> dict[str, 
 
 def costs(seeds: np.ndarray, config: dict) -> dict[str, np.ndarray]:
     """Mean load and costs of each seed's code, each (S,)."""
-    seeds = [int(seed) for seed in seeds]
-    shared = None if is_redrawn(config) else build_scheme(config)
     found: dict[str, list] = {"mean_load_fraction": [], **{name: [] for name in COSTS}}
-    for seed in seeds if shared is None else seeds[:1]:
-        scheme = shared or build_scheme(config, seed)
+    for scheme, (seed, *_) in schemes_of(config, tuple(seeds.tolist())):
         found["mean_load_fraction"].append(scheme.code.load.mean() / scheme.code.k)
         for name, value in scheme.costs(seed).items():
             found[name].append(np.nan if config["bound"] else value)

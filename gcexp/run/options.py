@@ -170,7 +170,7 @@ def _loaded(text: str, loader: type[_Loader]) -> Any:
 
 
 def read_value(override: str) -> Any:
-    """Value of ``KEY=VALUE``: a word as `gcexp.schema.typed` reads it, lists and mappings of words as YAML spells them."""
+    """Value of ``KEY=VALUE``: a word as `gcexp.schema.typed` reads it, lists and mappings as YAML spells them."""
     text = override.partition("=")[2]
     try:
         return copy.deepcopy(_loaded(text, _Typed)) if text else None

@@ -15,6 +15,7 @@ from gcexp.schema import fitted
 
 if TYPE_CHECKING:  # a plan loads no codes
     from gcexp.codes.base import Code
+    from gcexp.schemes.scheme import Scheme
 
 #: What a scheme is built from.
 SCHEME_KEYS = ("code", "wait", "placement", "loads", "overhead", "late", "chunks", "exact", "bound", "n")
@@ -65,6 +66,12 @@ def build_scheme(config: dict, seed: int | None = None):
     return scheme
 
 
+def schemes_of(config: dict, seeds: tuple[int, ...]) -> Iterator[tuple[Scheme, tuple[int, ...]]]:
+    """The scheme of all seeds, or where the code is drawn for each seed one after the other, each with its seeds."""
+    for some in [(seed,) for seed in seeds] if is_redrawn(config) else [seeds]:
+        yield build_scheme(config, some[0]), some
+
+
 def _code_of(config: dict, seed: int | None) -> Code:
     """The code of a run, with a seed in the place of its own."""
     from gcexp.schemes.scheme import require_workers
@@ -99,8 +106,7 @@ def loads(config: dict) -> dict[str, float]:
     the seeds of the largest share, ``computation_load_largest`` the largest of them; ``communication_load`` are the
     gradients that a worker sends at most, the mean over the seeds.
     """
-    seeds = seed_list(config["seeds"]) if is_redrawn(config) else (None,)
-    codes = [build_scheme(config, seed).code for seed in seeds]
+    codes = [scheme.code for scheme, _ in schemes_of(config, seed_list(config["seeds"]))]
     means = [float(code.load.mean() / code.k) for code in codes]
     computed = [float(code.load.max() / code.k) for code in codes]
     sent = [float(code.messages.max() * code.length) for code in codes]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
@@ -14,19 +14,17 @@ from typing import TYPE_CHECKING
 from gcexp.errors import UserError, VerificationError
 from gcexp.files import read_json, written
 from gcexp.run import paths
-from gcexp.run.build import build, is_redrawn
+from gcexp.run.build import build
 from gcexp.run.dependencies import tracked
 from gcexp.run.provenance import recorded
 from gcexp.run.records import observed
 from gcexp.run.run import check_count, check_horizon, seed_list, seed_range
-from gcexp.run.scheme import build_scheme, require_trainable
+from gcexp.run.scheme import build_scheme, require_trainable, schemes_of
 
 if TYPE_CHECKING:  # codes, torch and pandas only where a stage uses them
     import numpy as np
 
-    from gcexp.delays import DelayModel
     from gcexp.run.records import Seen
-    from gcexp.schemes import Scheme
     from gcexp.summary import Summary
     from gcexp.tasks.checkpoint import Checkpoint
     from gcexp.tasks.training import Trajectory
@@ -68,7 +66,8 @@ def simulated(config: dict, length: Length, tell: Callable[[int], object] | None
     """
     from gcexp.timeline import joined, run_clock
 
-    parts = [run_clock(*part, length.iterations, tell=tell) for part in _parts(config, length)]
+    delay, schemes = build(config, "delay"), schemes_of(config, length.seeds)
+    parts = [run_clock(scheme, delay, seeds, length.iterations, tell=tell) for scheme, seeds in schemes]
     timeline = joined(parts) if len(parts) > 1 else parts[0]
     if config["exact"] and not (timeline.coefficients == 1).all():
         raise UserError(
@@ -83,14 +82,10 @@ def summarised(
     """Statistics of a composed run without a horizon, of which no iteration is kept; see `gcexp.summary.summarise`."""
     from gcexp.summary import joined, summarise
 
-    return joined(summarise(*part, length.iterations, marks, tell=tell) for part in _parts(config, length))
-
-
-def _parts(config: dict, length: Length) -> Iterator[tuple[Scheme, DelayModel, tuple[int, ...]]]:
-    """Scheme, delay model and seeds of the parts of a run: all seeds, or one where the code is drawn for each."""
-    delay = build(config, "delay")
-    for seeds in [(s,) for s in length.seeds] if is_redrawn(config) else [length.seeds]:
-        yield build_scheme(config, seeds[0]), delay, seeds
+    delay, schemes = build(config, "delay"), schemes_of(config, length.seeds)
+    return joined(
+        summarise(scheme, delay, some, length.iterations, marks, tell=tell) for scheme, some in schemes
+    )
 
 
 def run_training(
