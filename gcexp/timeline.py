@@ -168,7 +168,7 @@ def played_chunks(
             draws.shape[2] == code.n, f"the draws have {draws.shape[2]} workers, but {code!r} has {code.n}"
         )
         with np.errstate(over="ignore", invalid="ignore"):  # times that are not finite are refused below
-            carried, seats = carried if t else _begun(scheme, draws), None
+            carried, seats = carried if t and carried else _begun(scheme, draws), None
             if scheme.placement is not None:
                 seat = seat or partial(scheme.placement.seat, seeds=draws.seeds)
                 seats = seat(draws.is_slow, play=Game(scheme, draws, carried))

@@ -122,8 +122,8 @@ def composed(overrides: tuple[str, ...]) -> dict:
 def run_of_path(parts: dict[str, str], label: str = "") -> Run:
     """The run that a path's wildcards spell: scheme, delay, task, optimizer, length or iterations, seeds."""
     iterations, _, horizon = parts.get("length", f"T{parts.get('iterations')}")[1:].partition("-h")
-    named = [parts.get(part) for part in PARTS]
-    return Run(label, *named, int(iterations), float(horizon) if horizon else None, parts["seeds"])
+    length = {"iterations": int(iterations), "horizon": float(horizon) if horizon else None}
+    return Run(label, **{part: parts.get(part) for part in PARTS}, **length, seeds=parts["seeds"])  # type: ignore[arg-type]
 
 
 def check_horizon(horizon: Any) -> float | None:
