@@ -34,20 +34,11 @@ def scored(timeline: Timeline, trajectory: Trajectory, label: str, run: str) -> 
 
     clock = np.pad(timeline.clock, ((0, 0), (1, 0)))
     known = ~np.isnan(next(iter(trajectory.scores.values())))
-    frames = []
-    for s, seed in enumerate(timeline.seeds):
-        mine = known[s] & (trajectory.evaluated <= timeline.steps[s])
-        at = trajectory.evaluated[mine]
-        columns = {
-            "label": label,
-            "run": run,
-            "seed": seed,
-            "iteration": at,
-            "simulated_time_s": clock[s, at],
-        }
-        scores = {name: score[s, mine] for name, score in trajectory.scores.items()}
-        frames.append(pd.DataFrame(columns | scores))
-    return pd.concat(frames, ignore_index=True)
+    s, evaluation = np.nonzero(known & (trajectory.evaluated <= timeline.steps[:, None]))
+    at = trajectory.evaluated[evaluation]
+    columns = {"label": label, "run": run, "seed": timeline.seeds[s], "iteration": at}
+    scores = {name: score[s, evaluation] for name, score in trajectory.scores.items()}
+    return pd.DataFrame(columns | {"simulated_time_s": clock[s, at]} | scores)
 
 
 def timing_columns(timeline: Timeline, config: dict, rows: str) -> dict[str, np.ndarray]:

@@ -69,27 +69,13 @@ class Result(pd.DataFrame):
         return self._points(lambda part: part.groupby("seed")[names].first().mean().to_dict())
 
     def time_to(self, level: float, score: str | None = None, *, per_seed: bool = False) -> pd.DataFrame:
-        """Simulated time until a score reaches a level, one row per point or per point and seed.
+        """Simulated time until a score, by default the main one, reaches a level; a loss reaches it from above.
 
-        Parameters
-        ----------
-        level : float
-        score : str, optional
-            Column; default the main score. A loss reaches a level from above.
-        per_seed : bool
-            One row for each seed, with its own time.
-
-        Returns
-        -------
-        DataFrame
-            The keys and ``time_to_<level>`` in simulated seconds, infinite where the level is not reached. Per point it
-            is the median over the seeds, with ``low`` and ``high``, the ends of its interval (the sign test, see
-            `gcexp.figures.rows.sign_interval`; without end below five seeds), ``seeds`` and ``seeds_reached``.
-
-        Raises
-        ------
-        UserError
-            If nothing was trained, or there is no such score.
+        One row per point, or with `per_seed` one for each seed of it: the keys, and ``time_to_<level>`` in simulated
+        seconds, infinite where the level is not reached. Per point it is the median over the seeds, with ``low`` and
+        ``high``, the ends of its interval (the sign test, see `gcexp.figures.rows.sign_interval`; without end below
+        five seeds), ``seeds`` and ``seeds_reached``. A `UserError` says that nothing was trained, or which scores there
+        are.
         """
         if not self.scores:
             raise UserError("times to a level are of scores: train, or sweep with a task")
@@ -112,11 +98,8 @@ class Result(pd.DataFrame):
     def mean_time(self) -> pd.DataFrame:
         """Mean simulated time of an iteration, one row per point.
 
-        Returns
-        -------
-        DataFrame
-            The keys, ``mean_iteration_time_s`` (median over the seeds, simulated seconds), ``low`` and ``high`` of its
-            interval as in `time_to`, and ``seeds``.
+        It has the keys, ``mean_iteration_time_s`` (median over the seeds, simulated seconds), ``low`` and ``high`` of
+        its interval as in `time_to`, and ``seeds``.
         """
 
         def of_seed(rows: pd.DataFrame) -> float:

@@ -59,11 +59,9 @@ def verify_decoding(
     differ by rounding, and encoding and decoding are in float64 all the same.
 
     An exact trajectory is shared by schemes and may be longer than the timeline. `kept` takes up large gradients, in
-    files without names, for other schemes of the same trajectory.
-
-    What is found are plain values: `passed`; `failures`, one sentence each; the largest errors with their bounds, and
-    `noise_gain`; `checks`, one per seed and iteration with the same and `kinks` (samples and units at one), `recovered`
-    (fraction of the samples) and `skipped`: nothing was recovered, so there was nothing to compare.
+    files without names, for other schemes of the same trajectory. What is found are plain values: `passed`, `failures`
+    (a sentence each), the largest errors with their bounds, and in `checks` an entry for every seed and iteration; one
+    is `skipped` where nothing was recovered, so that there was nothing to compare.
     """
     checks, failures = [], []
     row_of = {int(seed): row for row, seed in enumerate(trajectory.seeds)}
