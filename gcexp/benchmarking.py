@@ -283,15 +283,14 @@ class Replay:
 
     def allowed(self, entry: Entry, late: str = "stop", chunks: int | None = None) -> tuple[dict, Scheme]:
         """Config and scheme of an entry at the largest number of workers that it allows, at most an eighth fewer."""
-        first: ParameterError | None = None
+        refused: list[ParameterError] = []
         for n in range(self.n, self.n - max(1, self.n // 8) - 1, -1):
             try:
                 config = entry.config(n, late, chunks)
                 return config, build_scheme(config, 0)
             except ParameterError as error:
-                first = first or error
-        assert first is not None
-        raise first
+                refused.append(error)
+        raise refused[0]
 
     def row(self, entry: Entry, late: str = "stop", chunks: int | None = None) -> dict[str, Any]:
         """What a scheme does here, as a row of `benchmark`."""

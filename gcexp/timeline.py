@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gcexp.errors import DecodingError, require
+from gcexp.errors import DecodingError, ParameterError, require
 from gcexp.files import written
 from gcexp.schema import quoted
 from gcexp.schemes.late import PIECES, free_after, pieces
@@ -281,10 +281,10 @@ def _begun(scheme: Scheme, draws: Draws) -> _Carried:
     follows = getattr(draws, "data_bound", False)
     if scheme.bound and (follows or draws.counts):
         name = "work_floor" if scheme.loads else f"wait={type(scheme.wait).__name__.lower()}"
-        what = "times follow the data (data_bound), so loads bound nothing; use data_bound's own bound"
-        require(
-            False, f"{name}: {what if follows else 'restarts are priced, and counts of epochs bound no time'}"
-        )
+        why = "restarts are priced, and counts of epochs bound no time"
+        if follows:
+            why = "times follow the data (data_bound), so loads bound nothing; use data_bound's own bound"
+        raise ParameterError(f"{name}: {why}")
     require(
         not scheme.bound or scheme.loads is None or draws.linear,
         "scheme=work_floor needs times F + rho C that are linear in the load, so neither "

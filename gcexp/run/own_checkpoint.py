@@ -39,5 +39,4 @@ class OwnCheckpoint(Checkpoint):
         return state
 
     def save(self, state: dict[str, np.ndarray]) -> None:
-        """As of any checkpoint."""
         super().save(state | {_RECORD: np.array(json.dumps(self._seen.record()))})

@@ -200,9 +200,8 @@ def token(group: str, option: str, values: dict[str, Any]) -> str:
         listed = isinstance(value, list)
         texts = [spelled(one) for one in (value if listed else [value])]
         text = ",".join(texts) + "," * (listed and len(texts) < 2)
-        if not all(map(_WRITTEN.fullmatch, texts)) or repr(read_value(f"{key}={_typed(text)}")) != repr(
-            value
-        ):
+        plain = all(map(_WRITTEN.fullmatch, texts))
+        if not plain or repr(read_value(f"{key}={_typed(text)}")) != repr(value):
             raise UserError(
                 f"{key}={quoted(value)} cannot stand in a file name; write an option file in conf/{group} instead"
             )
