@@ -602,7 +602,7 @@ def growth(codes: list, n: list[int], iterations: int, sizes: list[int] | None =
         plays = [partial(_played, make, s, iterations) for size, make, s in makers if size in sizes]
         if i == 0:
             plays[0]()  # loads what is loaded when it is first used
-        spent, held = [_seconds(play) for play in plays], [_allocated(play) for play in plays]
+        spent, held = zip(*map(_costs, plays), strict=True)
         exponent = float(np.polyfit(np.log(sizes), np.log(spent), 1)[0])
         for quantity, values, slope in (("CPU seconds", spent, exponent), ("memory (MiB)", held, np.nan)):
             for size, value in zip(sizes, values, strict=True):
@@ -619,19 +619,15 @@ def _played(make: Callable, s: int | None, iterations: int) -> None:
     summarise(scheme, ShiftedExponential(), (0,), iterations)
 
 
-def _seconds(play: Callable[[], None]) -> float:
-    """CPU seconds of this process."""
+def _costs(play: Callable[[], None]) -> tuple[float, float]:
+    """CPU seconds of this process; and played again, the most MiB that Python and numpy hold for it at once."""
     gc.collect()
     began = time.process_time()
     play()
-    return time.process_time() - began
-
-
-def _allocated(play: Callable[[], None]) -> float:
-    """Largest number of MiB that Python and numpy hold for it at once."""
+    spent = time.process_time() - began
     start()
     try:
         play()
-        return get_traced_memory()[1] / 2**20
+        return spent, get_traced_memory()[1] / 2**20
     finally:
         stop()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any
 
 from gcexp.run.build import named
 from gcexp.run.declared import outside
-from gcexp.run.records import content, version_of
+from gcexp.run.records import content, versions_of
 
 
 @dataclass(frozen=True)
@@ -85,21 +85,13 @@ def tracked(stage: str, config: dict | None = None) -> list[str]:
     """
     found = STAGES[stage]
     keys, config = (found.keys, config) if config is not None else ((), {})
-    flat = [f"version={found.version}", *versions(found.libraries)]
+    installed = versions_of(found.libraries)
+    flat = [f"version={found.version}", *(f"{name}=={version}" for name, version in installed.items())]
     for key in keys:
         flat += values(config.get(key), key)
     if found.trained:
         flat += _learning(frozenset(target for key in keys for target in targets(config.get(key))))
     return flat + [f"{room}={_room(room)}" for room in found.rooms]
-
-
-def versions(libraries: Iterable[str]) -> list[str]:
-    """Versions of those of some distributions that are installed.
-
-    >>> [line.partition("==")[0] for line in versions(["numpy", "no-such-distribution"])]
-    ['numpy']
-    """
-    return [f"{name}=={installed}" for name in libraries if (installed := version_of(name))]
 
 
 @cache

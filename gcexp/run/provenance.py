@@ -22,12 +22,10 @@ from gcexp.files import read_json, written
 from gcexp.run.declared import outside
 from gcexp.run.dependencies import targets
 from gcexp.run.modules import plugins
-from gcexp.run.records import unrecorded, version_of
+from gcexp.run.records import unrecorded, version_of, versions_of
 
 #: Distributions whose versions stand in every provenance.
-_LIBRARIES = (
-    *("gcexp", "numpy", "scipy", "torch", "scikit-learn", "pandas", "matplotlib", "snakemake", "hydra-core"),
-)
+_LIBRARIES = "gcexp numpy scipy torch scikit-learn pandas matplotlib snakemake hydra-core".split()
 
 
 def provenance_file(output: Path | str) -> Path:
@@ -65,7 +63,7 @@ def recorded(output: Path | str, config: dict, **more) -> Iterator[dict]:
 
 def versions() -> dict[str, str]:
     """Versions of what decides a result, by package."""
-    return {name: found for name in _LIBRARIES if (found := version_of(name))}
+    return versions_of(_LIBRARIES)
 
 
 def ask_once() -> None:

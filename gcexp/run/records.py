@@ -182,7 +182,12 @@ def _versions(modules: Iterable[str]) -> dict[str, str]:
     )
     used = {origin.partition(".")[0] for origin in origins if isinstance(origin, str)}
     known = sorted(used - sys.stdlib_module_names - {"gcexp"} - {name.partition(".")[0] for name in modules})
-    return {name: installed for name in known if (installed := version_of(name))}
+    return versions_of(known)
+
+
+def versions_of(distributions: Iterable[str]) -> dict[str, str]:
+    """Versions of those that are installed."""
+    return {name: installed for name in distributions if (installed := version_of(name))}
 
 
 @cache
@@ -301,4 +306,9 @@ def _loaded(file: Path) -> dict | None:
 
 def record_of(output: Path | str) -> Path:
     """Where the record of a job lies, by the first file that it makes."""
-    return Path(paths.RECORD.format(output=_short(os.path.abspath(output)).lstrip(os.sep)))
+    return Path(paths.RECORD.format(output=name_of(output)))
+
+
+def name_of(output: Path | str) -> str:
+    """Path of what belongs to an output, inside a folder of its own: that from here, or from the root."""
+    return _short(os.path.abspath(output)).lstrip(os.sep)

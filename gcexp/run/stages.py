@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from gcexp.run import paths
 from gcexp.run.build import build
 from gcexp.run.dependencies import tracked
 from gcexp.run.provenance import recorded
-from gcexp.run.records import observed
+from gcexp.run.records import name_of, observed
 from gcexp.run.run import check_count, check_horizon, seed_list, seed_range
 from gcexp.run.scheme import build_scheme, require_trainable, schemes_of
 
@@ -29,9 +28,6 @@ if TYPE_CHECKING:  # codes, torch and pandas only where a stage uses them
     from gcexp.tasks.checkpoint import Checkpoint
     from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline
-
-
-CHECKPOINTS = Path(paths.CHECKPOINTS)
 
 
 @dataclass(frozen=True)
@@ -164,10 +160,8 @@ def decided_by(config: dict, data: dict) -> list[str]:
 
 
 def checkpoint_file(output: Path) -> Path:
-    """Where a training keeps its state; never outside `CHECKPOINTS`, wherever its output goes."""
-    absolute = Path(os.path.abspath(output))
-    inside = absolute.is_relative_to(Path.cwd())
-    return CHECKPOINTS / absolute.relative_to(Path.cwd() if inside else absolute.anchor)
+    """Where a training keeps its state; never outside `paths.CHECKPOINTS`, wherever its output goes."""
+    return Path(paths.CHECKPOINTS) / name_of(output)
 
 
 def run_verification(config: dict, timeline: Timeline, trajectory: Trajectory, output: Path) -> dict:

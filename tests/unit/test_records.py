@@ -411,8 +411,8 @@ def test_an_edit_of_the_library_reaches_its_stages(name, library):
 )
 def test_a_fingerprint_names_the_libraries_that_compute(monkeypatch, library, stages):
     """An upgraded library makes again what it computed: of matplotlib no training."""
-    installed = dependencies.version_of
-    monkeypatch.setattr(dependencies, "version_of", lambda name: "99" if name == library else installed(name))
+    installed = records.version_of
+    monkeypatch.setattr(records, "version_of", lambda name: "99" if name == library else installed(name))
     tracked = {stage: dependencies.tracked(stage, CONFIG) for stage in dependencies.STAGES}
     assert {stage for stage in tracked if f"{library}==99" in tracked[stage]} == stages
 
