@@ -21,7 +21,7 @@ import numpy as np
 import yaml
 
 import gcexp.theory
-from gcexp.command.arguments import as_json
+from gcexp.command.arguments import as_json, pairs
 from gcexp.errors import UserError, unknown
 from gcexp.run.options import papers
 from gcexp.schema import arguments, quoted, typed
@@ -87,14 +87,8 @@ def evaluate(name: str, given: Iterable[str]):
     Traceback (most recent call last):
     gcexp.errors.UserError: errors.frc_error: 'redundancy' is missing (it takes n, redundancy, s)
     """
-    function, read = _function(name), {}
-    for argument in given:
-        key, equals, text = argument.partition("=")
-        if not equals or not key.isidentifier():
-            raise UserError(f"an argument is KEY=VALUE, got {argument!r}")
-        if key in read:
-            raise UserError(f"{name}: {key!r} is given twice")
-        read[key] = parse(text)
+    function = _function(name)
+    read = {key: parse(text) for key, text in pairs(given, f"{name}: ").items()}
     values = arguments(function, read, name, "argument")
     annotated = function.__annotations__
     values = {key: value if key in annotated else _array(value) for key, value in values.items()}
