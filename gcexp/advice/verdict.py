@@ -44,7 +44,9 @@ class Answer:
     runner_up: Judged  # the best remedy of another kind
     low: float  # 95 % interval of the pick's ratio
     high: float
-    bound: float  # no exact scheme whose workers store at most `d_max` shares has a smaller ratio on these rows
+    bound: (
+        float  # no exact scheme whose workers store at most `d_max` shares has a smaller ratio on these rows
+    )
     capacity: float | None  # of a code that sends one message: the same for all such codes of its load
     reason: str = ""  # why there is not enough data, where there is not
 
@@ -74,13 +76,6 @@ class Comparison:
     """All remedies on a trace x (T, n): learned on its first half and priced on its second, and the other way.
 
     What is compared, and by which rules, is said in `gcexp.advise`.
-
-    Examples
-    --------
-    >>> slow = np.exp(0.05 * np.sin(np.arange(600.0)).reshape(100, 6)) * np.array([1, 1, 1, 1, 1, 3.0])
-    >>> answer = Comparison(slow).answer(0.0)
-    >>> answer.verdict, answer.pick.remedy.kind, round(answer.pick.ratio, 2)
-    ('rebalance', 'rebalance', 0.4)
     """
 
     x: np.ndarray = field(repr=False)
