@@ -69,4 +69,4 @@ def failures() -> str:
 
 
 def _name(about: Any) -> str:
-    return getattr(about, "rule_msg", None) or getattr(about, "rule_name", "")
+    return str(getattr(about, "rule_msg", None) or getattr(about, "rule_name", ""))
