@@ -190,7 +190,8 @@ class Advice:
             tables["The verdict by phi"] = pd.DataFrame(rows, columns=columns)
         if self.trained:
             sentences.insert(0, self.trained.sentence)
-            tables = {self.trained.heading: self.trained.runs.drop(columns="reached")} | tables
+            heading = f"Time to {self.trained.level:g} on {self.trained.task}"
+            tables = {heading: self.trained.runs.drop(columns="reached")} | tables
         title = f"Advice for {self.recorded.trace.name}"
         return Page(title, sentences, tables, [*self._mind(), *self._rests_on()])
 

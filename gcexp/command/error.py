@@ -27,10 +27,11 @@ def errors(given: list[str]) -> dict:
     """
     own = [one for one in given if "=" in one and one.partition("=")[0] in OWN]
     mine: dict[str, str] = dict(one.split("=", 1) for one in own)
-    options: dict[str, Any] = {key: _number(key, mine[key]) for key in _NUMBERS if key in mine}
-    options |= {key: _numbers(key, mine[key]) for key in ("s", "stragglers") if key in mine}
-    options |= {"decoding": mine["decoding"]} if "decoding" in mine else {}
-    kind = mine.get("kind", "set" if "stragglers" in mine else "worst")
+    kind = mine.setdefault("kind", "set" if "stragglers" in mine else "worst")
+    read = dict.fromkeys(_NUMBERS, _number) | {"s": _numbers, "stragglers": _numbers}
+    options: dict[str, Any] = {
+        key: read[key](key, text) if key in read else text for key, text in mine.items()
+    }
     if "stragglers" in mine and kind != "set":
         raise UserError(f"stragglers are for kind=set, got kind={kind} (kinds: {', '.join(KINDS)})")
     config = compose([one for one in given if one not in own])
@@ -38,7 +39,7 @@ def errors(given: list[str]) -> dict:
         for target in named(config.get(group), "_target_"):
             dotted(target, f"{group}._target_")
     code = build(config, "code")
-    found = error(code=code, kind=kind, progress=True, **options)
+    found = error(code=code, progress=True, **options)
     if kind == "worst":
         found["exact"] = found["lower"] == found["upper"]
     return {

@@ -45,15 +45,6 @@ def functions() -> dict[str, Callable]:
     return dict(sorted(found.items()))
 
 
-def listing(module: str | None = None) -> dict[str, str]:
-    """First docstring line of each function, of one module or of all; empty for what is no module."""
-    return {
-        name: first_line(function)
-        for name, function in functions().items()
-        if module in (None, name.partition(".")[0])
-    }
-
-
 def as_lines(found: Mapping[str, str]) -> str:
     """A listing by module, one line for each function."""
     described, lines = {name: first_line(module) for name, module in reversed(modules())}, list[str]()
@@ -152,8 +143,9 @@ def add(parser) -> None:
 def run(given) -> None:
     """Evaluate a closed form, or say what there is."""
     name = given.name
-    if not given.arguments and (found := listing(name)):
-        print(json.dumps(found, indent=1) if given.json else as_lines(found))
+    listed = {one: first_line(of) for one, of in functions().items() if name in (None, one.partition(".")[0])}
+    if listed and not given.arguments:
+        print(json.dumps(listed, indent=1) if given.json else as_lines(listed))
         return
     function = _function(name)
     parameters = inspect.signature(function).parameters.values()
