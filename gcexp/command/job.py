@@ -97,8 +97,8 @@ def point(arguments) -> None:
     """Measure a point of a sweep."""
     from gcexp.experiments import measure_point
 
-    given = arguments
-    measure_point(given.overrides, given.output, given.rows, given.train, given.trained, given.verify)
+    given = arguments.rows, arguments.train, arguments.trained, arguments.verify
+    measure_point(arguments.overrides, arguments.output, *given)
 
 
 def table(arguments) -> None:
