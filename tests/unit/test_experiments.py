@@ -91,7 +91,7 @@ def test_the_error_of_a_single_random_set(capsys):
         (lambda: gcexp.simulate(scheme="cgcc"), ("'cgcc'", "'cgc'")),
         (lambda: gcexp.simulate(rows="second"), ("'second'", "'seeds'")),
         (lambda: gcexp.simulate(scheme="cgc", rows=np.zeros((99, 9))), ("rows", "'seeds'")),
-        (lambda: gcexp.simulate(code=Pareto(), **SMALL), ("code", "decode")),
+        (lambda: gcexp.simulate(code=Pareto(), **SMALL), ("code", "Code")),
         (lambda: gcexp.simulate(n=Pareto()), ("n", "Pareto")),
         (lambda: gcexp.simulate(delay=Fastest(s=1)), ("delay", "DelayModel")),
         (lambda: gcexp.simulate(code=np.ones((100, 6)), n=6), ("code", "Code")),
