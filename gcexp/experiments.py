@@ -20,7 +20,7 @@ from gcexp.errors import ExtraError, ParameterError, UserError, lacking, unknown
 from gcexp.files import read_json
 from gcexp.progress import bar
 from gcexp.run import paths
-from gcexp.run.build import build
+from gcexp.run.build import GROUPS_BUILT, build
 from gcexp.run.checks import check_scheme
 from gcexp.run.compose import compose, look_again
 from gcexp.run.datasets import prepared
@@ -44,16 +44,6 @@ if TYPE_CHECKING:
     from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline
 
-#: Keys that take an object built in Python in place of an option's name, and a method that it has.
-OBJECTS = {
-    "code": "decode",
-    "wait": "stop",
-    "placement": "seat",
-    "loads": "start",
-    "delay": "draw",
-    "task": "problem",
-    "optimizer": "update",
-}
 _TEXT = (str, int, float, list, tuple, type(None))  # what an override spells
 ROWS = Literal["seeds", "running", "iterations"]
 
@@ -298,7 +288,7 @@ def _add_jobs(jobs: dict[str, Job], point: _Point, rows: str | None, verify: boo
 
     config, run = point.config, sorted(point.overrides)
     if not point.is_named:
-        built = ", ".join(key for key in OBJECTS if not _is_plain(config.get(key)))
+        built = ", ".join(key for key in GROUPS_BUILT if not _is_plain(config.get(key)))
         raise UserError(f"jobs take names and numbers, got an object for {built}; leave submit out")
     if compose(run) != config:  # the order of what was given matters
         run = point.overrides
@@ -343,10 +333,9 @@ def measure_point(
     given: Path | None = None,
     verify: bool = False,
 ) -> None:
-    """Write what a point of a submitted sweep measures, as `sweep` would have it; see `gcexp.submission.write_point`.
+    """Write what a point of a submitted sweep measures, as `sweep` would have it: its clock, or scores on it.
 
-    It is its clock, or scores on it: of a training with the coefficients that the scheme decodes (`train`), or of the
-    trajectory that exact schemes share, where that file is given.
+    They are those of a training of its own (`train`), or of the `given` trajectory that exact schemes share.
     """
     from gcexp.submission import write_point
     from gcexp.tasks.training import Trajectory
@@ -698,22 +687,17 @@ def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[st
 
 
 def _key_value(key: str, value: Any) -> Any:
-    """The value of a key: what an override can spell, or an object with the method that its kind has."""
-    if hasattr(value, "tolist") and key not in OBJECTS:  # numbers of numpy's
+    """The value of a key: what an override can spell, or an object of the key's kind."""
+    if hasattr(value, "tolist") and key not in GROUPS_BUILT:  # numbers of numpy's
         value = value.tolist()
     if key == "seeds":
         return spelled_seeds(seed_range(value))
     if isinstance(value, _TEXT):
         return value
-    if key not in OBJECTS:
-        known = ", ".join(OBJECTS)
+    if key not in GROUPS_BUILT:
+        known = ", ".join(GROUPS_BUILT)
         raise UserError(f"{key} is a name or a number, got {quoted(value)} (objects are taken for: {known})")
-    if not callable(getattr(value, OBJECTS[key], None)):
-        method = OBJECTS[key]
-        raise UserError(
-            f"{key} is an option's name or an object with the method {method}, got {quoted(value)}"
-        )
-    return value
+    return build({key: value}, key)
 
 
 def _replayed(times: Any) -> tuple[Trace, str]:

@@ -35,13 +35,7 @@ def read_json(path: Path | str) -> Any:
 
 @contextmanager
 def writable(path: Path | str) -> Iterator[None]:
-    """Turn an error of the file system about writing `path` into a `UserError`.
-
-    >>> with writable("out.npz"):
-    ...     raise OSError(28, "No space left on device")
-    Traceback (most recent call last):
-    gcexp.errors.UserError: out.npz: cannot be written (No space left on device)
-    """
+    """Turn an error of the file system about writing `path` into a `UserError`."""
     try:
         yield
     except OSError as error:
@@ -71,15 +65,7 @@ def refuse_no_folder(path: Path | str) -> None:
 
 @contextmanager
 def written(path: Path | str) -> Iterator[Path]:
-    """Temporary path beside `path`, renamed to it when the block ends well and removed otherwise.
-
-    >>> import tempfile
-    >>> target = Path(tempfile.mkdtemp()) / "new" / "table.csv"
-    >>> with written(target) as temporary:
-    ...     _ = temporary.write_text("a,b")
-    >>> target.read_text()
-    'a,b'
-    """
+    """Temporary path beside `path`, renamed to it when the block ends well and removed otherwise."""
     refuse_special(path := Path(path))
     # The suffix stays last, because matplotlib and numpy choose the format by it. Not tempfile: its files are private.
     temporary = path.with_name(f".{path.stem}.{uuid4().hex}{path.suffix}")

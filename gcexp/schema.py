@@ -202,7 +202,9 @@ def fits(cls: type, kind: type) -> bool:
     if not getattr(kind, "_is_protocol", False):
         return issubclass(cls, kind)
     methods = {name for name, member in vars(kind).items() if inspect.isfunction(member)} - {*vars(object)}
-    return all(hasattr(cls, name) for name in methods if name[0] != "_" or name.startswith("__"))
+    return all(
+        callable(getattr(cls, name, None)) for name in methods if name[0] != "_" or name.startswith("__")
+    )
 
 
 def is_number(value: object) -> bool:

@@ -34,35 +34,20 @@ if TYPE_CHECKING:
     from gcexp.advice.trained import Trained
 
 _CHANGED = 0.15
-_TOLD = "verdict sentence scheme ratio low high bound mean_as_written phi depends settings".split()
+_TOLD = "verdict sentence scheme ratio low high bound mean_as_written phi depends".split()
+_BY_PHI = "phi verdict remedy ratio low high bound capacity reason".split()
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What `gcexp.advise` says; a notebook shows it, and ``table`` has its settings as a frame.
-
-    Attributes
-    ----------
-    recorded : Recorded
-        The times.
-    comparison : Comparison
-        What was compared, and by which rules.
-    answers : tuple of Answer
-        One for each phi that was looked at: the one that is known, or the ends and the middle of a range.
-    table : DataFrame
-        The settings, see `gcexp.advice.settings.settings`.
-    measured : bool
-        Whether phi was measured.
-    trained : Trained, optional
-        Which scheme reaches a score first, where a task was named.
-    """
+    """What `gcexp.advise` says; a notebook shows it, and ``table`` has its settings as a frame."""
 
     recorded: Recorded
     comparison: Comparison = field(repr=False)
-    answers: tuple[Answer, ...] = field(repr=False)
-    table: pd.DataFrame = field(repr=False)
-    measured: bool
-    trained: Trained | None = None
+    answers: tuple[Answer, ...] = field(repr=False)  # at the phi that is known, or at the ends and the middle
+    table: pd.DataFrame = field(repr=False)  # see `gcexp.advice.settings.settings`
+    measured: bool  # whether phi was
+    trained: Trained | None = None  # which scheme reaches a score first, where a task was named
 
     @property
     def main(self) -> Answer:
@@ -77,33 +62,24 @@ class Advice:
 
     @property
     def ratio(self) -> float:
-        """Mean iteration of the best simple remedy over that of waiting for all, at the main phi."""
-        return self.main.pick.ratio
+        return self.main.ratio
 
     @property
     def low(self) -> float:
-        """Lower end of the ratio's 95 % interval."""
         return self.main.low
 
     @property
     def high(self) -> float:
-        """Upper end of it."""
         return self.main.high
 
     @property
     def bound(self) -> float:
-        """No exact scheme within the memory has a smaller ratio: certified, on these rows."""
-        return self.main.floor
+        return self.main.bound
 
     @property
     def phi(self) -> float | list[float]:
         """The share of the time that does not grow with the load, or its range."""
         return self.main.phi if len(self.answers) == 1 else [self.answers[0].phi, self.answers[-1].phi]
-
-    @property
-    def settings(self) -> list[dict[str, Any]]:
-        """The settings as they stand in ``advice.json``."""
-        return self.table.drop(columns="never_used").to_dict("records")
 
     @property
     def plan(self) -> Plan | None:
@@ -206,15 +182,16 @@ class Advice:
         tables = {"Settings, chosen on the first half and judged on the second": self._settings_in_words()}
         if len(self.answers) > 1:
             rows = [
-                (f"{one.phi:g}", one.verdict, KINDS[one.pick.remedy.kind])
-                + (f"{percent(one.pick.ratio, 1)} ({_interval(one)})", percent(one.floor, 1))
+                (f"{one.phi:g}", one.verdict, KINDS[one.remedy])
+                + (f"{percent(one.ratio, 1)} ({_interval(one)})", percent(one.bound, 1))
                 for one in self.answers
             ]
             columns = ["phi", "verdict", "best remedy", "time", "bound"]
             tables["The verdict by phi"] = pd.DataFrame(rows, columns=columns)
         if self.trained:
             sentences.insert(0, self.trained.sentence)
-            tables = {self.trained.heading: self.trained.runs.drop(columns="reached")} | tables
+            heading = f"Time to {self.trained.level:g} on {self.trained.task}"
+            tables = {heading: self.trained.runs.drop(columns="reached")} | tables
         title = f"Advice for {self.recorded.trace.name}"
         return Page(title, sentences, tables, [*self._mind(), *self._rests_on()])
 
@@ -239,7 +216,7 @@ class Advice:
         main, compared = self.main, self.comparison
         if not main.advised or self.verdict == DEPENDS:
             return
-        limits, least = f"No exact scheme whose workers store at most {compared.d_max:g} shares", main.floor
+        limits, least = f"No exact scheme whose workers store at most {compared.d_max:g} shares", main.bound
         if main.capacity is not None:
             load = main.pick.remedy.load(self.comparison.n)
             limits, least = f"No exact code of one message with load {load:g}", main.capacity
@@ -316,7 +293,7 @@ class Advice:
                 yield f"Waiting for {one.value:g} workers never uses worker {who}: its data would be lost."
         if half >= LEAST_ROWS and self.verdict != DEPENDS:
             early = replace(compared, x=x[:half]).answer(self.main.phi)
-            if (early.verdict, early.pick.remedy.kind) != (self.main.verdict, self.main.pick.remedy.kind):
+            if (early.verdict, early.remedy) != (self.main.verdict, self.main.remedy):
                 yield f"From the first half alone the verdict would be: {_short(early)}."
         if not compared.data_bound:
             yield (
@@ -339,9 +316,10 @@ class Advice:
         facts = {
             **self.recorded.facts,
             **{name: getattr(self, name) for name in _TOLD},
+            "settings": self.table.drop(columns="never_used").to_dict("records"),
             "gap": self.main.gap,
             "phi_measured": self.measured,
-            "by_phi": [one.as_dict() for one in self.answers],
+            "by_phi": [{name: getattr(one, name) for name in _BY_PHI} for one in self.answers],
             "terms": {name: value for name, value in terms if isinstance(value, str | float | int)},
             "notes": list(self._rests_on()),
         }
@@ -387,8 +365,8 @@ def _interval(answer: Answer) -> str:
 
 def _short(answer: Answer) -> str:
     """An answer in a few words."""
-    words = KINDS[answer.pick.remedy.kind] if answer.advised else answer.verdict
-    return f"{words} ({percent(answer.pick.ratio)})" if answer.verdict != NOTHING else words
+    words = KINDS[answer.remedy] if answer.advised else answer.verdict
+    return f"{words} ({percent(answer.ratio)})" if answer.verdict != NOTHING else words
 
 
 def advise(

@@ -91,19 +91,7 @@ class Decomposition:
 
 
 def found_in(x: np.ndarray, chunks: np.ndarray | None = None, seed: int = 0) -> Decomposition:
-    """Look for mechanisms in times x (T, n), and in times (T, n, M) of the parts of each worker's work.
-
-    Examples
-    --------
-    >>> draw = np.random.default_rng(0)
-    >>> x = np.exp(0.1 * draw.standard_normal((200, 8)))
-    >>> found_in(x).found
-    ['no_mechanism']
-    >>> x[:, 3] *= 1.8
-    >>> bad = found_in(x).mechanisms["bad_node"]
-    >>> bad.workers, round(bad.numbers["factor"].value, 1)
-    ((3,), 1.8)
-    """
+    """Look for mechanisms in times x (T, n), and in times (T, n, M) of the parts of each worker's work."""
     y = np.log(x)
     T, n = y.shape
     parts, block = variance(y), _dependent_rows(y)

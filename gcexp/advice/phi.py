@@ -43,13 +43,6 @@ def share_of_loads(times: np.ndarray, loads: np.ndarray, seed: int = 0) -> tuple
 
     The mean time at load L is F + C L: least squares weighted by 1 / mean. phi = F / (F + C L_0), with L_0 the
     smallest load, cut to [0, 1]. Its interval comes from a bootstrap inside each load.
-
-    Examples
-    --------
-    >>> loads = np.repeat([1.0, 2.0], 30)
-    >>> times = (0.3 + 0.7 * loads)[:, None] * np.exp(0.01 * np.sin(np.arange(240.0))).reshape(60, 4)
-    >>> round(share_of_loads(times, loads)[0].value, 2)
-    0.3
     """
     at = np.array([load for load in np.unique(loads) if (loads == load).sum() >= _ROWS_OF_A_LOAD])
     if len(at) < 2:

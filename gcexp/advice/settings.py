@@ -21,14 +21,12 @@ _TIE = 1e-9
 
 
 def settings(x: np.ndarray, phis: tuple[float, ...]) -> pd.DataFrame:
-    """Numbers to type into synchronous training: chosen on the first half of the times x (T, n), judged on the
-    second.
+    """Numbers to type into synchronous training: chosen on the first half of the times (T, n), judged on the second.
 
     A timeout D for the largest dropped share q is the least time of the first half that at most a share q of all its
     times exceeds; an iteration then takes max(fastest worker, min(slowest worker, D)). A quorum of n - s waits for
-    that many workers. With b spare workers n - b are waited for, and each carries n / (n - b) of a share, so that a
-    batch is whole; the batches must be drawn anew, or it would always lack the same data. Spare workers have a row
-    for each phi.
+    that many workers. With b spare workers, a row for each phi, n - b are waited for, and each carries n / (n - b) of
+    a share, so that a batch is whole; it must be drawn anew each time, or it would always lack the same data.
 
     ``value`` is what to type: the time in the trace's unit, how many workers are waited for, or how many are spare.
     ``time`` is the mean iteration over that of waiting for all; ``used`` the share of the gradient that is used,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,13 +12,15 @@ import pandas as pd
 
 from gcexp.advice.remedies import Remedy
 from gcexp.errors import UserError
-from gcexp.run.build import build
 from gcexp.run.compose import compose
 from gcexp.run.datasets import prepared
-from gcexp.run.stages import length_of, simulated
+from gcexp.run.measured import scored
+from gcexp.run.result import Result
+from gcexp.run.stages import length_of, simulated, trained
 
 if TYPE_CHECKING:
     from gcexp.advice.advise import Advice
+    from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline
 
 ITERATIONS = 200
@@ -73,11 +76,6 @@ class Trained:
         wins = int((first.reached < others[0].reached).sum())
         return f"{took}, before {told} in {wins} of {len(first.reached)} seeds."
 
-    @property
-    def heading(self) -> str:
-        """What its table shows."""
-        return f"Time to {self.level:g} on {self.task}"
-
     def as_dict(self) -> dict[str, Any]:
         """What stands in ``advice.json``."""
         told = {"task": self.task, "level": self.level, "sentence": self.sentence, "p": self.p}
@@ -99,16 +97,17 @@ def fastest_to(advice: Advice, task: str, level: float, seeds: int, allow_bias: 
     runs = pd.DataFrame([_screened(label, timeline) for label, timeline in timelines.items()])
     runs["may_win"] = runs["least_recovered"].ge(_BIASED) | allow_bias
     chosen = {0, *runs[runs["may_win"]].sort_values("screen", kind="stable").index[:_TRAINED]}
-    exact: np.ndarray | None = None  # all exact schemes share one trajectory
+    learned: dict[int, Trajectory] = {}  # all exact schemes share one
     reached: list[np.ndarray] = [np.empty(0)] * len(runs)
     for place in sorted(chosen):
         label = runs["scheme"][place]
-        timeline = timelines[label]
-        shared = bool((timeline.coefficients == 1).all())
-        steps = exact if shared and exact is not None else _steps(configs[label], timeline, level)
-        exact = steps if shared else exact
-        clock = np.hstack([np.zeros((seeds, 1)), timeline.clock, np.full((seeds, 1), np.inf)])
-        reached[place] = np.take_along_axis(clock, steps[:, None], axis=1)[:, 0]
+        config, timeline = configs[label], timelines[label]
+        shared = -1 if (timeline.coefficients == 1).all() else place
+        if shared not in learned:
+            home = partial(prepared, data_dir=config["data_dir"], home=True)
+            learned[shared] = trained(config, timeline, home, progress=False)
+        times = Result(scored(timeline, learned[shared], label, label)).time_to(level, per_seed=True)
+        reached[place] = times.iloc[:, -1].to_numpy()
     runs["median"] = [np.median(one) if one.size else np.nan for one in reached]
     runs["reached"] = reached
     return Trained(task, level, runs.sort_values(["median", "screen"], kind="stable", ignore_index=True))
@@ -119,22 +118,6 @@ def _screened(label: str, timeline: Timeline) -> dict[str, Any]:
     used = np.bincount(timeline.pattern.ravel(), minlength=len(c)) / timeline.pattern.size @ c
     screen = float(timeline.duration.mean()) * ITERATIONS / max(float(used.mean()), 1e-12)
     return {"scheme": label, "screen": screen, "least_recovered": float(used.min())}
-
-
-def _steps(config: dict, timeline: Timeline, level: float) -> np.ndarray:
-    """Iteration at which each seed reaches the level; one more than there are where it never does."""
-    from gcexp.data import load
-    from gcexp.tasks.training import train
-
-    task, optimizer = build(config, "task"), build(config, "optimizer")
-    data = load(prepared(task.dataset, config["data_dir"], home=True))
-    coefficients = timeline.coefficients.astype(float)
-    seeds, steps = length_of(config).seeds, timeline.steps.tolist()
-    learned = train(task, optimizer, data, seeds, steps, coefficients, timeline.pattern, progress=False)
-    score = next(iter(learned.scores.values()))
-    arrived = score >= level
-    first = learned.evaluated[arrived.argmax(1)]
-    return np.where(arrived.any(1), first, ITERATIONS + 1)
 
 
 def _candidates(advice: Advice) -> Iterator[tuple[str, list[str]]]:

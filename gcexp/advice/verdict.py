@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ LEAST_ROWS = 16
 _SHORT, _BLOCKS = 40, 8  # fewer rows, or fewer blocks of dependent rows, are a short trace
 _OFTEN, _CLEARLY = 0.9, 0.9  # on a short trace: of the iterations, and of the time of waiting
 _GRID = np.linspace(0, 1, 201)  # values of phi between which means are interpolated
-_CLOCKED = np.linspace(0, 1, 21)  # the same where they take the clock, which plays all of them at once
+_CLOCKED = np.linspace(0, 1, 21)  # the same where they take the clock, which is slower
 _FINE = 10_001  # values at which the kind of the pick is asked for
 _MOST_PER_MESSAGE = 0.05
 
@@ -45,27 +44,31 @@ class Answer:
     runner_up: Judged  # the best remedy of another kind
     low: float  # 95 % interval of the pick's ratio
     high: float
-    floor: (
-        float  # ratio of no exact scheme whose workers store at most `d_max` shares is smaller on these rows
+    bound: (
+        float  # no exact scheme whose workers store at most `d_max` shares has a smaller ratio on these rows
     )
     capacity: float | None  # of a code that sends one message: the same for all such codes of its load
     reason: str = ""  # why there is not enough data, where there is not
 
     @property
-    def advised(self) -> bool:
-        """Whether something is to be done."""
-        return self.verdict in (REBALANCE, CODE)
+    def ratio(self) -> float:
+        """Mean iteration of the pick over that of waiting for all."""
+        return self.pick.ratio
+
+    @property
+    def remedy(self) -> str:
+        """Kind of the pick, one of `KINDS`."""
+        return self.pick.remedy.kind
 
     @property
     def gap(self) -> float:
-        """By how much the pick misses the floor."""
-        return self.pick.ratio / self.floor - 1
+        """By how much the pick misses the bound."""
+        return self.ratio / self.bound - 1
 
-    def as_dict(self) -> dict[str, Any]:
-        """The answer in words and numbers."""
-        found: dict[str, Any] = {"phi": self.phi, "verdict": self.verdict, "remedy": self.pick.remedy.kind}
-        found |= {"ratio": self.pick.ratio, "low": self.low, "high": self.high, "bound": self.floor}
-        return found | {"capacity": self.capacity, "reason": self.reason}
+    @property
+    def advised(self) -> bool:
+        """Whether something is to be done."""
+        return self.verdict in (REBALANCE, CODE)
 
 
 @dataclass(frozen=True)
@@ -73,13 +76,6 @@ class Comparison:
     """All remedies on a trace x (T, n): learned on its first half and priced on its second, and the other way.
 
     What is compared, and by which rules, is said in `gcexp.advise`.
-
-    Examples
-    --------
-    >>> slow = np.exp(0.05 * np.sin(np.arange(600.0)).reshape(100, 6)) * np.array([1, 1, 1, 1, 1, 3.0])
-    >>> answer = Comparison(slow).answer(0.0)
-    >>> answer.verdict, answer.pick.remedy.kind, round(answer.pick.ratio, 2)
-    ('rebalance', 'rebalance', 0.4)
     """
 
     x: np.ndarray = field(repr=False)
@@ -137,23 +133,14 @@ class Comparison:
         return np.hstack([plan.times(x, phis, *how) for plan, x in self.plans[remedy]])
 
     @cached_property
-    def clocked(self) -> dict[Remedy, np.ndarray]:
-        """Times of all remedies at the values of `_CLOCKED`, where these take the clock."""
-        asked = self.data_bound or self.late != "stop"
-        return {one: self.times(one, _CLOCKED) for one in self.plans} if asked else {}
-
-    @cached_property
     def means(self) -> tuple[np.ndarray, np.ndarray]:
         """Values of phi from 0 to 1, and the means of `times` at these, a row for each remedy."""
-        if self.clocked:
-            return _CLOCKED, np.array([times.mean(1) for times in self.clocked.values()])
-        return _GRID, np.array([self.times(one, _GRID).mean(1) for one in self.plans])
+        grid = _CLOCKED if self.data_bound or self.late != "stop" else _GRID
+        return grid, np.array([self.times(one, grid).mean(1) for one in self.plans])
 
     def judged(self, remedy: Remedy, phi: float) -> Judged:
         """A remedy's ratio to waiting for all, with overhead and messages."""
-        known = self.clocked.get(remedy) if phi in _CLOCKED else None
-        times = self.times(remedy, np.array([phi]))[0] if known is None else known[_CLOCKED == phi][0]
-        took = times + self.extra(remedy)
+        took = self.times(remedy, np.array([phi]))[0] + self.extra(remedy)
         first, second = np.reshape(took, (2, -1)).mean(1) / np.reshape(self.waiting, (2, -1)).mean(1)
         return Judged(remedy, float(took.mean() / self.waiting.mean()), (float(first), float(second)), took)
 

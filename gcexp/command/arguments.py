@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -60,21 +60,11 @@ def new_folder(text: str) -> Path:
     return Path(text)
 
 
-def output(parser: ArgumentParser, count: str | None = None) -> None:
-    """``-o``, one file, or as many as `count` says."""
-    parser.add_argument("-o", "--output", type=new_file, nargs=count, required=True)
-
-
 def maybe_folder(parser: ArgumentParser, purpose: str) -> None:
     """``-o``, a folder for results."""
     parser.add_argument(
         *("-o", "--output"), dest="folder", metavar="FOLDER", type=new_folder, help=f"folder {purpose}"
     )
-
-
-def preset(parser: ArgumentParser) -> None:
-    """``--preset``."""
-    parser.add_argument("--preset", default="quick", help="quick or paper (default: quick)")
 
 
 def as_json(parser: ArgumentParser) -> None:
@@ -89,19 +79,24 @@ def form(parser: ArgumentParser) -> None:
     )
 
 
-def keywords(given: list[str], of: Callable) -> dict[str, Any]:
-    """``KEY=VALUE`` words as keyword arguments of a function, checked against its signature but for the first one."""
-    found: dict[str, Any] = {}
+def pairs(given: Iterable[str], place: str = "") -> dict[str, str]:
+    """``KEY=VALUE`` words as a mapping of names; `place` begins a sentence about a key that is given twice."""
+    found: dict[str, str] = {}
     for text in given:
         key, equals, value = text.partition("=")
-        if not equals or not key:
-            raise UserError(f"an option is KEY=VALUE, got {text!r}")
+        if not equals or not key.isidentifier():
+            raise UserError(f"an argument is KEY=VALUE, got {text!r}")
         if key in found:
-            raise UserError(f"{key} is given twice")
-        found[key] = typed(value)
+            raise UserError(f"{place}{key!r} is given twice")
+        found[key] = value
+    return found
+
+
+def keywords(given: list[str], of: Callable) -> dict[str, Any]:
+    """``KEY=VALUE`` words as keyword arguments of a function, checked against its signature but for the first one."""
+    found = {key: typed(value) for key, value in pairs(given).items()}
     first = next(iter(of.__annotations__))
     if first in found:
         raise UserError(f"the {first} stands first, without a key")
-    return {
-        key: value for key, value in arguments(of, {first: ""} | found, "", joint="").items() if key != first
-    }
+    checked = arguments(of, {first: ""} | found, "", joint="")
+    return {key: checked[key] for key in found}

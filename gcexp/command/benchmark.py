@@ -11,7 +11,7 @@ from gcexp.benchmarking import COLUMNS, benchmark, verdicts
 from gcexp.command.arguments import maybe_folder
 from gcexp.errors import UserError
 from gcexp.figures.markdown import escape, grid
-from gcexp.files import written
+from gcexp.files import write_text
 from gcexp.schema import typed
 
 if TYPE_CHECKING:
@@ -212,8 +212,7 @@ def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
     if file := frame.attrs.get("file"):
         command = f"gcexp advise {file} -o {folder}"
         text += f"\nWhat to set, in one sentence: [the advice](advice.md), which `{command}` writes.\n"
-    with written(page) as temporary:
-        temporary.write_text(text, "utf-8")
+    write_text(page, text)
     plot = {
         "kind": "function",
         "function": "gcexp.figures.remedies.map_of",

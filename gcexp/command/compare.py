@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gcexp.command.arguments import form, preset
+from gcexp.command.arguments import form
 from gcexp.experiments import compare
 from gcexp.report.comparison import format_comparison
 
@@ -10,7 +10,7 @@ from gcexp.report.comparison import format_comparison
 def add(parser) -> None:
     """Its arguments."""
     parser.add_argument("target", help="such as partial_recovery_fig4_fixed_s")
-    preset(parser)
+    parser.add_argument("--preset", default="quick", help="quick or paper (default: quick)")
     parser.add_argument(
         "--level", type=float, help="score whose first passage counts (default: the figure's)"
     )

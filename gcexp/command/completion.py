@@ -37,13 +37,7 @@ def script(shell: str) -> str:
 
 
 def words(typed: list[str]) -> list[str]:
-    """What may stand in place of the last of the words that were typed after ``gcexp``; none where files may.
-
-    >>> words(["sim"]), words(["run", "--multi"]), words(["run", "scheme=cgc", "optimizer=ad"])
-    (['simulate'], ['--multirun'], ['optimizer=adam'])
-    >>> words(["run", "code=graph", "code.n"]), words(["run", "-m", "scheme=cgc,frc,cgc_"])[0]
-    (['code.n='], 'scheme=cgc,frc,cgc_restart')
-    """
+    """What may stand in place of the last of the words that were typed after ``gcexp``; none where files may."""
     from gcexp.command.job import VERBS
     from gcexp.command.main import COMMANDS
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 from gcexp.command.arguments import as_json, overrides
@@ -20,36 +19,27 @@ _MOST = 100_000  # numbers of a range
 OWN = ("s", "kind", "decoding", "stragglers", *_NUMBERS)
 
 
-def errors(given: Iterable[str]) -> dict:
+def errors(given: list[str]) -> dict:
     """Errors of a composed code, ready for JSON.
 
     What `OWN` names are arguments of `gcexp.error`; everything else is an override, so that ``code.s=3`` is the s a
     code is built for, and ``code.seed=1`` the seed of its assignment.
-
-    >>> found = errors(["code=fractional_repetition", "n=6", "code.d=2", "s=1..3"])
-    >>> [(e["s"], round(e["upper"], 4), e["exact"]) for e in found["errors"]]
-    [(1, 0.0, True), (2, 0.3333, True), (3, 0.3333, True)]
     """
-    mine: dict[str, str] = {}
-    overrides = []
-    for one in given:
-        key, equals, value = one.partition("=")
-        if equals and key in OWN:
-            mine[key] = value
-        else:
-            overrides.append(one)
-    options: dict[str, Any] = {key: _number(key, mine[key]) for key in _NUMBERS if key in mine}
-    options |= {key: _numbers(key, mine[key]) for key in ("s", "stragglers") if key in mine}
-    options |= {"decoding": mine["decoding"]} if "decoding" in mine else {}
-    kind = mine.get("kind", "set" if "stragglers" in mine else "worst")
+    own = [one for one in given if "=" in one and one.partition("=")[0] in OWN]
+    mine: dict[str, str] = dict(one.split("=", 1) for one in own)
+    kind = mine.setdefault("kind", "set" if "stragglers" in mine else "worst")
+    read = dict.fromkeys(_NUMBERS, _number) | {"s": _numbers, "stragglers": _numbers}
+    options: dict[str, Any] = {
+        key: read[key](key, text) if key in read else text for key, text in mine.items()
+    }
     if "stragglers" in mine and kind != "set":
         raise UserError(f"stragglers are for kind=set, got kind={kind} (kinds: {', '.join(KINDS)})")
-    config = compose(overrides)
+    config = compose([one for one in given if one not in own])
     for group in GROUPS_BUILT:  # only the code is built, but what cannot be meant is refused
         for target in named(config.get(group), "_target_"):
             dotted(target, f"{group}._target_")
     code = build(config, "code")
-    found = error(code=code, kind=kind, progress=True, **options)
+    found = error(code=code, progress=True, **options)
     if kind == "worst":
         found["exact"] = found["lower"] == found["upper"]
     return {

@@ -7,7 +7,6 @@ import inspect
 import os
 import shlex
 import sys
-import sysconfig
 import tempfile
 import time
 import traceback
@@ -45,11 +44,10 @@ def said(error: Exception, given: list[str]) -> tuple[str, int]:
 
 def _of_a_project(file: str | None) -> bool:
     """Whether a module is a project's own: neither ours nor Python's nor that of an installed library."""
-    if file is None or not file.endswith(".py"):
-        return False
-    package = Path(__file__).resolve().parents[1]
-    others = [package, package.parent / "gcexp_papers", *map(Path, sysconfig.get_paths().values())]
-    return not any(place.resolve() in Path(file).resolve().parents for place in others)
+    from gcexp.run.modules import is_own
+
+    papers = Path(__file__).resolve().parents[2] / "gcexp_papers"
+    return file is not None and is_own(os.path.abspath(file)) and papers not in Path(file).resolve().parents
 
 
 def _place_of(code: object) -> str | None:

@@ -71,11 +71,7 @@ def refuse_shadows() -> None:
 
 
 def rules() -> str:
-    """The Snakefile with the rules: that of the wheel, or of the clone, unless a module of the project shadows another.
-
-    >>> Path(rules()).name
-    'Snakefile'
-    """
+    """The Snakefile with the rules, of the wheel or of the clone, unless a module of the project shadows another."""
     refuse_shadows()
     return str(bundled("workflow/Snakefile"))
 

@@ -1,14 +1,16 @@
-"""What the rules of the workflow call, ``gcexp job VERB``: for each verb its arguments and what it does.
+"""What the rules of the workflow call, ``gcexp job VERB``: for each verb its arguments and a function of its name.
 
 A verb imports what it needs: most jobs are short.
 """
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from gcexp.command.arguments import new_file, output, overrides, preset
+from gcexp.command.arguments import new_file, overrides
 from gcexp.errors import UserError
 
 #: The verbs, each with a phrase.
@@ -21,13 +23,51 @@ VERBS = {
     "page": "write the pages of papers and figures",
     "track": "import finished runs into MLflow",
 }
+_PRESET = {"--preset": {"default": "quick", "help": "quick or paper (default: quick)"}}
+_PAGES = {"targets": {"nargs": "*", "metavar": "TARGET", "help": "figures"}, **_PRESET}
+_ARGUMENTS: dict[str, dict[str, dict[str, Any]]] = {
+    "data": {
+        "dataset": {},
+        "--data-dir": {"help": "folder with the raw files (default: $GCEXP_DATA, else download)"},
+    },
+    "train": {
+        "--verified": {
+            "type": new_file,
+            "help": "train with the coefficients that the scheme decodes, replay encode, drop and decode, and write "
+            "here what the replay finds; without it every coefficient is 1",
+        },
+    },
+    "point": {
+        "--rows": {"default": "seeds", "help": "of a clock, as in gcexp simulate"},
+        "--train": {"action": "store_true", "help": "train with the coefficients that are decoded"},
+        "--trained": {"type": Path, "help": "the trajectory of exact schemes, where it is there"},
+        "--verify": {"action": "store_true", "help": "replay encode, drop and decode"},
+    },
+    "table": {"target": {}, **_PRESET},
+    "plot": {
+        "target": {},
+        **_PRESET,
+        "--title": {"default": "true", "help": "false for a paper, where the caption says it"},
+        "--note": {"default": "true", "help": "false for a paper, where the text says it"},
+        "--width": {"default": "", "help": "single, wide, double, or inches (default: the figure's own)"},
+        "-i --input": {"type": Path, "required": True},
+    },
+    "page": _PAGES,
+    "track": {
+        "--uri": {"help": "tracking URI (default: $MLFLOW_TRACKING_URI, else results/mlflow/mlflow.db)"},
+        **_PAGES,
+    },
+}
 
 
-def add_data(parser) -> None:
-    """Arguments of ``data``."""
-    parser.add_argument("dataset")
-    parser.add_argument("--data-dir", help="folder with the raw files (default: $GCEXP_DATA, else download)")
-    output(parser)
+def add(parser: ArgumentParser, verb: str) -> None:
+    """The arguments of a verb."""
+    if verb in ("train", "point"):
+        overrides(parser)
+    for name, kept in _ARGUMENTS[verb].items():
+        parser.add_argument(*name.split(), **kept)
+    several = "+" if verb == "plot" else None
+    parser.add_argument("-o", "--output", type=new_file, nargs=several, required=True)
 
 
 def data(arguments) -> None:
@@ -37,18 +77,6 @@ def data(arguments) -> None:
 
     source = source_of(arguments.dataset)
     prepare(source, arguments.output, arguments.data_dir or None, key=key_of(arguments.dataset, source))
-
-
-def add_train(parser) -> None:
-    """Arguments of ``train``."""
-    overrides(parser)
-    parser.add_argument(
-        "--verified",
-        type=new_file,
-        help="train with the coefficients that the scheme decodes, replay encode, drop and decode, and write here"
-        " what the replay finds; without it every coefficient is 1",
-    )
-    output(parser)
 
 
 def train(arguments) -> None:
@@ -65,29 +93,12 @@ def train(arguments) -> None:
         run_verification(config, timeline, trajectory, arguments.verified)
 
 
-def add_point(parser) -> None:
-    """Arguments of ``point``."""
-    overrides(parser)
-    parser.add_argument("--rows", default="seeds", help="of a clock, as in gcexp simulate")
-    parser.add_argument("--train", action="store_true", help="train with the coefficients that are decoded")
-    parser.add_argument("--trained", type=Path, help="the trajectory of exact schemes, where it is there")
-    parser.add_argument("--verify", action="store_true", help="replay encode, drop and decode")
-    output(parser)
-
-
 def point(arguments) -> None:
     """Measure a point of a sweep."""
     from gcexp.experiments import measure_point
 
-    given = arguments
-    measure_point(given.overrides, given.output, given.rows, given.train, given.trained, given.verify)
-
-
-def add_table(parser) -> None:
-    """Arguments of ``table``."""
-    parser.add_argument("target")
-    preset(parser)
-    output(parser)
+    given = arguments.rows, arguments.train, arguments.trained, arguments.verify
+    measure_point(arguments.overrides, arguments.output, *given)
 
 
 def table(arguments) -> None:
@@ -96,19 +107,6 @@ def table(arguments) -> None:
     from gcexp.report.jobs import make_table
 
     make_table(figure(arguments.target, arguments.preset), arguments.output)
-
-
-def add_plot(parser) -> None:
-    """Arguments of ``plot``."""
-    parser.add_argument("target")
-    preset(parser)
-    parser.add_argument("--title", default="true", help="false for a paper, where the caption says it")
-    parser.add_argument("--note", default="true", help="false for a paper, where the text says it")
-    parser.add_argument(
-        "--width", default="", help="single, wide, double, or inches (default: the figure's own)"
-    )
-    parser.add_argument("-i", "--input", type=Path, required=True)
-    output(parser, "+")
 
 
 def plot(arguments) -> None:
@@ -123,13 +121,6 @@ def plot(arguments) -> None:
     make_drawing(wanted, arguments.input, arguments.output)
 
 
-def add_page(parser) -> None:
-    """Arguments of ``page``."""
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help="figures")
-    preset(parser)
-    output(parser)
-
-
 def page(arguments) -> None:
     """Write the pages of papers and figures."""
     from gcexp.report.figurefile import named_figures
@@ -137,14 +128,6 @@ def page(arguments) -> None:
 
     figures = named_figures(arguments.targets, arguments.preset, checks=False)
     write_pages(arguments.preset, figures, arguments.output)
-
-
-def add_track(parser) -> None:
-    """Arguments of ``track``."""
-    parser.add_argument(
-        "--uri", help="tracking URI (default: $MLFLOW_TRACKING_URI, else results/mlflow/mlflow.db)"
-    )
-    add_page(parser)
 
 
 def track(arguments) -> None:

@@ -20,11 +20,7 @@ LISTED = (
 
 
 def listed(kind: str) -> dict[str, str]:
-    """Names of a kind, each with one phrase.
-
-    >>> listed("optimizers")["gradient_descent"]
-    'Full-batch gradient descent, divided by the number of all samples, recovered or not.'
-    """
+    """Names of a kind, each with one phrase."""
     if kind not in LISTED:
         raise UserError(unknown("kind", kind, LISTED))
     if kind == "targets":

@@ -11,6 +11,7 @@ import importlib
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -112,7 +113,7 @@ def parser(given: Sequence[str] = ()) -> argparse.ArgumentParser:
     first, second = (*given, "", "")[:2]
     if first == "job":
         if second in VERBS:
-            _fill(verbs[second], getattr(job, f"add_{second}"), getattr(job, second))
+            _fill(verbs[second], partial(job.add, verb=second), getattr(job, second))
     elif first in COMMANDS:
         module = importlib.import_module(f"gcexp.command.{first}")
         _fill(commands[first], module.add, module.run)

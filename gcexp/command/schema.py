@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gcexp.command.arguments import new_file
-from gcexp.files import written
+from gcexp.files import write_text
 from gcexp.report.figureschema import document
 
 
@@ -17,6 +17,5 @@ def run(arguments) -> None:
     """Print or write it."""
     if arguments.output is None:
         print(document(), end="")
-        return
-    with written(arguments.output) as temporary:
-        temporary.write_text(document())
+    else:
+        write_text(arguments.output, document())

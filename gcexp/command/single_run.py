@@ -124,13 +124,6 @@ def usual_level(frame: pd.DataFrame, score: str) -> float | None:
     """Halfway from where a score begins to its best, 0 of a loss and else 1, in two digits; None if it begins beyond.
 
     It depends on the task and its seeds, not on the scheme, so that runs of several schemes are told alike.
-
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame(
-    ...     {"iteration": [0, 0, 1], "test_accuracy": [0.1, 0.12, 0.9], "train_loss": [8, 9, 1.0]}
-    ... )
-    >>> usual_level(frame, "test_accuracy"), usual_level(frame, "train_loss")
-    (0.56, 4.2)
     """
     first = float(frame.loc[frame["iteration"] == 0, score].median())
     best = 0 if score.endswith("loss") else 1

@@ -21,7 +21,7 @@ import numpy as np
 import yaml
 
 import gcexp.theory
-from gcexp.command.arguments import as_json
+from gcexp.command.arguments import as_json, pairs
 from gcexp.errors import UserError, unknown
 from gcexp.run.options import papers
 from gcexp.schema import arguments, quoted, typed
@@ -45,25 +45,8 @@ def functions() -> dict[str, Callable]:
     return dict(sorted(found.items()))
 
 
-def listing(module: str | None = None) -> dict[str, str]:
-    """First docstring line of each function, of one module or of all; empty for what is no module."""
-    return {
-        name: first_line(function)
-        for name, function in functions().items()
-        if module in (None, name.partition(".")[0])
-    }
-
-
 def as_lines(found: Mapping[str, str]) -> str:
-    """A listing by module, one line for each function.
-
-    >>> print(as_lines({"order_statistics.harmonic": "Harmonic number.", "order_statistics.pareto": "Mean."}))
-    order_statistics: Means of order statistics: ...
-      harmonic  Harmonic number.
-      pareto    Mean.
-    <BLANKLINE>
-    gcexp theory MODULE.NAME explains a function and its arguments.
-    """
+    """A listing by module, one line for each function."""
     described, lines = {name: first_line(module) for name, module in reversed(modules())}, list[str]()
     for module, group in itertools.groupby(found.items(), key=lambda item: item[0].partition(".")[0]):
         named = {name.partition(".")[2]: line for name, line in group}
@@ -79,22 +62,9 @@ def first_line(documented: object) -> str:
 
 
 def evaluate(name: str, given: Iterable[str]):
-    """Result of the function `name` for arguments such as ``n=15`` and ``alpha=2/3``.
-
-    >>> evaluate("errors.frc_mean_error", ["n=4", "redundancy=2", "s=2"])
-    0.16666666666666666
-    >>> evaluate("errors.frc_error", ["n=12", "s=3"])
-    Traceback (most recent call last):
-    gcexp.errors.UserError: errors.frc_error: 'redundancy' is missing (it takes n, redundancy, s)
-    """
-    function, read = _function(name), {}
-    for argument in given:
-        key, equals, text = argument.partition("=")
-        if not equals or not key.isidentifier():
-            raise UserError(f"an argument is KEY=VALUE, got {argument!r}")
-        if key in read:
-            raise UserError(f"{name}: {key!r} is given twice")
-        read[key] = parse(text)
+    """Result of the function `name` for arguments such as ``n=15`` and ``alpha=2/3``."""
+    function = _function(name)
+    read = {key: parse(text) for key, text in pairs(given, f"{name}: ").items()}
     values = arguments(function, read, name, "argument")
     annotated = function.__annotations__
     values = {key: value if key in annotated else _array(value) for key, value in values.items()}
@@ -115,11 +85,7 @@ def _function(name: str) -> Callable:
 
 
 def parse(text: str | list):
-    """A value as typed, of a list each entry; what is nothing else is text.
-
-    >>> parse("2/3"), parse("[1, -inf]"), parse("pg-2-3"), parse("[[1,2],[a]]")
-    (Fraction(2, 3), [1, -inf], 'pg-2-3', [[1, 2], ['a']])
-    """
+    """A value as typed, of a list each entry; what is nothing else is text."""
     if isinstance(text, list):
         return [parse(entry) for entry in text]
     with suppress(yaml.YAMLError):
@@ -139,11 +105,7 @@ def _array(value):
 
 
 def plain(value):
-    """A result in the types of JSON; fractions and infinities as text, NaN as null.
-
-    >>> plain({"load": Fraction(1, 3), "times": np.array([1.5, np.inf, np.nan])})
-    {'load': '1/3', 'times': [1.5, 'inf', None]}
-    """
+    """A result in the types of JSON; fractions and infinities as text, NaN as null."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if hasattr(value, "_asdict"):
@@ -160,14 +122,7 @@ def plain(value):
 
 
 def format_value(value) -> str:
-    """A result for people: fractions as decimals too, lists and mappings line by line.
-
-    >>> print(format_value(Fraction(1, 3)))
-    1/3 = 0.333333333333
-    >>> print(format_value([{"x": 1, "load": Fraction(2, 3)}, {"x": 12, "load": Fraction(1, 2)}]))
-    - {x: 1, load: 2/3}
-    - {x: 12, load: 1/2}
-    """
+    """A result for people: fractions as decimals too, lists and mappings line by line."""
     if isinstance(value, Fraction) and value.denominator > 1:
         return f"{value} = {float(value):.12g}"
     found = plain(value)
@@ -188,8 +143,9 @@ def add(parser) -> None:
 def run(given) -> None:
     """Evaluate a closed form, or say what there is."""
     name = given.name
-    if not given.arguments and (found := listing(name)):
-        print(json.dumps(found, indent=1) if given.json else as_lines(found))
+    listed = {one: first_line(of) for one, of in functions().items() if name in (None, one.partition(".")[0])}
+    if listed and not given.arguments:
+        print(json.dumps(listed, indent=1) if given.json else as_lines(listed))
         return
     function = _function(name)
     parameters = inspect.signature(function).parameters.values()

@@ -313,5 +313,7 @@ def test_which_is_fastest_to_a_level_on_the_trace(tmp_path):
     assert medians["groups of 2, s = 1 (snake)"] == pytest.approx(5120, rel=1e-3)
     ranked = advice.trained.ranked
     assert ranked["median"].iloc[0] == medians.min() and (ranked["least_recovered"] >= 0.05).all()
+    falling = advise(AR, phi=0.0, task="linear_regression", level=0.5, seeds=1).trained
+    assert (falling.ranked["median"] > 0).all(), "a loss reaches a level from above"
     told = json.loads(advice.write(tmp_path)[0].read_text())["task"]
     assert told["fastest"][0] == ranked["scheme"].iloc[0] and len(told["runs"][0]["reached"]) == 3

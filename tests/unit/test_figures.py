@@ -536,7 +536,7 @@ def test_render_options_that_are_none(refused, key, word, named):
 
 def test_render_options_are_handed_to_the_job_that_draws():
     parser = ArgumentParser()
-    job.add_plot(parser)
+    job.add(parser, "plot")
     look = RenderOptions.of({"plot_note": False, "plot_width": 3.5}, "plot_")
     told = parser.parse_args(["fig", "-i", "table", "-o", "drawing", *look.arguments])
     assert RenderOptions.of(vars(told)) == look and look.width == 3.5
