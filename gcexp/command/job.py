@@ -125,17 +125,17 @@ def plot(arguments) -> None:
 
 def add_page(parser) -> None:
     """Arguments of ``page``."""
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help="figures")
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help="figures; by default all")
     preset(parser)
     output(parser)
 
 
 def page(arguments) -> None:
     """Write the pages of papers and figures."""
-    from gcexp.report.figurefile import named_figures
+    from gcexp.report.figurefile import named_figures, page_files
     from gcexp.report.page import write_pages
 
-    figures = named_figures(arguments.targets, arguments.preset, checks=False)
+    figures = named_figures(arguments.targets or page_files(), arguments.preset, checks=False)
     write_pages(arguments.preset, figures, arguments.output)
 
 

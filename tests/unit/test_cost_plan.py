@@ -64,7 +64,7 @@ plot: {kind: lines}
 
 
 def test_every_job_costs_what_its_rates_say(paper, monkeypatch):
-    """Of two seeds: 30 iterations of an exact run and of one that visits 4 of 6 partitions, and 11.5 until a horizon."""
+    """Two seeds: 30 iterations of an exact run and of one that visits 4 of 6 partitions, and 11.5 to a horizon."""
     (paper / "figures/one.yaml").write_text(SMALL)
     rows = "".join(f"{t},{w},1.0\n" for t in range(30) for w in range(6))
     Path("times.csv").write_text(f"iteration,worker,time\n{rows}")

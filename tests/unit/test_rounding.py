@@ -166,24 +166,28 @@ class Drawn:
         return verify_decoding(lambda seed: code, timeline, kept, task, self.data)["failures"]
 
     def summed(self) -> float:
-        """Size of all terms that the gradient of a linear regression sums, those of its outputs among them."""
-        order, ones = self.problem.rows(0), np.ones(len(self.y))
-        x, y = np.c_[self.x.astype(float), ones][order], self.y[order]
-        each = 2 * np.linalg.norm(x, axis=1) * (np.abs(x) @ np.abs(self.parameters.astype(float)) + np.abs(y))
+        """Size of all terms that the gradient without a hidden layer sums, those of its outputs among them."""
+        order, w = self.problem.rows(0), np.abs(self.parameters.astype(float))
+        x = np.c_[self.x.astype(float), np.ones(len(self.y))][order]
+        outputs = np.c_[
+            w[: -(len(w) // x.shape[1])].reshape(-1, self.x.shape[1]), w[-(len(w) // x.shape[1]) :]
+        ]
+        aims = np.abs(self.y)[order] if self.real else 1.0
+        each = 2 * np.linalg.norm(x, axis=1) * ((np.abs(x) @ outputs.T).max(1) + aims)
         return sum(np.abs(self.c) * [part.sum() for part in np.array_split(each, len(self.c))])
 
 
 @pytest.mark.slow
 def test_rounding_is_bounded_by_what_is_summed():
     """A regression on 2000 samples was called a defect over a rounding error of 2.6e-6."""
-    regressions = 0
+    tried = {True: 0, False: 0}  # regressions and classifiers whose defect must be seen
     for seed in range(40):
         drawn = Drawn(seed)
         assert not drawn.checked(0.0), seed
-        if drawn.real and not drawn.hidden:
+        if not drawn.hidden:
             assert drawn.checked(1e-4 * drawn.summed()), seed
-            regressions += 1
-    assert regressions >= 6
+            tried[drawn.real] += 1
+    assert min(tried.values()) >= 6
 
 
 def test_jumps_are_what_a_unit_changes(data):
