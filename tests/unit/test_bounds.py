@@ -290,6 +290,7 @@ test_refused_where_a_theorem_does_not_hold = refusals(
     (lambda: bounds.work_floor("x", np.ones(2)), "'x'"),
     (lambda: bounds.work_floor(np.ones(2), np.ones(3)), "shapes"),
     (lambda: bounds.capacity(np.ones(2), np.ones(2), 2, fraction=np.ones(3)), "fraction"),
+    (lambda: bounds.capacity(np.ones((3, 2)), 1, 2, fraction=np.ones(2)), "fraction"),
     (lambda: bounds.needed(10, 2, 1.5), "fraction.* 1.5"),
     (lambda: bounds.one_assignment(np.ones(3), np.ones(3), 2), "rows"),
     (lambda: bounds.one_assignment(np.ones((2, 3)), np.ones((2, 3)), np.nan), "load"),

@@ -40,7 +40,7 @@ def test_what_is_there_costs_nothing(folder):
     assert len(plan("paper")) > len(before)
 
 
-#: Rates that give every job another cost; a run of six workers, each of which takes a second for its share.
+#: Rates that give every job another cost; a run of six workers, each of which takes two seconds for its share.
 RATES = {
     ("data", "*"): Rate(1, 2, 5, 10),
     ("training", "digits_mlp"): Rate(4, 10, 7, 100, 1e3),
@@ -58,7 +58,7 @@ common: {task: digits_mlp, task.evaluate_every: 2, task.verify_every: 10, delay:
 runs:
   - {label: exact, scheme: cgc}
   - {label: whole, scheme: forget}
-  - {label: cut off, scheme: forget, horizon: 11.5}
+  - {label: cut off, scheme: forget, horizon: 23}
 plot: {kind: lines}
 """
 
@@ -66,7 +66,7 @@ plot: {kind: lines}
 def test_every_job_costs_what_its_rates_say(paper, monkeypatch):
     """Two seeds: 30 iterations of an exact run and of one that visits 4 of 6 partitions, and 11.5 to a horizon."""
     (paper / "figures/one.yaml").write_text(SMALL)
-    rows = "".join(f"{t},{w},1.0\n" for t in range(30) for w in range(6))
+    rows = "".join(f"{t},{w},2.0\n" for t in range(30) for w in range(6))
     Path("times.csv").write_text(f"iteration,worker,time\n{rows}")
     monkeypatch.setattr(plans, "costs", lambda: RATES)
     trained = [4 + 10 * 60 + 1e3 * (2 + 30)]
