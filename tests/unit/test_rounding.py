@@ -224,12 +224,13 @@ def test_pooled_maxima_are_watched_too(data):
                 -1, 1, 2, 1
             )  # of the first window the left one, of the second the right one
             windows = nn.functional.pad(columns, (0, 1)), nn.functional.pad(3 * columns, (1, 0))
-            return nn.functional.max_pool2d(torch.cat(windows, -1), 2).flatten(1)
+            above = torch.cat(windows, -1)
+            return nn.functional.max_pool2d(torch.cat([above, 5 * above], -2), 2).flatten(1)
 
     near = TorchTask("digits", Pool, lambda o, y: o.sum(1), batch=5, device="cpu", shape=(64,))
     big = replace(data, x_train=data.x_train + 1)
     found = near.problem(big, 0).rounding(np.array([1.0, 1.0 + 1e-8]), np.ones(1), 0)
-    assert np.allclose(np.abs(found.jumps), np.tile([[1], [3]], (5, 2)))
+    assert np.allclose(np.abs(found.jumps), np.tile([[1], [3], [5], [15]], (5, 2)))
 
 
 def test_a_task_in_float32_is_replayed_in_float32(data):

@@ -339,7 +339,7 @@ def test_a_deleted_experiment_is_not_quietly_filled(project):
         ("sqlite:///:memory:", ":memory:"),
         ("http://user:secret@127.0.0.1:9", "127.0.0.1:9"),
         ("postgresql+nodriver://user:secret@localhost/db", "postgresql"),
-        ("sqlite:///damaged.db", "damaged.db"),
+        ("sqlite:///damaged.db", ("delete", "damaged.db")),
         ("sqlite:////proc/none/mlflow.db", "/proc/none"),
     ],
 )
