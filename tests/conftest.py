@@ -42,6 +42,8 @@ plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
 
 # scripts, not to be imported for doctests
 collect_ignore = ["distributed/ranks.py", "faults", "workflow/warm_snakemake.py"]
+if "GCEXP_TEST_SLURM" not in os.environ:  # `make test-slurm` alone needs a cluster
+    collect_ignore.append("slurm")
 INSTALLED = ("plugins", "versions")  # what is known of installed packages: no test installs one
 
 # Loaded by every Python that a test starts: the quick preset must do without a network.
@@ -280,12 +282,6 @@ def clone():
         pytest.skip("needs files of the clone that the source distribution leaves out")
 
 
-@pytest.fixture(scope="session")
-def add_paper():
-    """What makes a folder a paper without figures."""
-    return new_paper
-
-
 @pytest.fixture
 def here(tmp_path, monkeypatch, forget):
     """An empty working folder, where the installed options are used and nothing is remembered."""
@@ -447,16 +443,10 @@ def project(built, tmp_path):
     return built.copy(tmp_path / "project")
 
 
-@pytest.fixture(scope="session")
-def small():
-    """Make the small project in a folder, nothing built."""
-    return small_project
-
-
 @pytest.fixture
-def fresh(tmp_path, small):
+def fresh(tmp_path):
     """The small project, nothing built."""
-    return small(tmp_path / "project")
+    return small_project(tmp_path / "project")
 
 
 @pytest.fixture

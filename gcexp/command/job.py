@@ -24,7 +24,7 @@ VERBS = {
     "track": "import finished runs into MLflow",
 }
 _PRESET = {"--preset": {"default": "quick", "help": "quick or paper (default: quick)"}}
-_PAGES = {"targets": {"nargs": "*", "metavar": "TARGET", "help": "figures"}, **_PRESET}
+_PAGES = {"targets": {"nargs": "*", "metavar": "TARGET", "help": "figures; a page without them is of all"}, **_PRESET}
 _ARGUMENTS: dict[str, dict[str, dict[str, Any]]] = {
     "data": {
         "dataset": {},
@@ -123,10 +123,10 @@ def plot(arguments) -> None:
 
 def page(arguments) -> None:
     """Write the pages of papers and figures."""
-    from gcexp.report.figurefile import named_figures
+    from gcexp.report.figurefile import named_figures, page_files
     from gcexp.report.page import write_pages
 
-    figures = named_figures(arguments.targets, arguments.preset, checks=False)
+    figures = named_figures(arguments.targets or page_files(), arguments.preset, checks=False)
     write_pages(arguments.preset, figures, arguments.output)
 
 

@@ -6,7 +6,6 @@ A new option needs no edit here: it is found, and run with a delay model that it
 from __future__ import annotations
 
 import inspect
-import pickle
 from contextlib import nullcontext
 from functools import cache
 from types import SimpleNamespace
@@ -186,16 +185,6 @@ def test_the_job_checks_the_declaration(preset, tmp_path):
 
 
 # --- waiting rules ----------------------------------------------------------------------------------------------
-
-
-@each_wait
-def test_wait_runs(rule):
-    found = waiting(rule)
-    timeline = found.timeline
-    assert np.isfinite(timeline.duration).all() and (timeline.duration > 0).all()
-    assert timeline.patterns.any() and timeline.coefficients.any() != found.parts[0][0].bound
-    wait = found.parts[0][0].wait
-    assert wait == pickle.loads(pickle.dumps(wait)) == build(found.config, "wait")
 
 
 @each_wait

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from gcexp.benchmarking import (
 from gcexp.codes import Uncoded
 from gcexp.command.main import main
 from gcexp.delays.trace_file import trace_of
-from gcexp.errors import ParameterError, UserError
+from gcexp.errors import UserError
 from gcexp.figures import draw, read_table, style
 from gcexp.run.benchmarked import decided_by, entries
 from gcexp.theory import bounds
@@ -282,13 +283,11 @@ UNPLAYABLE = {
 
 
 @pytest.mark.parametrize("given", UNPLAYABLE)
-def test_a_scheme_of_ones_own_that_cannot_be_played(given, own, capsys):
+def test_a_scheme_of_ones_own_that_cannot_be_played(given, own, refused_command):
     """A sentence and exit 2, also where it is the only one; beside others it is told, or refused where it lies."""
     own("mine", *given)
     named = [] if "benchmark:" in given[2] else ["mine"]
-    assert main(["benchmark", AR, *named, "--phi", "0.2"]) == 2
-    told = capsys.readouterr().err.strip()
-    assert told.startswith("gcexp: ") and "\n" not in told and UNPLAYABLE[given] in told
+    refused_command(UNPLAYABLE[given], "benchmark", AR, *named, "--phi", "0.2")
 
 
 ODD = {
@@ -394,7 +393,7 @@ def test_verdicts(case, named):
     assert not benchmarking.verdicts(table.assign(hindsight=True))
 
 
-def test_a_table_is_shown_again_and_its_page_has_every_row(tmp_path, capsys):
+def test_a_table_is_shown_again_and_its_page_has_every_row(tmp_path, capsys, refused_command):
     table = pd.DataFrame(
         {"trace": ["A", "B", "B"], "phi": 0.0, "late": "stop", "chunks": np.nan, "scheme": ["x", "x", "<b>"],
          "group": "own", "hindsight": False, "ratio": [1.5, 0.123456789, np.nan], "colour": ["wins", None, None]}
@@ -406,8 +405,7 @@ def test_a_table_is_shown_again_and_its_page_has_every_row(tmp_path, capsys):
     page = (tmp_path / "out" / "benchmark.md").read_text()
     assert "1.500+" in page and "0.123" in page and "<b>" not in page
     for more in (["--late", "bogus"], ["--data-bound"]):
-        assert main(["benchmark", str(tmp_path / "table.csv"), *more]) == 2
-        assert more[0] in capsys.readouterr().err
+        refused_command(more[0], "benchmark", str(tmp_path / "table.csv"), *more)
 
 
 @pytest.mark.parametrize(
@@ -431,13 +429,8 @@ def test_a_table_is_shown_again_and_its_page_has_every_row(tmp_path, capsys):
         (["pai-job9"], "pai-job4"),
     ],
 )
-def test_mistakes_of_the_command(given, name, capsys):
-    try:
-        assert main(["benchmark", *given]) == 2
-    except SystemExit as stopped:  # of the parser
-        assert stopped.code == 2
-    told = capsys.readouterr()
-    assert name in told.err and told.err.count("\n") == 1 and not told.out
+def test_mistakes_of_the_command(given, name, refused_command):
+    refused_command(name, "benchmark", *given)
 
 
 test_mistakes_from_python = refusals(
@@ -522,14 +515,9 @@ def test_growth_fits_the_exponent_of_what_it_measures(monkeypatch):
     assert frame.loc[~times, "exponent"].isna().all()
 
 
-@pytest.mark.parametrize(
-    "keys, words",
-    [
-        ({"n": [20, 10]}, "20, 10"),
-        ({"n": [10, 20], "sizes": [20]}, "10, 20"),
-        ({"n": [10, 20, 30]}, "x: .* 3 n"),
-    ],
+growth = partial(benchmarking.growth, [{"label": "x", "of": [Uncoded, Uncoded]}], iterations=1)
+test_growth_refuses_what_it_cannot_fit = refusals(
+    (lambda: growth(n=[20, 10]), "20, 10"),
+    (lambda: growth(n=[10, 20], sizes=[20]), "10, 20"),
+    (lambda: growth(n=[10, 20, 30]), "x: .* 3 n"),
 )
-def test_growth_refuses_what_it_cannot_fit(keys, words):
-    with pytest.raises(ParameterError, match=words):
-        benchmarking.growth([{"label": "x", "of": [Uncoded, Uncoded]}], iterations=1, **keys)

@@ -91,11 +91,7 @@ def test_triple_systems_and_geometries_of_every_size():
         assert named_design(f"ag_dual-2-{q}").params == (q * q, q * q + q, q + 1, q, 1)
 
 
-def test_difference_sets():
-    assert difference_set(21, 5, 1) == (3, 6, 7, 12, 14)
-    assert difference_set(31, 6, 1) == (1, 5, 11, 24, 25, 27)
-    assert difference_set(16, 6, 2) is None  # tried all: (16, 6, 2) is not cyclic
-    assert difference_set(31, 10, 3) is None
+def test_what_has_no_multiplier_is_not_searched():
     assert difference_set(25, 9, 3) is None  # exists as a design; no prime divides 6 and not 25
 
 

@@ -194,9 +194,7 @@ def test_loads_and_batches_of_the_baselines():
 
 
 def test_degree_law():
-    law = degree_law(0.1)
-    np.testing.assert_allclose(law[[0, 1, 10]], [0.30769, 0.34615, 0.06923], atol=5e-6)
-    assert law @ np.arange(1, 12) == pytest.approx(3.02775, abs=5e-6)
+    assert degree_law(0.1) @ np.arange(1, 12) == pytest.approx(3.02775, abs=5e-6)
     for denominator in range(5, 200):
         law = degree_law(1 / denominator)
         assert len(law) == denominator + 1 and law.sum() == pytest.approx(1) and (law > 0).all()

@@ -21,6 +21,7 @@ from gcexp.delays.trace_file import read_trace, statistics
 from gcexp.errors import DataError, ParameterError, UserError
 from gcexp.schemes import Decodable, Fastest, Given, Greedy, Pairs, Scheme
 from gcexp.timeline import run_clock
+from tests.conftest import refusals
 
 TRACES = Path(__file__).parents[2] / "data" / "traces"
 JOB1, JOB4, FAAS = (str(TRACES / f"{name}.csv") for name in ("pai-job1", "pai-job4", "faas-aws-2048mb"))
@@ -142,7 +143,7 @@ def placed(code, placement, file, **more):
     return lambda: run_clock(Scheme(code, Decodable(), placement=placement), Trace(file, **more), (0,), 3)
 
 
-REFUSED = [
+test_refuses = refusals(
     (drawn(JOB4, 12), "pai-job4 .*10.*n=12"),
     (drawn(JOB4, 2, workers=[3, 12]), r"workers \[3, 12\].*0 to 9"),
     (drawn(JOB4, 2, workers=[3, 3]), r"workers \[3, 3\]"),
@@ -162,13 +163,8 @@ REFUSED = [
     (lambda: Given([1, 0]).check(Uncoded(3)), "2 workers, .*n=3"),
     (placed(Clustered(4, 2, 2), Greedy(clusters=2, memberships=1), JOB4), "states.*arrival"),
     (drawn("nowhere.csv"), "nowhere.csv"),
-]
-
-
-@pytest.mark.parametrize(("call", "sentence"), REFUSED, ids=[row[1][:40] for row in REFUSED])
-def test_refuses(call, sentence):
-    with pytest.raises((ParameterError, DataError), match=sentence):
-        call()
+    error=(ParameterError, DataError),
+)
 
 
 HEAD = "iteration,worker,time\n"

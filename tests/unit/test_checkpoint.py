@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -24,10 +23,10 @@ from gcexp.tasks.optimizers import AcceleratedGradient, Momentum
 from gcexp.tasks.together import TogetherPerceptron
 from gcexp.tasks.torch_task import TorchTask
 from gcexp.tasks.training import train
+from tests.conftest import wait
 
 TASK = MultilayerPerceptron("digits", evaluate_every=2, verify_every=3)
 CONFIG = {"task": "digits", "version": 1}
-LONG = 300  # seconds, after which something hangs
 SEEDS, STEPS = [0, 1], [8, 5]
 COEFFICIENTS = np.array([[1.0, 1, 1], [0, 0.5, 2], [0, 0, 0]])
 PATTERN = np.random.default_rng(0).integers(3, size=(2, 8))
@@ -198,6 +197,12 @@ def test_saves_are_spaced_in_time(tmp_path, monkeypatch):
         assert checkpoint.due
         checkpoint.save({})
         assert not checkpoint.due
+        monkeypatch.setattr(np, "savez", lambda *_, **__: now.append(now.pop() + 1))
+        checkpoint.save({})  # takes a second: after fifty more
+        now[0] += 49
+        assert not checkpoint.due
+        now[0] += 1
+        assert checkpoint.due
     assert [p.name for p in tmp_path.iterdir() if p.suffix == ".npz"] == ["run.npz"]
 
 
@@ -211,11 +216,8 @@ def test_a_second_process_waits_and_says_so(tmp_path, capsys):
     with Checkpoint(tmp_path / "run.npz", CONFIG).held() as first:
         thread = threading.Thread(target=second)
         thread.start()
-        said, end = "", time.monotonic() + LONG
-        while "waiting for it" not in said:
-            assert time.monotonic() < end, said
-            time.sleep(0.01)
-            said += capsys.readouterr().err
+        said = wait(lambda: capsys.readouterr().err, "sentence")
+        assert "waiting for it" in said
         assert thread.is_alive() and not entered
         first.save({"step": np.array(5)})
     thread.join()

@@ -7,7 +7,7 @@ import pytest
 from gcexp.command.main import main
 from gcexp.report import plan as plans
 from gcexp.report.figurefile import figure
-from gcexp.report.plan import costs, plan
+from gcexp.report.plan import Rate, costs, plan
 
 pytestmark = pytest.mark.paper("comm_efficient", "dynamic_clustering", "partial_recovery")
 
@@ -40,13 +40,47 @@ def test_what_is_there_costs_nothing(folder):
     assert len(plan("paper")) > len(before)
 
 
-def test_a_training_costs_its_iterations_and_seeds(folder):
-    found = [cost.cpu_s for cost in plan("paper", [TARGET]) if cost.job == "training"]
-    exact = next(run for run in figure(TARGET, "paper").runs if run.exact)
-    gradients = exact.iterations * len(exact.seed_list)
-    wanted = pytest.approx(costs()["training", "mnist_mlp"].unit_s * gradients, rel=0.1)
-    assert any(cost == wanted for cost in found)
-    assert min(found) < max(found)  # other runs end at their horizon, or visit a share of the data
+#: Rates that give every job another cost; a run of six workers, each of which takes two seconds for its share.
+RATES = {
+    ("data", "*"): Rate(1, 2, 5, 10),
+    ("training", "digits_mlp"): Rate(4, 10, 7, 100, 1e3),
+    ("replay", "*"): Rate(3, 1e4, 9, 0),
+    ("table", "*"): Rate(6, 7, 8, 20),
+    ("clock", "*"): Rate(2, 1e-2, 11, 0),
+    ("drawing", "*"): Rate(8, 9, 1, 30),
+}
+SMALL = """
+title: Mine
+source: Fig. 1
+kind: curves
+common: {task: digits_mlp, task.evaluate_every: 2, task.verify_every: 10, delay: trace, delay.file: times.csv,
+  n: 6, s: 2, iterations: 30, seeds: 2}
+runs:
+  - {label: exact, scheme: cgc}
+  - {label: whole, scheme: forget}
+  - {label: cut off, scheme: forget, horizon: 23}
+plot: {kind: lines}
+"""
+
+
+def test_every_job_costs_what_its_rates_say(paper, monkeypatch):
+    """Two seeds: 30 iterations of an exact run and of one that visits 4 of 6 partitions, and 11.5 to a horizon."""
+    (paper / "figures/one.yaml").write_text(SMALL)
+    rows = "".join(f"{t},{w},2.0\n" for t in range(30) for w in range(6))
+    Path("times.csv").write_text(f"iteration,worker,time\n{rows}")
+    monkeypatch.setattr(plans, "costs", lambda: RATES)
+    trained = [4 + 10 * 60 + 1e3 * (2 + 30)]
+    for steps in (60, 23):
+        replayed = 3 + 1e4 * (2 + steps / 10) * 4 / 6
+        trained.append(4 + 10 * steps * 4 / 6 + 1e3 * (2 + steps / 2) + replayed)
+    table = 6 + 7 + 3 + 1e4 * (2 + 60 / 10) + 3 * (2 + 1e-2 * 2 * 30 * 6)
+    found = plan("paper")
+    assert [cost.job for cost in found] == ["data", *["training"] * 3, "table", "drawing", "page"]
+    assert [cost.cpu_s for cost in found] == pytest.approx([1 + 2, *trained, table, 8 + 9, 0])
+    assert [cost.memory_mib for cost in found] == [5, 7, 9, 9, 11, 1, 0]
+    assert [cost.disk for cost in found] == pytest.approx([10, 100 * 60, 100 * 60, 100 * 23, 20, 30, 0])
+    assert [cost.known for cost in found] == [True] * 6 + [False]
+    assert [cost.job for cost in plan("paper", ["paper_one"])] == [cost.job for cost in found[:-1]]
 
 
 def test_the_command(folder, capsys, refused_command):

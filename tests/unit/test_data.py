@@ -11,7 +11,6 @@ import pickle
 import re
 import struct
 import tarfile
-import time
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,6 +27,7 @@ from gcexp.data.fetch import WAITS, fetch
 from gcexp.data.readers import ACCESS_COLUMNS, IMAGES, LABELS, read_idx
 from gcexp.data.sources import MNIST, SOURCES, RawFile
 from gcexp.errors import DataError, UserError
+from tests.conftest import wait
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -204,10 +204,8 @@ def test_killed_download_is_never_used(server, contents):
     source = source_of({name: content}, server.mirrors[0])
     job = multiprocessing.get_context("fork").Process(target=fetch, args=[source])
     job.start()
-    folder, deadline = Path("data/raw/mnist"), time.monotonic() + 300
-    while not (folder.exists() and any(folder.iterdir())):
-        assert time.monotonic() < deadline and job.is_alive()
-        job.join(0.01)
+    folder = Path("data/raw/mnist")
+    wait(lambda: folder.exists() and any(folder.iterdir()), "half of a file")
     job.kill()
     job.join()
     assert any(folder.iterdir()) and not (folder / name).exists()

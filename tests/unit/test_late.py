@@ -17,7 +17,6 @@ from gcexp.codes import (
     Uncoded,
 )
 from gcexp.delays import Draws, Trace
-from gcexp.errors import ParameterError
 from gcexp.run.compose import compose
 from gcexp.run.scheme import build_scheme
 from gcexp.schemes import (
@@ -36,6 +35,7 @@ from gcexp.schemes import (
 )
 from gcexp.schemes.late import free_after
 from gcexp.timeline import run_clock, simulate
+from tests.conftest import refusals
 
 # --- The oracle ---------------------------------------------------------------------------------------------------
 
@@ -270,16 +270,10 @@ def traced(name: str, late: str, n: int, **keys):
     )
 
 
-@pytest.mark.parametrize(
-    ("act", "named"),
-    [
-        (lambda: build_scheme(compose(["scheme=frc", "late=finnish"])), "'finnish'.*'finish'"),
-        (lambda: build_scheme(compose(["scheme=frc", "chunks=0"])), "chunks.* 0"),
-        (lambda: build_scheme(compose(["scheme=uncoded_restart", "late=finish"])), "late=stop"),
-        (lambda: traced("faas-aws-256mb", "finish", 50), "late=finish"),  # its workers are new in every row
-        (lambda: traced("bytedance-SE-dp", "chunk", 32, data_bound=True), "late=chunk"),  # borders go by load
-    ],
+test_where_late_has_no_meaning_it_is_refused = refusals(
+    (lambda: build_scheme(compose(["scheme=frc", "late=finnish"])), "'finnish'.*'finish'"),
+    (lambda: build_scheme(compose(["scheme=frc", "chunks=0"])), "chunks.* 0"),
+    (lambda: build_scheme(compose(["scheme=uncoded_restart", "late=finish"])), "late=stop"),
+    (lambda: traced("faas-aws-256mb", "finish", 50), "late=finish"),  # its workers are new in every row
+    (lambda: traced("bytedance-SE-dp", "chunk", 32, data_bound=True), "late=chunk"),  # borders go by load
 )
-def test_where_late_has_no_meaning_it_is_refused(act, named):
-    with pytest.raises(ParameterError, match=named):
-        act()

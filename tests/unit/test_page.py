@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gcexp.command.main import main
 from gcexp.errors import DataError
 from gcexp.report import end_message, page, statements
 from gcexp.report.figurefile import named_figures, target_files
@@ -14,6 +15,7 @@ from gcexp.report.page import write_pages
 from gcexp.report.paper import Paper, papers
 from gcexp.report.statements import Outcome, committed
 from gcexp.schema import fill
+from tests.conftest import write_files
 
 PUBLISHED = Path(__file__).parents[2] / "reports" / "published"
 NASTY = "a | b\n<script>alert('x')</script> & *c*"
@@ -118,6 +120,18 @@ def test_what_people_write_is_no_markup(site, monkeypatch):
 def test_a_figure_that_is_not_drawn_is_left_out(site, tmp_path):
     (tmp_path / "figures" / "adaptive_constant.png").unlink()
     assert "adaptive_constant" not in site()["adaptive"].text
+
+
+def test_a_page_without_names_is_about_all_figures(paper):
+    text = "title: A\nsource: B\nkind: timings\ncommon: {delay: pareto, n: 4, iterations: 3, seeds: 1}\n"
+    (paper / "figures/one.yaml").write_text(
+        text + "runs: [{label: all, scheme: uncoded}]\nplot: {kind: bars}\n"
+    )
+    write_files(
+        Path("reports/quick"), {"figures/paper_one.png": "", "data/paper_one.csv": "label,run\nall,a\n"}
+    )
+    assert main(["job", "page", "-o", "reports/quick/index.html"]) == 0
+    assert "paper_one" in Path("reports/quick/paper.html").read_text()
 
 
 def test_outcomes_are_none_before_they_are_judged_and_refused_with_other_columns(here, refused, monkeypatch):

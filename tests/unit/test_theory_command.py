@@ -25,13 +25,6 @@ def told(capsys, *arguments: str) -> str:
     return capsys.readouterr().out.strip()
 
 
-def refused(capsys, *arguments: str) -> str:
-    assert main.main(["theory", *arguments]) == 2
-    out, err = capsys.readouterr()
-    assert not out and err.startswith("gcexp: ") and err.count("\n") == 1
-    return err
-
-
 def test_lists_everything(capsys):
     listed = json.loads(told(capsys, "--json"))
     written = {
@@ -211,13 +204,13 @@ order_statistics.pareto k=1 n=2 shape=-1
 
 
 @pytest.mark.parametrize(("line", "named"), MISTAKES, ids=[line[:60] for line, _ in MISTAKES])
-def test_mistakes(capsys, line, named):
-    assert named in refused(capsys, *line.split())
+def test_mistakes(refused_command, line, named):
+    refused_command(named, "theory", *line.split())
 
 
 @pytest.mark.parametrize("line", OUTSIDE)
-def test_formulas_outside_their_domain(capsys, line):
+def test_formulas_outside_their_domain(refused_command, line):
     """The sentence names the formula and the argument that is outside."""
     name, *given = line.split()
-    sentence = refused(capsys, *line.split())
-    assert name in sentence and any(argument.partition("=")[0] in sentence for argument in given)
+    sentence = refused_command(name, "theory", *line.split())
+    assert any(argument.partition("=")[0] in sentence for argument in given)

@@ -213,6 +213,8 @@ def test_a_parent_answers_which_scheme_is_fastest(project):
 def test_relative_time_is_the_simulated_clock(project):
     client, runs = stored()
     run = runs[FAMILY[2]]
+    made = Path("reports/quick/data/partial_recovery_fig1.csv").stat().st_mtime
+    assert run.info.start_time == int(1000 * made)
     clock = np.pad(np.cumsum(table.clock(CGC).duration[1]), (1, 0))
     for name in ("test_accuracy", "simulated_time_s"):
         history = client.get_metric_history(run.info.run_id, name)
@@ -337,7 +339,7 @@ def test_a_deleted_experiment_is_not_quietly_filled(project):
         ("sqlite:///:memory:", ":memory:"),
         ("http://user:secret@127.0.0.1:9", "127.0.0.1:9"),
         ("postgresql+nodriver://user:secret@localhost/db", "postgresql"),
-        ("sqlite:///damaged.db", "damaged.db"),
+        ("sqlite:///damaged.db", ("delete", "damaged.db")),
         ("sqlite:////proc/none/mlflow.db", "/proc/none"),
     ],
 )

@@ -14,6 +14,7 @@ import yaml
 from benchmarks import fuzz
 from gcexp.errors import UserError
 from gcexp.report import figurefile
+from tests.conftest import new_paper
 
 LONGEST = 20  # seconds of CPU: others may use the machine as well
 
@@ -97,8 +98,8 @@ def figure_text(number: int) -> str:
 @pytest.mark.parametrize(
     "numbers", [range(60), pytest.param(range(60, 600), marks=pytest.mark.slow)], ids=len
 )
-def test_figure_files(own_conf, add_paper, numbers):
-    add_paper(Path("paper"))
+def test_figure_files(own_conf, numbers):
+    new_paper(Path("paper"))
     path = Path("paper/figures/target.yaml").resolve()
     before = fuzz.files() | {"paper/figures/target.yaml"}
     refused = 0

@@ -15,13 +15,14 @@ from gcexp.files import written
 from gcexp.report import figurefile
 from gcexp.run.provenance import finished_provenance
 from gcexp.tasks.training import Trajectory
+from tests.conftest import small_project
 
 TABLE = "label,run,seed,iteration,simulated_time_s,test_accuracy\nCGC,a,0,0,0,0.1\nCGC,a,0,1,1,0.2\n"
 
 
 @pytest.fixture(scope="module")
-def untouched(tmp_path_factory, small):
-    return small(tmp_path_factory.mktemp("untouched") / "project")
+def untouched(tmp_path_factory):
+    return small_project(tmp_path_factory.mktemp("untouched") / "project")
 
 
 @pytest.fixture
