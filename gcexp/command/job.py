@@ -24,7 +24,10 @@ VERBS = {
     "track": "import finished runs into MLflow",
 }
 _PRESET = {"--preset": {"default": "quick", "help": "quick or paper (default: quick)"}}
-_PAGES = {"targets": {"nargs": "*", "metavar": "TARGET", "help": "figures; a page without them is of all"}, **_PRESET}
+_PAGES = {
+    "targets": {"nargs": "*", "metavar": "TARGET", "help": "figures; a page without them is of all"},
+    **_PRESET,
+}
 _ARGUMENTS: dict[str, dict[str, dict[str, Any]]] = {
     "data": {
         "dataset": {},
