@@ -106,7 +106,18 @@ def arguments(
 
 
 def fill(cls: type, given: object, place: str):
-    """Instance of the dataclass `cls` with its fields from the mapping `given`; see `arguments`."""
+    """Instance of the dataclass `cls` with its fields from the mapping `given`; see `arguments`.
+
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Box:
+    ...     width: float
+    ...     colour: typing.Literal["red", "blue"] = "red"
+    >>> fill(Box, {"width": 2}, "box")
+    Box(width=2.0, colour='red')
+    >>> fill(Box, {"width": 2, "color": "red"}, "box")
+    Traceback (most recent call last):
+    gcexp.errors.UserError: box: unknown key 'color'; did you mean 'colour'? (allowed: colour, width)
+    """
     values = arguments(cls, given, place)
     try:
         return cls(**values)
@@ -157,6 +168,16 @@ def checked(build: Callable, plain: bool = True) -> Callable:
     Parameters that are annotated as numbers (or none) become `plain` Python numbers. What can be gone through once
     only, such as a generator, is not looked into. Numbers `n` of workers and `k` of partitions are at most the
     `most_workers` and `most_partitions` of the class.
+
+    >>> class Box:
+    ...     @checked
+    ...     def __init__(self, width: int, depth: float | None = None):
+    ...         self.width = width
+    >>> Box(3).width
+    3
+    >>> Box("3")
+    Traceback (most recent call last):
+    gcexp.errors.ParameterError: Box: width must be a whole number, got '3'
     """
 
     @wraps(build)

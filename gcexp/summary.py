@@ -23,16 +23,29 @@ KNOWN = 2**24  # bytes of patterns whose decodes are remembered
 
 @dataclass(frozen=True)
 class Summary:
-    """Statistics of the iterations of S seeds; recovery and error are NaN for a bound, which decodes nothing."""
+    """Statistics of the iterations of S seeds.
 
-    seeds: np.ndarray  #: (S,)
-    steps: np.ndarray  #: (S,), as of a `Timeline`
-    duration: np.ndarray  #: (S,), mean length of an iteration in simulated time
-    #: (S, M), the same over the first iterations, as many as each of M marks says; NaN where a seed ended before.
+    Attributes
+    ----------
+    seeds, steps : ndarray (S,)
+        As of a `Timeline`.
+    duration : ndarray (S,)
+        Mean length of an iteration in simulated time.
+    running : ndarray (S, M)
+        The same over the first iterations, as many as each of M marks says; NaN where a seed ended before.
+    recovered, least : ndarray (S,)
+        Share of the partitions with coefficient one, its mean and the smallest; NaN for a bound, which decodes nothing.
+    error : ndarray (S,)
+        Mean decoding error ||c - 1||^2 / k; NaN for a bound.
+    """
+
+    seeds: np.ndarray
+    steps: np.ndarray
+    duration: np.ndarray
     running: np.ndarray
-    recovered: np.ndarray  #: (S,), share of the partitions with coefficient one, its mean
-    least: np.ndarray  #: (S,), and the smallest
-    error: np.ndarray  #: (S,), mean decoding error ||c - 1||^2 / k
+    recovered: np.ndarray
+    least: np.ndarray
+    error: np.ndarray
 
 
 def summary_of(timeline: Timeline, bound: bool, marks: Sequence[int] = ()) -> Summary:

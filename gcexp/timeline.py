@@ -39,20 +39,30 @@ SAMPLE, CERTIFIED = 64, "timeline.certified"
 class Timeline:
     """What happened in S seeds of at most T iterations.
 
-    An iteration decodes with a row u of `patterns`: the decoded vector is sum_i coefficients[u, i] * g_i, and a row of
-    zeros skips the update.
+    Attributes
+    ----------
+    seeds : ndarray (S,)
+    steps : ndarray (S,)
+        Iterations run by each seed; later entries of the rows below are not part of the run.
+    duration : ndarray (S, T)
+        Length of each iteration in simulated time.
+    pattern : ndarray (S, T)
+        Row of `patterns` and `coefficients` that the iteration decoded with.
+    patterns : ndarray (U, n)
+        Distinct patterns: messages used of each worker.
+    coefficients : ndarray (U, k)
+        The decoded vector is sum_i coefficients[u, i] * g_i; a row of zeros skips the update. Truth values where all of
+        them are 0 or 1, so that they take an eighth. All are 0 for a bound, which decodes nothing.
+    residual : ndarray (U,)
+        Certificate of the decode; NaN where the coefficients are what the code promises and no decode was asked for.
     """
 
-    seeds: np.ndarray  #: (S,)
-    steps: (
-        np.ndarray
-    )  #: (S,), iterations run by each seed; later entries of the rows below are not part of the run
-    duration: np.ndarray  #: (S, T), length of each iteration in simulated time
-    pattern: np.ndarray  #: (S, T), row u that the iteration decoded with
-    patterns: np.ndarray  #: (U, n), distinct patterns: messages used of each worker
-    #: (U, k), truth values where all of them are 0 or 1, so that they take an eighth; all are 0 for a bound.
+    seeds: np.ndarray
+    steps: np.ndarray
+    duration: np.ndarray
+    pattern: np.ndarray
+    patterns: np.ndarray
     coefficients: np.ndarray
-    #: (U,), certificate of the decode; NaN where the coefficients are what the code promises, and for a bound.
     residual: np.ndarray
 
     @property
@@ -102,6 +112,17 @@ def run_clock(
     times iterations are in memory at once. Streams go on from one chunk to the next, so that the timeline has the same
     bits for any `chunk`. What is kept of an iteration is its duration and a bit per message. `tell` is called with the
     number of iterations, of all seeds together, that were played since it was called last.
+
+    Examples
+    --------
+    >>> from gcexp.codes import Uncoded
+    >>> from gcexp.delays import ShiftedExponential
+    >>> from gcexp.schemes import Fastest, Scheme
+    >>> timeline = run_clock(
+    ...     Scheme(Uncoded(n=4), Fastest(s=1)), ShiftedExponential(), seeds=(0, 1), iterations=5
+    ... )
+    >>> timeline.duration.shape
+    (2, 5)
     """
     chunks = drawn_chunks(scheme, delay, seeds := tuple(seeds), iterations, chunk)
     return _timeline(scheme, seeds, iterations, played_chunks(scheme, chunks, tell))

@@ -40,14 +40,30 @@ _BY_PHI = "phi verdict remedy ratio low high bound capacity reason".split()
 
 @dataclass(frozen=True)
 class Advice:
-    """What `gcexp.advise` says; a notebook shows it, and ``table`` has its settings as a frame."""
+    """What `gcexp.advise` says; a notebook shows it, and ``table`` has its settings as a frame.
+
+    Attributes
+    ----------
+    recorded : Recorded
+        The times.
+    comparison : Comparison
+        What was compared, and by which rules.
+    answers : tuple of Answer
+        One for each phi that was looked at: the one that is known, or the ends and the middle of a range.
+    table : DataFrame
+        The settings, see `gcexp.advice.settings.settings`.
+    measured : bool
+        Whether phi was measured.
+    trained : Trained, optional
+        Which scheme reaches a score first, where a task was named.
+    """
 
     recorded: Recorded
     comparison: Comparison = field(repr=False)
-    answers: tuple[Answer, ...] = field(repr=False)  # at the phi that is known, or at the ends and the middle
-    table: pd.DataFrame = field(repr=False)  # see `gcexp.advice.settings.settings`
-    measured: bool  # whether phi was
-    trained: Trained | None = None  # which scheme reaches a score first, where a task was named
+    answers: tuple[Answer, ...] = field(repr=False)
+    table: pd.DataFrame = field(repr=False)
+    measured: bool
+    trained: Trained | None = None
 
     @property
     def main(self) -> Answer:
@@ -62,18 +78,22 @@ class Advice:
 
     @property
     def ratio(self) -> float:
+        """Mean iteration of the best simple remedy over that of waiting for all, at the main phi."""
         return self.main.ratio
 
     @property
     def low(self) -> float:
+        """Lower end of the ratio's 95 % interval."""
         return self.main.low
 
     @property
     def high(self) -> float:
+        """Upper end of it."""
         return self.main.high
 
     @property
     def bound(self) -> float:
+        """No exact scheme within the memory has a smaller ratio: certified, on these rows."""
         return self.main.bound
 
     @property

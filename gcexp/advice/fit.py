@@ -55,14 +55,30 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Fit(Decomposition):
-    """What `gcexp.fit` found; a notebook shows it, and ``table`` is it as a frame."""
+    """What `gcexp.fit` found; a notebook shows it, and ``table`` is it as a frame.
+
+    It is a decomposition of recorded times, of which ``found`` names the mechanisms that were found, and ``unsure``
+    those that may be there, each with what would settle it.
+
+    Attributes
+    ----------
+    recorded : Recorded
+        The times.
+    phi : Number, optional
+        Share of the time that does not grow with the load, where it is known.
+    model : Composed
+        The delay model that replays the trace.
+    replay : dict
+        Mean of the slowest, the second slowest and the middle worker in the model, over that in the trace.
+    held : dict
+        The same of a model of the first half, over the second half.
+    """
 
     recorded: Recorded
-    phi: Number | None  # share of the time that does not grow with the load, where it is known
-    model: Composed = field(repr=False)  # the delay model that replays the trace
-    #: Mean of the slowest, the second slowest and the middle worker in the model, over that in the trace.
+    phi: Number | None
+    model: Composed = field(repr=False)
     replay: dict[str, float]
-    held: dict[str, float]  # the same of a model of the first half, over the second half
+    held: dict[str, float]
 
     @property
     def sentences(self) -> list[str]:

@@ -104,9 +104,20 @@ def read_trace(file: str | Path | TraceFile, absent: Absent = "refuse") -> Trace
 
     The file has a header and the columns ``iteration`` (0, 1, ... without gaps), ``worker`` and ``time`` (> 0), and may
     have more; with ``chunk`` (0, 1, ...) a row is one micro-batch. Workers are numbers or names of hosts. In a
-    persistent trace every iteration has the same workers; else iteration t has workers 0, ..., n_t - 1. With
-    ``absent="skip"`` iterations in which workers are missing are left out and counted, as is a last line that was cut
-    off; else they are refused. The first fault is a `DataError` with its place.
+    persistent trace every iteration has the same workers; else iteration t has workers 0, ..., n_t - 1.
+
+    Parameters
+    ----------
+    file : path or TraceFile
+        What has been read already is given back.
+    absent : {"refuse", "skip"}
+        What happens where workers are missing: a `DataError`, or these iterations are left out and counted, as is a
+        last line that was cut off.
+
+    Raises
+    ------
+    DataError
+        The first fault, in a sentence with its place.
     """
     if isinstance(file, TraceFile):
         return file

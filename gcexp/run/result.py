@@ -23,7 +23,18 @@ class Kept(dict):
 
 
 class Result(pd.DataFrame):
-    """A tidy table with what is known about its runs; parts of it are such tables too."""
+    """A tidy table with what is known about its runs; parts of it are such tables too.
+
+    Attributes
+    ----------
+    verification : dict
+        What the replay of encode, drop and decode found; of a sweep one report for each point, by its keys; empty where
+        nothing was trained.
+    provenance : dict
+        ``points``, the resolved config of each; ``versions``; ``packages`` with their commits.
+    impossible : DataFrame
+        Points of a sweep that were left out, with their ``reason``.
+    """
 
     @property
     def _constructor(self):
@@ -35,17 +46,14 @@ class Result(pd.DataFrame):
 
     @property
     def verification(self) -> dict[str, Any]:
-        """What the replay of encode, drop and decode found; of a sweep one report for each point, by its keys."""
         return self.attrs.get("verification", {})
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """``points``, the resolved config of each; ``versions``; ``packages`` with their commits."""
         return self.attrs.get("provenance", {})
 
     @property
     def impossible(self) -> pd.DataFrame:
-        """Points of a sweep that were left out, with their ``reason``."""
         return pd.DataFrame(self.attrs.get("impossible", {}).get("points", []))
 
     @property
@@ -69,13 +77,27 @@ class Result(pd.DataFrame):
         return self._points(lambda part: part.groupby("seed")[names].first().mean().to_dict())
 
     def time_to(self, level: float, score: str | None = None, *, per_seed: bool = False) -> pd.DataFrame:
-        """Simulated time until a score, by default the main one, reaches a level; a loss reaches it from above.
+        """Simulated time until a score reaches a level, one row per point or per point and seed.
 
-        One row per point, or with `per_seed` one for each seed of it: the keys, and ``time_to_<level>`` in simulated
-        seconds, infinite where the level is not reached. Per point it is the median over the seeds, with ``low`` and
-        ``high``, the ends of its interval (the sign test, see `gcexp.figures.rows.sign_interval`; without end below
-        five seeds), ``seeds`` and ``seeds_reached``. A `UserError` says that nothing was trained, or which scores there
-        are.
+        Parameters
+        ----------
+        level : float
+        score : str, optional
+            Column; default the main score. A loss reaches a level from above.
+        per_seed : bool
+            One row for each seed, with its own time.
+
+        Returns
+        -------
+        DataFrame
+            The keys and ``time_to_<level>`` in simulated seconds, infinite where the level is not reached. Per point it
+            is the median over the seeds, with ``low`` and ``high``, the ends of its interval (the sign test, see
+            `gcexp.figures.rows.sign_interval`; without end below five seeds), ``seeds`` and ``seeds_reached``.
+
+        Raises
+        ------
+        UserError
+            If nothing was trained, or there is no such score.
         """
         if not self.scores:
             raise UserError("times to a level are of scores: train, or sweep with a task")
@@ -98,8 +120,11 @@ class Result(pd.DataFrame):
     def mean_time(self) -> pd.DataFrame:
         """Mean simulated time of an iteration, one row per point.
 
-        It has the keys, ``mean_iteration_time_s`` (median over the seeds, simulated seconds), ``low`` and ``high`` of
-        its interval as in `time_to`, and ``seeds``.
+        Returns
+        -------
+        DataFrame
+            The keys, ``mean_iteration_time_s`` (median over the seeds, simulated seconds), ``low`` and ``high`` of its
+            interval as in `time_to`, and ``seeds``.
         """
 
         def of_seed(rows: pd.DataFrame) -> float:

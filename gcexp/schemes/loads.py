@@ -201,8 +201,21 @@ class Recent(_Shares):
     """Loads in inverse proportion to each worker's mean time in the last iterations, renewed before every iteration.
 
     The first iteration has even loads. With times that repeat, and that grow in proportion to the load, all workers
-    end together. No worker is ever left without work, so that one that recovers is noticed. This is this library's
-    rule; `Uneven` answers the last iteration alone.
+    end together. No worker is ever left without work, so that one that recovers is noticed.
+
+    Parameters
+    ----------
+    window : int
+        Iterations that are looked back at, at least 1.
+
+    Raises
+    ------
+    ParameterError
+        For a window below 1, times that follow the data, and workers that are new in every iteration.
+
+    References
+    ----------
+    This library's; `Uneven` answers the last iteration alone.
 
     Examples
     --------

@@ -91,13 +91,34 @@ def phases(
     send: tuple[float, float],
     timing: Literal["measured", "nominal"] = "measured",
 ) -> Restart:
-    r"""`Restart` with the measured times of the phases of an implementation (Cao et al.: Tables IV and V, (91), (92)).
+    r"""`Restart` with the measured times of the phases of an implementation.
 
     With s stragglers left an iteration's final epoch takes, for ``measured``, the sum of the four phases of `row`
     (computing, sending, encoding, decoding), in epoch 0 or later; for ``nominal`` computing + c_s t_cm + encoding
     + decoding of epoch 0, where c_s is the length sent in gradients and t_cm the seconds `send` for a gradient, in
-    epoch 0 and later. Of each scheme `rows` has the ``length`` c_s for each s that it survives, and ``first`` and
-    ``later``: four phases in seconds for each s, or for all.
+    epoch 0 and later.
+
+    Parameters
+    ----------
+    row : str
+        Scheme: a key of `rows`.
+    rows : dict
+        Scheme to ``length`` (c_s, one for each s that it survives), ``first`` and ``later``: lists of four phases in
+        seconds, one for each s, or one for all.
+    lost : tuple of two float
+        As in `Restart`.
+    send : tuple of two float
+        t_cm in epoch 0 and later, for ``nominal``.
+    timing : {"measured", "nominal"}
+
+    Raises
+    ------
+    ParameterError
+        For an unknown row, or phases that are not four times for each s.
+
+    References
+    ----------
+    Cao, Yan, Tang, Han: Adaptive gradient coding, arXiv 2006.04845: Tables IV and V, (91) and (92).
 
     Examples
     --------

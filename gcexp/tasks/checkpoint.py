@@ -21,9 +21,31 @@ class Checkpoint:
     """The last state of a training run, kept after its end.
 
     It is kept so that a run whose output was lost (Snakemake deletes the output of a job that outlived it) is written
-    again without repeating a step. It stands in the npz file `path`, with the lock ``<path>.lock``. `config` is what
-    the run depends on besides the arrays given to `held`, in values that JSON can write. Two saves are `every` seconds
-    of wall time apart; up to 20 times as many where saving would take over 2 % of the time.
+    again without repeating a step.
+
+    Parameters
+    ----------
+    path : path
+        npz file of the state; the lock is ``<path>.lock``.
+    config : dict
+        What the run depends on besides the arrays given to `held`: task, optimiser, data checksum, version. Plain
+        values that JSON can write.
+    every : float
+        Seconds of wall time between two saves; up to 20 times as many where saving would take over 2 % of the time.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     checkpoint = Checkpoint(f"{folder}/run.npz", {"learning_rate": 0.5})
+    ...     with checkpoint.held():
+    ...         checkpoint.save({"step": np.array(7)})
+    ...     with checkpoint.held():
+    ...         found = checkpoint.load()
+    ...     with Checkpoint(checkpoint.path, {"learning_rate": 0.1}).held() as other:
+    ...         stale = other.load()
+    >>> found, stale
+    ({'step': array(7)}, None)
     """
 
     def __init__(self, path: Path | str, config: dict, every: float = 15.0):

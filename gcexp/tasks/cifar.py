@@ -70,7 +70,25 @@ class ResNet18(nn.Module):
 class CifarResNet18(Settings):
     """ResNet-18 on random crops and flips of CIFAR-10 in mini-batches, each partition normalised by itself.
 
-    Images are 3 x 32 x 32 in ten classes. Equal bits are promised on one device only.
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set: images of 3 x 32 x 32 in ten classes.
+    batch : int
+        Images of an iteration.
+    partitions : int
+        Partitions of a batch, k. The trajectory depends on it, since each partition has its own mean and variance.
+    passes : int
+        Parts of a batch computed one after the other.
+    device : {"auto", "cpu", "cuda", "mps"}
+        See `gcexp.tasks.devices.device_of`. Equal bits are promised on one device only.
+    evaluate_every, verify_every : int
+        See `gcexp.tasks.Task`.
+
+    Raises
+    ------
+    ParameterError
+        Unless all numbers are >= 1 and partitions <= batch.
     """
 
     scores = ("test_accuracy", "test_loss")

@@ -20,13 +20,36 @@ SLICE_COST = 15_000
 
 @dataclass(frozen=True)
 class LinearRegression(Settings):
-    r"""Least squares from zero: 1/2 ||X theta - y||^2, summed over samples, on a data set with real targets.
+    r"""Least squares from zero: 1/2 ||X theta - y||^2, summed over samples.
 
     The gradient of partition i is g_i = X_i^T (X_i theta - y_i), so that gradient descent with ``normalize: total``
     is a step on the mean loss 1/(2N) ||X theta - y||^2. All numbers are float64: without noise the loss falls towards
     zero, and in float32 rounding would be what is left of the gradient.
 
+    Parameters
+    ----------
+    dataset : str
+        Name of a data set with real targets.
+    evaluate_every, verify_every : int
+        See `gcexp.tasks.Task`.
+
+    Raises
+    ------
+    ParameterError
+        Unless evaluate_every, verify_every >= 1.
+
+    References
+    ----------
     Buyukates et al., arXiv 2011.01922, use it; data, step size and number of iterations are assumed.
+
+    Examples
+    --------
+    >>> from gcexp.data import Dataset
+    >>> x, y = np.eye(2, dtype=np.float32), np.array([1.0, -2.0])
+    >>> problem = LinearRegression("mine").problem(Dataset("mine", x, y, x, y, ""), seed=0)
+    >>> start = problem.initial()
+    >>> problem.gradient(start, np.ones(2), 0), problem.score(start)
+    (array([-1.,  2.]), {'train_loss': 1.25, 'test_loss': 1.25})
     """
 
     scores = ("train_loss", "test_loss")

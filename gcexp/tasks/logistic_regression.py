@@ -23,14 +23,30 @@ class LogisticRegression(Settings):
     r"""Logistic regression from zero: sum over samples of log(1 + exp(-y x . theta)), y = +-1.
 
     The gradient of partition i is g_i = -X_i^T (y_i / (1 + exp(y_i * X_i theta))), in float64. The rows are those of
-    the split in its order, so that partition i is a consecutive block of them. The data set has categorical rows with
-    labels 0 and 1, all of them training rows: the split is made here.
+    the split in its order, so that partition i is a consecutive block of them.
 
-    `train_rows` is a multiple of every number of partitions used if these shall be equal. The split is
-    ``numpy.random.default_rng(split_seed).permutation``, or without `split_seed` each seed of the run has its own. With
-    `pad_to` columns without a one are appended: their gradient is zero, and the model the same.
+    Parameters
+    ----------
+    dataset : str
+        Name of a data set of categorical rows with labels 0 and 1, all of them training rows: the split is made here.
+    train_rows : int
+        Training rows N of the split, a multiple of every number of partitions used if these shall be equal; the
+        other rows are for testing.
+    split_seed : int or None
+        The split is ``numpy.random.default_rng(split_seed).permutation``; None: each seed of the run has its own.
+    pad_to : int or None
+        Length of the model: columns without a one are appended. Their gradient is zero, and the model the same.
+    evaluate_every, verify_every : int
+        See `gcexp.tasks.Task`.
 
-    Ye and Abbe, "Communication-computation efficient gradient coding", ICML 2018, section 4, use it.
+    Raises
+    ------
+    ParameterError
+        Unless evaluate_every, verify_every, train_rows >= 1 and split_seed >= 0.
+
+    References
+    ----------
+    Ye and Abbe, "Communication-computation efficient gradient coding", ICML 2018, section 4.
     """
 
     scores = ("test_auc", "test_loss")

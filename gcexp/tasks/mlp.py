@@ -31,7 +31,23 @@ SLICE_COST = 1_000_000
 class MultilayerPerceptron(Settings):
     """One hidden layer of rectified linear units, cross-entropy summed over samples.
 
-    Weights start as N(0, initial_std^2), biases as 0. Published curves are those of the processor.
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+    hidden : int
+        Hidden units.
+    initial_std : float
+        Weights start as N(0, initial_std^2), biases as 0.
+    device : {"auto", "cpu", "cuda", "mps"}
+        See `gcexp.tasks.devices.device_of`; published curves are those of the processor.
+    evaluate_every, verify_every : int
+        See `gcexp.tasks.Task`.
+
+    Raises
+    ------
+    ParameterError
+        Unless hidden, evaluate_every, verify_every >= 1, initial_std > 0 and the device is known.
     """
 
     scores = ("test_accuracy", "test_loss")

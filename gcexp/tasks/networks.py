@@ -10,8 +10,16 @@ from torch.nn.functional import max_pool2d, relu
 class SmallCNN(nn.Module):
     """Two 3 x 3 convolutions of 16 and 32 channels, max pooling, and a linear layer; no normalisation.
 
-    Images are `size` x `size` with an even size.
+    Parameters
+    ----------
+    channels : int
+        Of an image.
+    size : int
+        Its width and height, even.
+    classes : int
 
+    Examples
+    --------
     >>> sum(p.numel() for p in SmallCNN(channels=1, size=8).parameters())
     9930
     """

@@ -90,8 +90,34 @@ class Momentum(_Rule):
     r"""Stochastic gradient descent with momentum, weight decay and a schedule, as ``torch.optim.SGD`` defines them.
 
     With h = g / N + weight_decay w: v <- momentum v + h, and w <- w - r v, or with `nesterov`
-    w <- w - r (h + momentum v). The rate is r = learning_rate * schedule(u) in update u = 0, 1, ...; schedules stand in
-    `gcexp.tasks.schedules`. N is what `normalize` says, see `GradientDescent`.
+    w <- w - r (h + momentum v). The rate is r = learning_rate * schedule(u) in update u = 0, 1, ...
+
+    Parameters
+    ----------
+    learning_rate : float
+    momentum : float
+        In [0, 1).
+    nesterov : bool
+    weight_decay : float
+        At least 0; it is added to the gradient of the mean loss.
+    normalize : {"total", "recovered"}
+        See `GradientDescent`.
+    schedule : callable or None
+        Factor of the rate by update: see `gcexp.tasks.schedules`. None: 1.
+
+    Raises
+    ------
+    ParameterError
+        Where a number is out of its range.
+
+    Examples
+    --------
+    >>> rule, w = Momentum(learning_rate=1.0, momentum=0.5), np.zeros(1)
+    >>> state = rule.init(w)
+    >>> for _ in range(3):
+    ...     w, state = rule.update(np.array([2.0]), state, w, n_samples=2, recovered=2)
+    >>> w
+    array([-4.25])
     """
 
     learning_rate: float = 0.1
@@ -126,11 +152,35 @@ class Momentum(_Rule):
 class AcceleratedGradient(_Rule):
     r"""Nesterov's accelerated gradient with l2 regularisation, in the three-sequence form used with Amazon's rows.
 
-    From beta = u = 0; update i = 0, 1, ... with t = 2 / (i + 2) and N samples (`normalize`, see `GradientDescent`):
+    From beta = u = 0; update i = 0, 1, ... with t = 2 / (i + 2) and N samples:
     b = (1 - t) beta + t u - (learning_rate / N) (g(beta) + 2 l2 beta), then u = beta + (b - beta) / t and beta = b.
-    The objective is the mean over N of the loss, plus (l2 / N) ||beta||^2.
 
+    Parameters
+    ----------
+    learning_rate : float
+        Step size on the mean loss.
+    l2 : float
+        At least 0. The objective is the mean over N of the loss, plus (l2 / N) ||beta||^2.
+    normalize : {"total", "recovered"}
+        See `GradientDescent`.
+
+    Raises
+    ------
+    ParameterError
+        Where a number is out of its range.
+
+    References
+    ----------
     Ye and Abbe (ICML 2018) name the method; the update is that of the public code rashisht1/gradient_coding.
+
+    Examples
+    --------
+    >>> rule, w = AcceleratedGradient(learning_rate=1.0, l2=0.0), np.zeros(1)
+    >>> state = rule.init(w)
+    >>> for _ in range(3):
+    ...     w, state = rule.update(np.array([1.0]), state, w, n_samples=1, recovered=1)
+    >>> w
+    array([-3.25])
     """
 
     learning_rate: float = 10.0
@@ -160,10 +210,38 @@ class Adam(_Rule):
     r"""Adam as ``torch.optim.Adam`` defines it, on the mean gradient h = g / N, or AdamW with `decoupled` decay.
 
     m <- beta1 m + (1 - beta1) h, v <- beta2 v + (1 - beta2) h^2, and in update u = 1, 2, ...
-    w <- w - r (m / (1 - beta1^u)) / (sqrt(v / (1 - beta2^u)) + epsilon). The decay is added to h as weight_decay w, or
-    with `decoupled` taken from the parameters: w <- (1 - r weight_decay) w. Rate r and N are those of `Momentum`.
+    w <- w - r (m / (1 - beta1^u)) / (sqrt(v / (1 - beta2^u)) + epsilon).
 
+    Parameters
+    ----------
+    learning_rate : float
+    beta1, beta2 : float
+        In [0, 1).
+    epsilon : float
+        Above 0.
+    weight_decay : float
+        At least 0; added to h as weight_decay w, or with `decoupled` taken from the parameters: w <- (1 - r decay) w.
+    decoupled : bool
+    normalize : {"total", "recovered"}
+        See `GradientDescent`.
+    schedule : callable or None
+        Factor of the rate by update, from 0: see `gcexp.tasks.schedules`. None: 1.
+
+    Raises
+    ------
+    ParameterError
+        Where a number is out of its range.
+
+    References
+    ----------
     Kingma and Ba, "Adam", ICLR 2015; Loshchilov and Hutter, "Decoupled weight decay regularization", ICLR 2019.
+
+    Examples
+    --------
+    >>> rule, w = Adam(learning_rate=0.1), np.zeros(2)
+    >>> w, state = rule.update(np.array([5.0, -0.1]), rule.init(w), w, n_samples=1, recovered=1)
+    >>> w.round(6)
+    array([-0.1,  0.1])
     """
 
     learning_rate: float = 0.001

@@ -12,6 +12,13 @@ from gcexp.errors import require
 class StepDecay:
     """factor^(u // every), as ``torch.optim.lr_scheduler.StepLR``.
 
+    Raises
+    ------
+    ParameterError
+        Unless every >= 1 and factor > 0.
+
+    Examples
+    --------
     >>> [StepDecay(every=2, factor=0.1)(u) for u in range(4)]
     [1.0, 1.0, 0.1, 0.1]
     """
@@ -30,10 +37,22 @@ class StepDecay:
 
 @dataclass(frozen=True)
 class Cosine:
-    """From 1 along half a cosine to `final` in `updates` updates, and `final` from there.
+    """From 1 along half a cosine to `final` in `updates` updates, and `final` from there; linear from 0 before.
 
-    The first `warmup` of the updates rise linearly from 1 / (warmup + 1) to 1 before.
+    Parameters
+    ----------
+    updates : int
+    warmup : int
+        Updates at the start in which the factor rises from 1 / (warmup + 1) to 1; part of `updates`.
+    final : float
 
+    Raises
+    ------
+    ParameterError
+        Unless 0 <= warmup < updates and 0 <= final <= 1.
+
+    Examples
+    --------
     >>> [round(Cosine(updates=6, warmup=2)(u), 3) for u in range(8)]
     [0.333, 0.667, 1.0, 0.854, 0.5, 0.146, 0.0, 0.0]
     """

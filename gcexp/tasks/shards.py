@@ -22,9 +22,20 @@ SHARDS = ("random", "by_label")
 class ShardedPerceptron(MultilayerPerceptron):
     """The perceptron with a choice of which samples make up a partition.
 
-    Partitions are consecutive samples in a random order or, with ``shards: by_label``, in that of their labels, and at
-    random within a label: where the same worker is late again and again, its labels are not learned. With `reshuffle`
-    the partitions are dealt to the code's anew in each iteration, at random: coefficient i goes to another one.
+    Parameters
+    ----------
+    dataset, hidden, initial_std, device, evaluate_every, verify_every
+        See `gcexp.tasks.mlp.MultilayerPerceptron`.
+    shards : {"random", "by_label"}
+        Partitions are consecutive samples in a random order, or in that of their labels, and at random within a label:
+        where the same worker is late again and again, its labels are not learned.
+    reshuffle : bool
+        In each iteration the partitions are dealt to the code's anew, at random: coefficient i goes to another one.
+
+    Raises
+    ------
+    ParameterError
+        For values outside these.
 
     Examples
     --------

@@ -28,7 +28,15 @@ class TogetherPerceptron(MultilayerPerceptron):
     in their parameters alone, and ten take less than half the time. Numbers are those of
     `gcexp.tasks.mlp.MultilayerPerceptron` up to the order in which float32 adds. Replays follow every seed by itself.
 
-    Training refuses schemes that are not exact, and seeds of different lengths.
+    Parameters
+    ----------
+    dataset, hidden, initial_std, device, evaluate_every, verify_every
+        See `gcexp.tasks.mlp.MultilayerPerceptron`.
+
+    Raises
+    ------
+    ParameterError
+        As there. Training refuses schemes that are not exact, and seeds of different lengths.
     """
 
     exact_only = True

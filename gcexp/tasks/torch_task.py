@@ -19,10 +19,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TorchTask(Settings):
-    """Any torch module, by its ``_target_``; uint8 samples become floats in [0, 1].
+    """Any torch module, by its ``_target_``.
 
-    ``module()`` builds the module, ``loss(outputs, targets)`` gives one number per sample, and `shape` is that in which
-    the module takes a sample.
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+    module : callable
+        Builds the module without arguments: ``_partial_: true`` beside its ``_target_``, so that each seed of a run
+        builds its own, with its own initial weights.
+    loss : callable
+        One number per sample from outputs and targets: a torch loss with ``reduction: none``.
+    shape : list of int or None
+        Shape that the module takes a sample in, for example [1, 8, 8]; None: as it is stored. uint8 samples become
+        floats in [0, 1].
+    batch : int or None
+        Samples of an iteration; None: all.
+    partitions : int or None
+        k, needed where the module has batch normalisation.
+    device : {"auto", "cpu", "cuda", "mps"}
+        See `gcexp.tasks.devices.device_of`.
+    evaluate_every, verify_every : int
+        See `gcexp.tasks.Task`.
+
+    Raises
+    ------
+    ParameterError
+        Unless all numbers are >= 1.
     """
 
     scores = ("test_accuracy", "test_loss")

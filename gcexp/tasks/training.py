@@ -28,16 +28,30 @@ _RULE = "at_rule."  # and in a checkpoint those of the optimiser's state
 class Trajectory:
     """The trajectories of S seeds. Each seed is scored and kept on the task's own grid.
 
-    A seed has no score, NaN, beyond its steps and where only another seed ended.
+    Attributes
+    ----------
+    seeds : ndarray (S,)
+    steps : ndarray (S,)
+        Iterations of each seed.
+    evaluated : ndarray (E,)
+        Iterations with a score: t means after t updates (skipped ones count).
+    scores : dict of ndarray (S, E)
+        By name; NaN where a seed has no score: beyond its steps, or where only another seed ended.
+    verified : ndarray (V,)
+        Iterations whose parameters are kept, from before the update.
+    parameters : ndarray (S, V, l)
+        float32; NaN beyond a seed's steps.
+    skipped : ndarray (S,)
+        Iterations that recovered nothing and left the model as it was.
     """
 
-    seeds: np.ndarray  # (S,)
-    steps: np.ndarray  # (S,): iterations of each seed
-    evaluated: np.ndarray  # (E,): iterations with a score, t after t updates (skipped ones count)
-    scores: dict[str, np.ndarray]  # (S, E) by name
-    verified: np.ndarray  # (V,): iterations whose parameters are kept, from before the update
-    parameters: np.ndarray  # (S, V, l) float32; NaN beyond a seed's steps
-    skipped: np.ndarray  # (S,): iterations that recovered nothing and left the model as it was
+    seeds: np.ndarray
+    steps: np.ndarray
+    evaluated: np.ndarray
+    scores: dict[str, np.ndarray]
+    verified: np.ndarray
+    parameters: np.ndarray
+    skipped: np.ndarray
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All fields as named arrays, scores one by one."""
@@ -118,12 +132,30 @@ def train(
     checkpoint: Checkpoint | None = None,
     progress: bool = True,
 ) -> Trajectory:
-    """Train one model per seed, for so many `steps` each.
+    """Train one model per seed.
 
-    `pattern` (S, T) says which row of the distinct partition `coefficients` (U, k) each iteration has; a row of zeros
-    skips the update, and without the two every gradient is exact. The checkpoint is saved now and then, after each seed
-    and at the end; a run that finds its own goes on from there, and ends with the same bits as one that was never
-    interrupted. Training that diverges is refused in a sentence, as are arrays that do not fit together.
+    Parameters
+    ----------
+    task : Task
+    optimizer : Optimizer
+    data : Dataset
+    seeds : sequence of int (S,)
+    steps : sequence of int (S,)
+        Iterations of each seed.
+    coefficients : ndarray (U, k), optional
+        Distinct partition coefficients; a row of zeros skips the update. Left out: every gradient is exact.
+    pattern : ndarray (S, T), optional
+        Row of `coefficients` of each iteration; given together with it.
+    checkpoint : Checkpoint, optional
+        Saved now and then, after each seed and at the end; a run that finds its own goes on from there, and ends with
+        the same bits as one that was never interrupted.
+    progress : bool
+        Show a progress bar, on a terminal or in a notebook.
+
+    Raises
+    ------
+    ParameterError
+        If the arrays do not fit together, the optimiser refuses the coefficients, or training diverges.
     """
     seeds, steps = np.array(seeds, dtype=np.int64), np.array(steps, dtype=np.int64)
     require(

@@ -8,7 +8,31 @@ import pytest
 from gcexp.data import load, prepare
 from gcexp.run.build import build
 from gcexp.run.compose import compose
+from gcexp.run.stages import length_of, simulated
 from gcexp.tasks.training import train
+
+
+@pytest.mark.parametrize(
+    ("overrides", "durations", "coefficients"),
+    [
+        (
+            ["scheme=cyclic_partial", "n=30", "s=19", "code.beta=15"],
+            (0.0109721228566671, 0.01177211920604895),
+            (120, 120),
+        ),
+        (["scheme=epsilon_brc", "n=30", "s=19"], (0.01676539918015754, 0.014451247377617915), (180, 150)),
+        (
+            ["scheme=cgc", "n=6", "s=2", "delay=shifted_exponential"],
+            (0.02025731226432395, 0.019511535377527436),
+            (36, 36),
+        ),
+    ],
+)
+def test_timelines(overrides, durations, coefficients):
+    config = compose([*overrides, "iterations=6", "seeds=0-1"])
+    timeline = simulated(config, length_of(config))
+    assert np.allclose(timeline.duration.sum(1), durations, rtol=1e-12)
+    assert timeline.coefficients[timeline.pattern].sum((1, 2)).tolist() == list(coefficients)
 
 
 def test_data_and_trajectories(tmp_path):
