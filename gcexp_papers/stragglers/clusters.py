@@ -89,14 +89,14 @@ _COLUMNS = (
 
 
 @columns(*_COLUMNS)
-def regret(clusters: int, rows: list[int], later: int = 20_000):
+def regret(clusters: int, rows: list[int], first: int = 0, later: int = 20_000):
     """What following the advice costs in the long run, over the best candidate, on clusters of known mechanisms.
 
-    Of so many clusters, kinds in turn, advice is taken from traces of each of the numbers of `rows`, and judged on
-    `later` further iterations. ``later`` is the time of what is advised over that of waiting for all, and ``regret``
-    that over the best candidate's, minus one.
+    Of so many clusters from number `first` on, kinds in turn, advice is taken from traces of each of the numbers of
+    `rows`, and judged on `later` further iterations. ``later`` is the time of what is advised over that of waiting for
+    all, and ``regret`` that over the best candidate's, minus one.
     """
-    for cluster in range(clusters):
+    for cluster in range(first, first + clusters):
         kind, parts = KINDS[cluster % len(KINDS)]
         for T in rows:
             draw, n, phi = _cluster(2026, cluster)
@@ -104,9 +104,9 @@ def regret(clusters: int, rows: list[int], later: int = 20_000):
 
 
 @columns(*_COLUMNS)
-def harm(clusters: int, rows: int = 300):
+def harm(clusters: int, rows: int = 300, first: int = 0):
     """The same on mechanisms that the adviser does not know, judged on as many further rows."""
-    for cluster in range(clusters):
+    for cluster in range(first, first + clusters):
         kind = UNKNOWN[cluster % len(UNKNOWN)]
         draw, n, phi = _cluster(2027, cluster)
         yield *_row(unknown_times(kind, 2 * rows, n, draw), rows, phi), cluster, kind

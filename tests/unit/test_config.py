@@ -19,7 +19,7 @@ from omegaconf import OmegaConf
 from gcexp.codes import Code
 from gcexp.errors import ParameterError, UserError
 from gcexp.run import checks
-from gcexp.run.build import MakesCode, build, is_redrawn, redrawn
+from gcexp.run.build import build, is_redrawn, redrawn, with_makers
 from gcexp.run.compose import compose
 from gcexp.run.options import GROUPS, conf_dir, options, read_value, read_yaml
 from gcexp.run.run import HOME, overrides_of, token
@@ -354,7 +354,7 @@ def test_a_redrawn_code_takes_the_seed():
     parts = [{"_target_": f"gcexp.codes.{name}"} for name in ("Uncoded", "BatchRaptor")]
     inner = redrawn({"_target_": "gcexp.codes.DirectSum", "parts": parts}, 3)["parts"]
     assert "seed" not in inner[0] and inner[1]["seed"] == 3431425808  # published results have this one
-    raptor = MakesCode({"_target_": "gcexp.codes.BatchRaptor", "n": 6, "s": 2, "epsilon": 0.1})
+    raptor = with_makers({"_target_": "gcexp.codes.BatchRaptor", "n": 6, "s": 2, "epsilon": 0.1})
     assert (raptor().seed, raptor(4).seed) == (0, 4)
 
 
