@@ -42,8 +42,6 @@ plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
 
 # scripts, not to be imported for doctests
 collect_ignore = ["distributed/ranks.py", "faults", "workflow/warm_snakemake.py"]
-if "GCEXP_TEST_SLURM" not in os.environ:  # `make test-slurm` alone needs a cluster
-    collect_ignore.append("slurm")
 INSTALLED = ("plugins", "versions")  # what is known of installed packages: no test installs one
 
 # Loaded by every Python that a test starts: the quick preset must do without a network.
