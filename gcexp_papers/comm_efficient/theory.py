@@ -2,8 +2,8 @@
 
 Ye, Abbe: Communication-computation efficient gradient coding, ICML 2018. Every worker needs T1 = t1 + Exp(lambda1) for
 each of its d partitions (one draw for all of them) and T2 = t2 + Exp(lambda2) for a whole gradient, of which it sends
-the m-th part: X = d T1 + T2 / m. An iteration ends with the (n-s)-th of n independent workers. Decoding is not priced.
-Rates may be infinite: no randomness.
+the m-th part: X = d T1 + T2 / m. An iteration ends with the (n-s)-th of n independent workers (section 5).
+Decoding is not priced. Rates may be infinite: no randomness.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gcexp.theory.order_statistics import reciprocals
 
 
 def feasible(n: int, d: int, s: int, m: int, k: int | None = None) -> bool:
-    """Whether a linear code exists: d / k >= (s + m) / n.
+    """Whether a linear code exists: d / k >= (s + m) / n (Definition 1, Theorem 1).
 
     Parameters
     ----------
@@ -27,10 +27,6 @@ def feasible(n: int, d: int, s: int, m: int, k: int | None = None) -> bool:
         Workers, load, stragglers, and the factor by which messages are shorter.
     k : int, optional
         Partitions; default n, where the condition is d >= s + m.
-
-    References
-    ----------
-    Ye, Abbe, Definition 1 and Theorem 1.
 
     Examples
     --------
@@ -43,11 +39,7 @@ def feasible(n: int, d: int, s: int, m: int, k: int | None = None) -> bool:
 
 
 def shortest_message(n: int, d: int, s: int, k: int | None = None) -> float:
-    """Least length of a message, in gradients: 1 / (d n / k - s), for s <= d n / k - 1.
-
-    References
-    ----------
-    Ye, Abbe, Theorem 1.
+    """Least length of a message, in gradients: 1 / (d n / k - s), for s <= d n / k - 1 (Theorem 1).
 
     Examples
     --------
@@ -73,10 +65,6 @@ def worker_cdf(x, d: int, m: int, t1: float, lambda1: float, t2: float, lambda2:
     t1, lambda1, t2, lambda2 : float
         Shifts and rates of computation and transmission; a rate may be infinite.
 
-    References
-    ----------
-    Ye, Abbe, section 5.
-
     Examples
     --------
     >>> worker_cdf([7.0, 8.4, 20.0], d=4, m=3, t1=1.6, lambda1=0.8, t2=6, lambda2=0.1).round(4)
@@ -94,7 +82,7 @@ def expected_time(
 
     The sum is the regularised incomplete beta function I_{1-F}(s+1, n-s); the integral is taken by Gauss-Legendre
     quadrature on panels that grow with y, twice as many until two answers agree to 1e-9: among n workers the integrand
-    falls within 1/sqrt(n) of its middle.
+    falls within 1/sqrt(n) of its middle. Table 3 has such means.
 
     Parameters
     ----------
@@ -109,10 +97,6 @@ def expected_time(
     ------
     ParameterError
         Unless 1 <= m <= d <= n, 0 <= s <= d - m, times are >= 0 and rates > 0; for more workers than can be resolved.
-
-    References
-    ----------
-    Ye, Abbe, section 5 and Table 3.
 
     Examples
     --------
@@ -144,11 +128,7 @@ def expected_time(
 
 
 def expected_times(n: int, t1: float, lambda1: float, t2: float, lambda2: float) -> np.ndarray:
-    """Mean iteration time for all m <= d, with s = d - m: entry [m-1, d-1], NaN below the diagonal (n, n).
-
-    References
-    ----------
-    Ye, Abbe, Table 3.
+    """Mean iteration time for all m <= d, s = d - m: entry [m-1, d-1], NaN below the diagonal (n, n); Table 3.
 
     Examples
     --------
@@ -181,7 +161,7 @@ def best_choices(
     max_load: int | None = None,
     distinct_m: bool = False,
 ) -> dict[str, Choice | None]:
-    """Schemes of the paper's comparison by mean time: naive, best m = 1, best and second best m > 1.
+    """Schemes of the paper's comparison by mean time: naive, best m = 1, best and second best m > 1 (Fig. 3).
 
     Parameters
     ----------
@@ -198,10 +178,6 @@ def best_choices(
     -------
     dict of Choice or None
         Under ``naive`` (d = m = 1), ``straggler_only`` (m = 1), ``best`` and ``second`` (m > 1; None where none is).
-
-    References
-    ----------
-    Ye, Abbe, section 5 and Fig. 3.
 
     Examples
     --------
@@ -230,10 +206,6 @@ def best_choices(
 def no_communication(n: int, d: int, t1: float, lambda1: float) -> float:
     r"""Mean iteration time where sending is free, m = 1: d t1 + (d / lambda1) sum_{i=d}^{n} 1/i. Concave in d.
 
-    References
-    ----------
-    Ye, Abbe, section 5.
-
     Examples
     --------
     >>> [round(no_communication(8, d, t1=1.6, lambda1=0.8), 4) for d in (1, 2, 8)]
@@ -245,11 +217,7 @@ def no_communication(n: int, d: int, t1: float, lambda1: float) -> float:
 
 
 def full_load_pays_below(n: int) -> float:
-    """Where sending is free, d = n beats d = 1 if and only if lambda1 t1 is below (H_n - 1) / (n - 1).
-
-    References
-    ----------
-    Ye, Abbe, section 5.
+    """Where sending is free, d = n beats d = 1 if and only if lambda1 t1 < (H_n - 1) / (n - 1).
 
     Examples
     --------
@@ -262,10 +230,6 @@ def full_load_pays_below(n: int) -> float:
 
 def no_computation(n: int, m: int, t2: float, lambda2: float) -> float:
     r"""Mean iteration time where computing is free, d = n: (t2 + (1 / lambda2) sum_{i=n-m+1}^{n} 1/i) / m.
-
-    References
-    ----------
-    Ye, Abbe, section 5.
 
     Examples
     --------
@@ -284,10 +248,6 @@ def best_share(shift: float) -> float:
     ----------
     shift : float
         lambda2 t2 > 0.
-
-    References
-    ----------
-    Ye, Abbe, section 5.
 
     Examples
     --------
