@@ -111,6 +111,7 @@ $(DOCS)/.installed: $(STAMP) requirements-docs.lock
 	@rm -rf $(DOCS) && $(UV) pip install --quiet --python $(BIN)/python --no-deps --target $(DOCS) -r requirements-docs.lock && touch $@
 
 docs: $(DOCS)/.installed ## build the documentation into build/docs (ARGS=-E: everything anew)
+	@rm -rf docs/generated/api  # pages of modules that are gone
 	@$(WITH_BIN) PYTHONPATH="$(CURDIR)/$(DOCS):$(CURDIR)" python -m sphinx -q -W --keep-going -b html docs build/docs $(ARGS)
 	@echo "Open build/docs/index.html"
 
