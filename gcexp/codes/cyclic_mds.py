@@ -97,7 +97,7 @@ class CyclicMDS(ClosedFormCode):
         self._turn = turn.real if field == "real" else turn  # +-1 in the real code
 
     def _closed_form(self, there: np.ndarray) -> np.ndarray:
-        # Of those heard, the first make up the number.
+        # If more than n - s were heard, the first of them count as silent too, so that s always are.
         silent = np.argsort(there, axis=1, kind="stable")[:, : self.s]
         among = self._sine[silent[:, :, None], silent[:, None, :]] + np.eye(self.s)
         h = self._sine[:, silent].transpose(1, 0, 2)

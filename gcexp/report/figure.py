@@ -84,9 +84,9 @@ class FigureFile:
 
 @dataclass(frozen=True)
 class RenderOptions:
-    """How drawings are wanted: a copy for a paper has a caption there, and the width of a column, in inches.
+    """How to draw: with title and note or without, since a paper says both in its caption, and how wide, in inches.
 
-    Without a width it is what the figure's file says.
+    Without a width, drawings are as wide as the figure's file says.
     """
 
     title: bool = True

@@ -37,7 +37,7 @@ def source_of(name: str) -> Source:
 
 
 def has_labels(name: str) -> bool:
-    """Whether what a data set asks for are classes, not real numbers; true of a name that nobody knows."""
+    """Whether the targets of a data set are classes and not real numbers; true for a name that nobody knows."""
     if name in options("dataset"):
         return read_yaml(option_file("dataset", name)).get("kind") != "real"
     from gcexp.data.sources import SOURCES

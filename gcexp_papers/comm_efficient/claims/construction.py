@@ -126,7 +126,7 @@ def matrices_of_responders_are_invertible():
     "minibatch",
 )
 def any_responders_decode():
-    """So they do if zeros are appended, and for sums of random subsets of five samples; a worker sends l/m numbers."""
+    """Any n - s workers decode, also appended zeros and random sums of samples, and each sends l/m numbers."""
     generator = np.random.default_rng(0)
     for c in every_code():
         decodes = c.decodes(c.drawn(c.n, 2 * c.m))

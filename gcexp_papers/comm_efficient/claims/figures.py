@@ -27,7 +27,7 @@ PLAIN = ["float64, ascending", "float64, alternating"]
 
 @claim("stability_up_to_20", "stability_beyond_20", "evaluation_points", figure="stability", assumed=True)
 def plain_arithmetic_works_up_to_20(table):
-    """It fails beyond, and with exact coefficients the points of the experiment decode."""
+    """Plain arithmetic works up to n = 20 and fails beyond; exact coefficients decode at the experiment's points."""
     yield "stability_up_to_20", within(_error(table, "max", 12, PLAIN, n=[5, 6, 10, 15]), at_most=1e-5)
     yield "stability_up_to_20", within(_error(table, "max", 2, PLAIN, n=20, m=3), at_most=1e-2)
     yield "stability_beyond_20", within(_error(table, "min", 8, PLAIN, n=[25, 30]), above=0.1)

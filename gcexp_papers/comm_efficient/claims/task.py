@@ -25,7 +25,7 @@ def _drawn(generator, columns):
 
 @claim("gradient_is_sum")
 def partial_gradients_add_up():
-    """They add up to the slope of the loss, by central differences, at five random points."""
+    """The partial gradients add up to the slope of the loss, by central differences, at five random points."""
     generator = np.random.default_rng(0)
     x, y, problem = _drawn(generator, 9)
 

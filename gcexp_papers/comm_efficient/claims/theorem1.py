@@ -45,7 +45,7 @@ def too_little_load_leaves_a_rank_deficit():
 
 @claim("theorem1_achievability", "tradeoff_three_parameters", "message_length_general_k", assumed=True)
 def codes_on_balanced_storages_reach_the_limit():
-    """They decode every set exactly where d/k >= (s+m)/n, with the length 1/(d n/k - s) or the next longer 1/m."""
+    """The codes decode every set exactly where d/k >= (s+m)/n, of length 1/(d n/k - s) or the next longer 1/m."""
     for n, k in product(range(2, 7), repeat=2):
         for d in range(1, k + 1):
             held = (np.arange(k) - d * np.arange(n)[:, None]) % k < d  # worker w holds d from w d on (mod k)
@@ -69,7 +69,7 @@ def _decodes(code, s):
 
 @claim("scheme_meets_equality", "generalises_m1")
 def built_codes_meet_the_limit():
-    """They have load d = s + m, one message of length 1/m, and decode any n-s workers; with m = 1 no fewer do."""
+    """Built codes have load d = s + m, send 1/m of a gradient, and decode any n-s workers; with m = 1 no fewer do."""
     for n, d in product(range(2, 8), range(1, 8)):
         for m in range(1, d + 1) if d <= n else ():
             code = CommunicationEfficient(n, d, m)

@@ -164,7 +164,7 @@ def _after_phase_one():
 
 @claim("footnote_2_other_candidates", assumed=True)
 def three_other_workers_could_be_swapped():
-    """They could enter the cluster that lacks one, as the worker that is swapped does."""
+    """Three other workers could enter the cluster that lacks one, as the worker that is swapped does."""
     return equals(int(_after_phase_one()[1].sum()) - 1, 3)
 
 
@@ -203,7 +203,7 @@ def one_swap_is_enough_where_2m_is_at_least_P():
 
 @claim("regulates_stragglers_per_cluster", "as_uniform_as_possible", assumed=True)
 def fullest_cluster_has_fewer_slow_workers():
-    """It has fewer than at home, on average over the iterations, in each seed, placed by previous or present states.
+    """The fullest cluster has fewer slow workers than at home, on average, placed by previous or present states.
 
     To be as uniform as possible is an aim, which the greedy rule pursues and does not always reach: in 8 % of these
     states the memberships would allow a more even placement.

@@ -130,7 +130,7 @@ def one_partition_each_recovers_all_but_s():
 
 @claim("theorem8_odd", assumed=True)
 def load_two_is_excluded_for_six_workers():
-    """So is each of the 230230 assignments with n = 6 and s = 4."""
+    """Each of the 230230 assignments with n = 6 and s = 4 is excluded."""
     return all_instances(~impossibility.not_contradicted(impossibility.multigraphs(6)))
 
 

@@ -110,7 +110,7 @@ def every_scheme_of_panel_1_waits_for_11_of_30(table):
     "it from epsilon-BRC (0.99 to 1.45). At 90 % only beta = 12 is undecided (0.99 to 1.26).",
 )
 def cyclic_scheme_with_beta_15_is_ahead(table):
-    """It reaches 92, 90 and 88 % before beta = 12, 20, CGC, Forget-19 (5 seeds) and before epsilon-BRC (10 seeds)."""
+    """It reaches 92, 90 and 88 % before beta = 12, 20, CGC and Forget-19 (5 seeds), and epsilon-BRC (10 seeds)."""
     others = ["cyclic, β = 12", "cyclic, β = 20", "CGC, β = 30", "Forget-19"]
     for level in LEVELS:
         yield before(table, "cyclic, β = 15", others, level=level)

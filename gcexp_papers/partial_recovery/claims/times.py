@@ -171,7 +171,7 @@ def tail_and_work_decide_who_is_faster(table):
 
 @claim("viii_d_uncoded_wins", figure=["section8", "section8_instances", "all_parameters"], assumed=True)
 def uncoded_scheme_wins_in_model_d(section8, instances, counted):
-    """It wins at n = 20, and for every (n, beta) with n < 60 where the shift is half of the mean."""
+    """The uncoded scheme wins at n = 20, and for every (n, beta) with n < 60 where the shift is half of the mean."""
     model = {"model": "D, server, exponential", "scheme": "uncoded"}
     yield within(number(section8, "quotient", model, "min", rows=19), above=1)
     yield _faster(instances, "uncoded", PAIRS, "D, δ = 0.5, W = 2")

@@ -76,7 +76,7 @@ def repetition_error():
 
 @claim("lemma11_all_ones_block")
 def all_ones_block():
-    """It has no error while one worker answers and error 1 otherwise."""
+    """The all-ones block has no error while one worker answers and error 1 otherwise."""
     for k, n in product(range(1, 6), repeat=2):
         yield close(errors(np.ones((k, n))), ~survivor_sets(n).any(1))
 
@@ -232,7 +232,7 @@ def repeated_partitions_keep_the_error():
 
 @claim("lemma9")
 def errors_of_a_design_are_convex():
-    """They are a convex sequence in s, by least squares."""
+    """The errors of a design, by least squares, are a convex sequence in s."""
     return all_instances(np.diff(first_errors(A), 2).min() >= -1e-12 for _, A in designs("pg-2-3", "bent-2"))
 
 

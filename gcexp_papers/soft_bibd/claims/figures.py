@@ -77,7 +77,7 @@ def soft_design_is_comparable(table):
     assumed=True,
 )
 def mean_error_is_below_theorem_2(table):
-    """It is below for s <= n - 2 in each of ten realisations; for n = 16 Theorem 2 is the design, but at s = 0."""
+    """For s <= n - 2 each of ten realisations is below; for n = 16 Theorem 2 is the design, but at s = 0."""
     rows = {"label": SOFT, "s": list(range(1, 15))}
     design = within(number(table, "excess", rows, "max", rows=140), below=0)
     for name in (
@@ -112,7 +112,7 @@ def worst_error_varies(table):
 
 @claim("fig2_pseudoinverse", figure="fig2")
 def errors_are_those_of_the_pseudoinverse(table):
-    """They are compared on 20 sets for each s and realisation."""
+    """The two errors are compared on 20 sets for each s and realisation."""
     return within(number(table, "value", {"quantity": "pseudoinverse"}, "max", rows=20), at_most=1e-9)
 
 

@@ -93,7 +93,7 @@ def error_of_repetition_times_repetition():
 
 @claim("frc_product_is_frc")
 def repetition_times_repetition_is_repetition():
-    """It is one up to permutation, as rows are equal or disjoint and all weights are equal."""
+    """The product of two is one up to permutation, as rows are equal or disjoint and all weights are equal."""
     for *_, A in _repeated():
         blocks = np.unique(A.astype(bool), axis=0)
         apart = not any((x & y).any() for x, y in combinations(blocks, 2))

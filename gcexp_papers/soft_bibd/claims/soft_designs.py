@@ -174,7 +174,7 @@ def three():
     "theorem2", "theorem2_every_set", "soft_expected_error_lower", "theorem2_constant_decoder", assumed=True
 )
 def expected_error_of_every_set():
-    """It is at most the expression (27), smaller at s = 1, and with the constant vector of Lemma 3 equal to it."""
+    """The expected error is at most (27), smaller at s = 1, and equal to it with the constant vector of Lemma 3."""
     expected_errors = np.mean([errors(A) for A in three()], axis=0)
     for answered, expected in zip(survivor_sets(3), expected_errors, strict=True):
         m = answered.sum()
