@@ -1,22 +1,20 @@
-"""Which runs do the entries of a figure file stand for? Swept values, stand-ins, texts filled in."""
+"""Which runs do the entries of a figure file stand for? Swept values, and stand-ins of a preset."""
 
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gcexp.errors import UserError, require_known, unknown
+from gcexp.report.figure import FigureFile
+from gcexp.report.placeholders import filled
 from gcexp.run.compose import compose, of_a_group
 from gcexp.run.options import SHARED, option_file, options, read_yaml, search_dirs
 from gcexp.run.run import PARTS, Run, check_count, check_horizon, seed_range, token
 from gcexp.run.scheme import require_trainable
 from gcexp.schema import fitted
-
-if TYPE_CHECKING:
-    from gcexp.report.figure import FigureFile
 
 RUN_KEYS = ("label", "iterations", "horizon", "seeds")
 
@@ -108,27 +106,3 @@ def substitutes(preset: str) -> dict[str, dict]:
         for option in replaced.values():
             option_file(part, option)
     return found
-
-
-_KEY = re.compile(r"\{([\w.]+)\}")
-
-
-def filled(template: Any, config: dict, place: str) -> Any:
-    """A text with the run's values in it; the value itself where the text is nothing but its key."""
-
-    def value(match: re.Match) -> Any:
-        node: Any = config
-        seen: list[str] = []
-        for part in match[1].split("."):
-            if not isinstance(node, dict) or part not in node:
-                names = [".".join([*seen, k]) for k in node] if isinstance(node, dict) else []
-                raise UserError(f"{place} {template!r}: {unknown('key', match[1], names)}")
-            node = node[part]
-            seen.append(part)
-        return node
-
-    if not isinstance(template, str):
-        return template
-    if alone := _KEY.fullmatch(template):
-        return value(alone)
-    return _KEY.sub(lambda match: str(value(match)), template)

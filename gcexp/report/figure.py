@@ -12,7 +12,7 @@ from typing import Literal
 from gcexp.errors import UserError
 from gcexp.figures.plots import inches
 from gcexp.report.columns import Passages, Timings, key_columns
-from gcexp.report.entries import filled
+from gcexp.report.placeholders import filled
 from gcexp.run import paths
 from gcexp.run.benchmarked import decided_by
 from gcexp.run.checks import declared, declared_scores
