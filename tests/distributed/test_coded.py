@@ -18,6 +18,8 @@ FORGET = {"code": ["Uncoded", {"n": 4}]}
 GRADUAL = {"code": ["CyclicPartialRecovery", {"n": 4, "s": 1, "beta": 3}]}
 LEARNED = {"wait": ["AdaptiveDeadline", {}]}
 RING = {"form": "ring"}
+SUMMED = {"zero_every": 2}  # every second step's gradient is added to the one before
+UNUSED = {"static": True, "unused": True}
 CASES = {
     "cyclic, buckets, last batch": {"bucket_mb": 1e-4, "samples": 37},
     "cyclic, buckets, last batch, ring": {"bucket_mb": 1e-4, "samples": 37} | RING,
@@ -32,6 +34,21 @@ CASES = {
     "every step": {"late": "every", "sleeps": [0, 0, 0, 0.02]},
     "bfloat16": {"kind": "bfloat16"},
     "bfloat16, ring": {"kind": "bfloat16"} | RING,
+    "accumulated": SUMMED,
+    "accumulated, ring": SUMMED | RING,
+    "accumulated, buckets": SUMMED | {"bucket_mb": 1e-4},
+    "accumulated, buckets, views, ring": SUMMED | {"bucket_mb": 1e-4, "view": True} | RING,
+    "accumulated, views, zeroed in place": SUMMED | {"view": True, "to_none": False},
+    "accumulated, views, zeroed late": SUMMED | {"view": True, "late_zero": True},
+    "accumulated, zeroed late and in place": SUMMED | {"late_zero": True, "to_none": False},
+    "accumulated, no_sync": SUMMED | {"parts": 2},
+    "accumulated, no_sync, buckets, views": SUMMED | {"parts": 2, "view": True, "bucket_mb": 1e-4},
+    "accumulated, static graph, unused": SUMMED | UNUSED,
+    "accumulated, static graph, unused, views": SUMMED | UNUSED | {"view": True},
+    "accumulated, compiled": SUMMED | {"compiled": True},
+    "accumulated, partial recovery": SUMMED | GRADUAL,
+    "accumulated, bfloat16": SUMMED | {"kind": "bfloat16"},
+    "accumulated, autocast": SUMMED | {"autocast": True},
 }
 
 
@@ -73,9 +90,10 @@ def trained(ranks, recorded):
 def test_gradients_are_exact_and_replicas_equal(trained, name):
     found = trained[name]
     check(found, 8)
-    approximate = name.startswith(("uncoded", "partial", "learned"))  # only rank 0 knows the coefficients
-    judged = found[:1] if approximate else found
-    assert max(error for one in judged for error in one["errors"]) < (0.05 if "bfloat16" in name else 1e-5)
+    approximate = any(word in name for word in ("uncoded", "partial", "learned"))
+    judged = found[:1] if approximate else found  # only rank 0 knows the coefficients
+    rounded = any(word in name for word in ("bfloat16", "autocast"))
+    assert max(error for one in judged for error in one["errors"]) < (0.05 if rounded else 2e-6)
     assert (found[0]["buckets"] > 1) == ("buckets" in name)
     if name == "every step":
         assert found[3]["computed"] == 8
