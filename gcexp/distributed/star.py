@@ -12,6 +12,7 @@ import numpy as np
 
 from gcexp.distributed import wire
 from gcexp.distributed.decisions import Decisions
+from gcexp.distributed.door import Door
 
 _BLOCK = 65536  # numbers that are decoded at a time in double precision
 
@@ -43,8 +44,9 @@ class Collector:
         self._receiving = np.zeros(self._n)
         self._began = time.monotonic()
         self._changed = threading.Condition()
-        self._listening = wire.admit(seat, self._serve)
-        store.set("address", "{} {}".format(*self._listening.getsockname()))
+        self._door = Door(seat, self._serve)
+        host, port = self._door.address
+        store.set("address", f"{host} {port}")
 
     def exchange(self, step: int, message: wire.Content | None, rank: int = 0) -> wire.Said:
         """What a rank is told of a step, for its message, or for None where it knows that the step is decided."""
@@ -77,19 +79,18 @@ class Collector:
                 return
             self._connected.add(rank)
             if len(self._connected) == self._n - 1:
-                wire.admit_no_more(self._listening)
-        step, size = 0, 4 * self._seat.length
+                self._door.close()
+        step = 0
         try:
+            wire.welcome(connection)
             while True:
-                connection.poll(None)
-                began = time.monotonic()
-                sent = connection.recv_bytes(size)
-                self._receiving[rank] = time.monotonic() - began
-                if len(sent) != size and sent not in self.words and (sent or step > self.latest):
+                message = self._received(connection, rank)
+                if not self._expected(message, step):
                     break
-                said = self.exchange(step, sent or None, rank)
+                said = self.exchange(step, message or None, rank)
                 wire.tell(connection, said)
-                step += said.decided
+                if said.decided:
+                    step += 1
         except RuntimeError as error:  # the step, or this rank's part in it, has failed
             wire.tell(connection, wire.Said(str(error).encode(), failed=True))
         finally:
@@ -97,6 +98,20 @@ class Collector:
                 self._ended.setdefault(rank, f"rank {rank} is gone")
                 self._forget()
                 self._changed.notify_all()
+
+    def _received(self, connection: Connection, rank: int) -> bytes:
+        """A rank's next message, and how long it takes to come in once it has begun."""
+        connection.poll(None)
+        began = time.monotonic()
+        message = connection.recv_bytes(4 * self._seat.length)
+        self._receiving[rank] = time.monotonic() - began
+        return message
+
+    def _expected(self, message: bytes, step: int) -> bool:
+        """Whether a rank may send this: numbers, a word, or nothing for a step that is decided."""
+        if len(message) == 4 * self._seat.length or message in self.words:
+            return True
+        return not message and step <= self.latest
 
     def _consider(self, now: float) -> float | None:
         """Decide the step if the rule has stopped; else the seconds after which to look again if nothing happens."""
@@ -165,7 +180,7 @@ class Collector:
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._connected <= {*self._ended}, linger)
             self._fail("rank 0 has ended")
-        wire.admit_no_more(self._listening)
+        self._door.close()
 
 
 class Sender:

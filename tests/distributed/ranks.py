@@ -196,7 +196,9 @@ def answer(folder, worlds):
         with socket.create_server(("127.0.0.1", 0)) as listening:
             for rank in range(N):
                 file = Path(folder, f"{rank} of world {number}.json")
-                started[file] = multiprocessing.Process(target=begin, args=(rank, number, file, listening, runs))
+                started[file] = multiprocessing.Process(
+                    target=begin, args=(rank, number, file, listening, runs)
+                )
                 started[file].start()
     last, hung = time.monotonic() + HUNG, []
     for file, process in started.items():
