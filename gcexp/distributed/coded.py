@@ -267,7 +267,7 @@ class Coded:
             _, coefficients, gain = self._decisions.decoded(heard)
             self.steps.append(Step(step, samples, seconds, np.array(heard), coefficients, gain))
             if step == _JUDGED:
-                self._compare_exchange_with_computing()
+                self._warn_of_slow_messages(self._end.busy)
         else:
             self.steps.append(Step(step, samples, self._ended - began))
 
@@ -281,11 +281,11 @@ class Coded:
             raise RuntimeError(told + parts)
         return weights
 
-    def _compare_exchange_with_computing(self) -> None:
-        """On rank 0: warn if the star's messages take longer than computing."""
-        if not self._end.busy:
+    def _warn_of_slow_messages(self, busy: list[float]) -> None:
+        """Warn if the star's messages, which keep rank 0 `busy` for these seconds, take longer than computing."""
+        if not busy:
             return
-        exchanging = median(self._end.busy)
+        exchanging = median(busy)
         computing = median(self._computing)
         if exchanging > computing:
             told = f"messages take {exchanging:.3g} s of a step, computing {computing:.3g} s"
@@ -320,9 +320,16 @@ class Batches:
     """Samples of every global batch for this rank; see `Coded.batches`."""
 
     def __init__(self, coded: Coded, samples: int, size: int, seed: int, shuffle: bool, drop_last: bool):
-        self._coded, self._size, self._seed, self._shuffle, self._epoch = coded, size, seed, shuffle, 0
+        self._coded = coded
+        self._size = size
+        self._seed = seed
+        self._shuffle = shuffle
+        self._epoch = 0
+        self._samples = samples
+        self._used = samples
         rest = samples % size
-        self._samples, self._used = samples, samples - rest * (drop_last or rest < coded._code.k)
+        if drop_last or rest < coded._code.k:
+            self._used -= rest
 
     def __len__(self) -> int:
         return -(-self._used // self._size)
@@ -332,11 +339,14 @@ class Batches:
         self._epoch = epoch
 
     def __iter__(self) -> Iterator[list[int]]:
-        epoch, self._epoch = self._epoch, self._epoch + 1
+        epoch = self._epoch
+        self._epoch += 1
         self._coded._issued.clear()  # what was fetched ahead of an earlier pass counts no more
-        first, order = len(self._coded.steps), np.arange(self._samples)
+        order = np.arange(self._samples)
         if self._shuffle:
             order = rng(self._seed, "data_order", epoch).permutation(self._samples)
-        for place, start in enumerate(range(0, self._used, self._size)):
-            batch = order[start : min(start + self._size, self._used)]
-            yield self._coded._issue(first + place, batch)
+        step = len(self._coded.steps)
+        for start in range(0, self._used, self._size):
+            end = min(start + self._size, self._used)
+            yield self._coded._issue(step, order[start:end])
+            step += 1

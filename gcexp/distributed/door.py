@@ -51,8 +51,8 @@ class Door:
                     first_end = min(self._unknown.values())
                     seconds = min(seconds, max(0.0, first_end - time.monotonic()))
                 ready = wait([self._listening, *self._unknown], seconds)
-                for stranger in ready:
-                    if stranger is not self._listening:
+                for stranger in [*self._unknown]:
+                    if stranger in ready:
                         self._introduce(stranger)
                 if self._listening in ready:
                     self._accept()
