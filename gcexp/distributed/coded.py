@@ -74,7 +74,8 @@ class Coded:
     ParameterError
         For a model or a scheme with which this cannot work.
     RuntimeError
-        From ``backward``, where ranks are gone or silent and the rule cannot be satisfied without them.
+        If rank 0 does not let this rank in. From ``backward``, where ranks are gone or silent and the rule cannot be
+        satisfied without them, and where the loss has not seen the whole batch.
 
     References
     ----------

@@ -112,4 +112,5 @@ class Door:
         """Say once why ranks may wait before they are let in."""
         if not self._warned:
             self._warned = True
-            warnings.warn(f"rank 0 cannot let other ranks in, and tries again: {error}", stacklevel=2)
+            with suppress(UserWarning):  # which some programs turn into errors, and this thread must not end
+                warnings.warn(f"rank 0 cannot let other ranks in, and tries again: {error}", stacklevel=2)
