@@ -28,6 +28,7 @@ import numpy as np
 import psutil
 import torch
 import torch._dynamo.utils  # which DDP would import in every rank: seconds
+import torch._functorch.aot_autograd  # which compiling would: seconds as well
 import torch.distributed as dist
 from torch.nn.functional import mse_loss
 from torch.nn.parallel import DistributedDataParallel
