@@ -143,7 +143,9 @@ def test_option_files_that_speak_of_each_other_compose_as_in_hydra(option):
 
 def test_what_an_option_lists_under_inputs_reaches_no_class(option, refused):
     """Composed as any key; it is left out when the class is built, and only there where the option file has it."""
-    option("delay/below", "_target_: gcexp.delays.Trace\nfile: times.csv\ninputs: ['${delay.file}', raw/*.csv]\n")
+    option(
+        "delay/below", "_target_: gcexp.delays.Trace\nfile: times.csv\ninputs: ['${delay.file}', raw/*.csv]\n"
+    )
     option("delay/mine", "defaults: [below]\nphi: 0.5\n")
     config = compose(["delay=mine", "delay.file=other.csv"])
     assert config["delay"]["inputs"] == ["other.csv", "raw/*.csv"]
