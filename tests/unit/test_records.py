@@ -469,6 +469,7 @@ LIBRARY = {
     "figures/lines.py": {"draw", "typeset", "page"},
     "figures/rows.py": {"draw", "typeset", "page", "curves", "timings", "analysis", "tracking"},
     "report/page.py": {"page"},
+    "report/templates/base.html.j2": {"page"},
     "report/table.py": {"curves", "timings", "analysis", "page"},
     "command/list.py": set(),
 }
