@@ -14,6 +14,7 @@ import numpy as np
 from gcexp.data.checksum import sha256
 from gcexp.data.sources import RawFile, Source
 from gcexp.errors import DataError, require
+from gcexp.files import used
 from gcexp.seeding import rng
 
 _SPLIT = ("x_train", "y_train", "x_test", "y_test")
@@ -76,6 +77,7 @@ class Description:
     def source(self, name: str) -> Source:
         """The data set of that name."""
         path = Path(self.path).expanduser()
+        used(path)
         found = sha256(path)
         if self.sha256 not in (None, found):
             raise DataError(f"{path}: expected sha256 {self.sha256}, found {found}")

@@ -18,7 +18,6 @@ from gcexp.run.checks import check_named, declared_scores
 from gcexp.run.dependencies import targets
 from gcexp.run.measured import CURVE
 from gcexp.run.options import papers, project, read_yaml, search_dirs
-from gcexp.run.records import unrecorded
 from gcexp.schema import fill, fitted
 
 PRESETS = ("quick", "paper")
@@ -49,8 +48,7 @@ def target_files() -> dict[str, Path]:
                 f"{_place(package)} has a paper.yaml and is no package: it needs a name of letters, digits and _, and"
                 " an __init__.py, which may be empty"
             )
-        with unrecorded():  # a figure counts by its values
-            found |= dict.fromkeys((folder / "figures").glob("*.yaml"), package)
+        found |= dict.fromkeys((folder / "figures").glob("*.yaml"), package)
     for folder in search_dirs():
         for group in ("figure", "paper", "statements"):
             if (folder / group).is_dir() and any(path.is_file() for path in (folder / group).rglob("*")):

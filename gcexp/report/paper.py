@@ -11,7 +11,6 @@ from gcexp.report.statements import committed
 from gcexp.run import options
 from gcexp.run.dependencies import digest_of
 from gcexp.run.options import read_yaml
-from gcexp.run.records import unrecorded
 from gcexp.schema import fill
 
 _NUMBERED = re.compile(r"(Fig\.|Table) (\d+|[IVX]+)\b(.*)")
@@ -78,8 +77,7 @@ def _roman(text: str) -> int:
 def papers() -> dict[str, Paper]:
     """What ``paper.yaml`` says of every paper, by name, papers before collections of our own."""
     place = bundled("docs/references.bib")
-    with unrecorded():  # what is cited counts, as the values do
-        entries = place.read_text("utf-8") if place.is_file() else ""
+    entries = place.read_text("utf-8") if place.is_file() else ""
     found = {}
     for folder in options.papers().values():
         given = read_yaml(path := folder / "paper.yaml")

@@ -22,7 +22,7 @@ from gcexp.files import read_json, written
 from gcexp.run.declared import outside
 from gcexp.run.dependencies import targets
 from gcexp.run.modules import plugins
-from gcexp.run.records import unrecorded, version_of, versions_of
+from gcexp.run.records import version_of, versions_of
 
 #: Distributions whose versions stand in every provenance.
 _LIBRARIES = "gcexp numpy scipy torch scikit-learn pandas matplotlib snakemake hydra-core".split()
@@ -102,11 +102,10 @@ def _package(top: str) -> dict:
     spec = importlib.util.find_spec(top)
     assert spec is not None, top
     digest, folders = hashlib.sha256(), [Path(place) for place in spec.submodule_search_locations or ()]
-    with unrecorded():  # modules that a job loads count, the others do not
-        for folder in folders or [Path(spec.origin or "").parent]:
-            for file in sorted(folder.rglob("*.py")) if folders else [Path(spec.origin or "")]:
-                name = file.relative_to(folder).as_posix()
-                digest.update(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    for folder in folders or [Path(spec.origin or "").parent]:
+        for file in sorted(folder.rglob("*.py")) if folders else [Path(spec.origin or "")]:
+            name = file.relative_to(folder).as_posix()
+            digest.update(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
     installed = {"version": found} if (found := version_of(top)) else {}
     return installed | _commit(folder) | {"sha256": digest.hexdigest()}
 
