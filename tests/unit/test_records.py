@@ -316,7 +316,7 @@ def test_without_a_record_a_result_is_made_once_more(tmp_path, monkeypatch):
 
 
 def test_only_libraries_that_own_modules_use_stand_in_a_record(first, monkeypatch):
-    """What else the process has imported decides nothing: a fork server imports everything."""
+    """What else the process has imported decides nothing: one process may run several jobs."""
     installed, mine = records.version_of, {k: v for k, v in own_modules().items() if "mine" in k}
     with monkeypatch.context() as patch, recorded("results/d.txt"):
         patch.setattr(records, "own_modules", lambda: mine)

@@ -1,7 +1,6 @@
 # What the rules share: every figure file that is asked for is read and checked here, before the first job.
 import atexit
 import functools
-import gc
 import os
 import sys
 from dataclasses import replace
@@ -10,10 +9,9 @@ from pathlib import Path
 from snakemake.utils import validate
 from threadpoolctl import threadpool_limits
 
-gc.disable()  # a plan leaves 5 MB of cycles; to look for them takes 1 CPU-s of 4
 threadpool_limits(1)  # small systems of equations on several threads cost a plan 2 to 12 CPU-s
 
-from gcexp.command import forkserver, progress, snakemake_inside
+from gcexp.command import progress, snakemake_inside
 from gcexp.errors import UserError, no_python, unknown
 from gcexp.files import bundled, remove_half_written
 from gcexp.report import audit, end_message, figurefile
@@ -109,13 +107,8 @@ if TARGETS and not {*TARGETS} & {*figurefile.RULES, paths.PAGE.format(preset=con
 
 
 onstart:
-    gc.enable()
     remove_half_written(*paths.WRITTEN)  # of jobs that were killed
-    jobs = snakemake_inside.planned_jobs(workflow)
-    progress.watch(logger, jobs)
-    # Jobs of the quick preset are shorter than their imports.
-    if config["preset"] == "quick" and snakemake_inside.runs_here(workflow) and forkserver.start(jobs):
-        snakemake_inside.leave_benchmarks(workflow)
+    progress.watch(logger, snakemake_inside.planned_jobs(workflow))
 
 
 def figure_of(wildcards):
