@@ -421,7 +421,7 @@ def test_a_call_leaves_the_interpreter_as_it_was(fresh):
 
 
 def test_only_libraries_that_own_modules_use_stand_in_a_record(first, monkeypatch):
-    """What else the process has imported decides nothing: a fork server imports everything."""
+    """What else the process has imported decides nothing: one process may run several jobs."""
     installed, mine = records.version_of, {k: v for k, v in own_modules().items() if "mine" in k}
     with monkeypatch.context() as patch, recorded("results/d.txt"):
         patch.setattr(records, "own_modules", lambda: mine)
