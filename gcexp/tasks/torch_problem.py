@@ -16,7 +16,6 @@ from gcexp.seeding import rng
 from gcexp.tasks.base import Sliced, partition_edges
 from gcexp.tasks.devices import device_of, flat_of, leaves_of
 from gcexp.tasks.partition_norm import Blocks, PartitionNorm, by_partition
-from gcexp.tasks.rounding import Rounding, rounding
 
 if TYPE_CHECKING:
     from torch import nn
@@ -175,25 +174,6 @@ class TorchProblem(Sliced):
                 gradients[i] = gradient.cpu().numpy()
         self._blocks.gathered.clear()
         return gradients
-
-    def rounding(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> Rounding:
-        self._check(len(coefficients))
-        with self._in_float64():
-            leaves = self._leaves(parameters.astype(np.float64))
-            named = dict(zip(self._names, leaves, strict=True))
-            x, targets, weights = self._samples(np.flatnonzero(coefficients), coefficients, iteration)
-            self._module.train()
-            found = rounding(
-                lambda samples: functional_call(self._module, named, (samples,)),
-                self._losses,
-                x.double(),
-                targets,
-                weights.to(leaves[0]),
-                leaves,
-                separable=not self._normalised,
-            )
-        self._blocks.gathered.clear()
-        return found
 
     @torch.no_grad()
     def score(self, parameters: np.ndarray, statistics: np.ndarray | None = None) -> dict[str, float]:
