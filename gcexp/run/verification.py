@@ -6,7 +6,6 @@ The one module that knows codes and tasks together.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
@@ -52,11 +51,11 @@ def verify_decoding(
     the whole sum, c must be exactly 1. The weighted pass must be the same sum: in float64 (``weighted_error``), and in
     float32 as training uses it (``rounding_error``).
 
-    The first two errors are relative to sqrt(sum_i ||g_i||^2) and have the bounds `BOUNDS`. The error of float32 has the
-    bound `SINGLE` and is relative to the largest such size of its seed so far: near an optimum the terms that are summed
-    stay as large as they were, and so does their rounding, while their sum vanishes. A task whose problems have
-    `precision` float32, because float64 would take too long, is replayed in float32, and its weighted pass has the bound
-    of float32 alone; encoding and decoding are in float64 all the same.
+    The first two errors are relative to sqrt(sum_i ||g_i||^2) and have the bounds `BOUNDS`. The error of float32 has
+    the bound `SINGLE` and is relative to the largest such size of its seed so far: near an optimum the terms that are
+    summed stay as large as they were, and so does their rounding, while their sum vanishes. A task whose problems have
+    `precision` float32, because float64 would take too long, is replayed in float32, and its weighted pass has the
+    bound of float32 alone; encoding and decoding are in float64 all the same.
 
     An exact trajectory is shared by schemes and may be longer than the timeline. `kept` takes up large gradients, in
     files without names, for other schemes of the same trajectory. What is found are plain values: `passed`, `failures`
@@ -192,14 +191,14 @@ class _Replay:
         return check, failed
 
     def _partition_gradients(self, iteration: int, parameters: np.ndarray) -> np.ndarray:
-        k = self._code.k
-        compute = partial(self._problem.partition_gradients, parameters, k, iteration)
-        return self._once((iteration, k), parameters, compute)
+        k, problem = self._code.k, self._problem
+        key = (iteration, k)
+        return self._once(key, parameters, lambda: problem.partition_gradients(parameters, k, iteration))
 
     def _weighted_pass(self, iteration: int, parameters: np.ndarray, c: np.ndarray) -> np.ndarray:
         """sum_i c_i g_i in the precision of the parameters."""
-        compute = partial(self._problem.gradient, parameters, c, iteration)
-        return self._once((iteration, c.tobytes(), parameters.dtype.type), parameters, compute)
+        key = (iteration, c.tobytes(), parameters.dtype.type)
+        return self._once(key, parameters, lambda: self._problem.gradient(parameters, c, iteration))
 
     def _once(self, key: tuple, parameters: np.ndarray, compute: Callable[[], np.ndarray]) -> np.ndarray:
         """Gradients at some parameters; where those of all partitions are large, they are kept for other schemes."""
