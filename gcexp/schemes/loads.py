@@ -11,7 +11,7 @@ import numpy as np
 
 from gcexp.codes import Code
 from gcexp.errors import require, require_known
-from gcexp.schemes.waiting import known_before
+from gcexp.schemes.waiting import WorkerLimit, known_before
 from gcexp.theory.bounds import water_loads
 
 KNOW = ("hindsight", "last", "prefix")
@@ -28,10 +28,21 @@ class Loads(Protocol):
 
         ``draws.parts()`` are the fixed and the growing part of every worker's time at relative load 1, ``known`` those
         of the iterations before the run, each (S, P, n), where a delay model has them.
-
-        ``exact = True`` says that shares cover the data once: the gradient is exact, and only a rule that hears
-        everybody makes sense.
         """
+
+
+@dataclass(frozen=True)
+class LoadsExtras(WorkerLimit):
+    """What loads may have beside the members of `Loads`; read with `gcexp.extras.extras`."""
+
+    #: Shares cover the data once: the gradient is exact, and only a rule that hears everybody makes sense.
+    exact: bool = False
+    #: Loads are chosen from times that nobody knows beforehand.
+    hindsight: bool = False
+    #: Loads are learned from earlier iterations.
+    learned: bool = False
+    #: The data of each batch are drawn anew, so that what is heard makes up a whole batch.
+    fresh: bool = False
 
 
 class _Shares:

@@ -16,7 +16,7 @@ import numpy as np
 from gcexp.codes import Code
 from gcexp.errors import require, require_known
 from gcexp.schemes.survivors import distinct_words, packed
-from gcexp.schemes.waiting import known_before
+from gcexp.schemes.waiting import WorkerLimit, known_before
 from gcexp.seeding import rng
 
 LAYOUTS = ("row", "column")
@@ -45,10 +45,26 @@ class Placement(Protocol):
         what the master saw calls ``play(t, seats)``, with seats (S, n), for t = 0, 1, ... in turn: it plays iteration t
         and returns each worker's arrival (S, n) and when the master stopped (S,); ``play.shape`` is (S, T, n). So no
         rule can look ahead, and none needs to know load, code or delay law.
-
-        A rule may also have ``start(seeds, n)``, whose answer takes ``is_slow`` and `play` of the next iterations at
-        each call, so that a long run is seated some iterations at a time; without it each seed is seated whole.
         """
+
+
+@dataclass(frozen=True)
+class PlacementExtras(WorkerLimit):
+    """What a placement may have beside the members of `Placement`; read with `gcexp.extras.extras`."""
+
+    #: ``start(seeds, n)`` gives a function that takes ``is_slow`` and `play` of the next iterations at each call, so
+    #: that a long run is seated some iterations at a time; without it each seed is seated whole.
+    start: Callable[[Sequence[int], int], Callable] | None = None
+    #: The placement is the same in every iteration.
+    stays: bool = False
+    #: It is chosen from times that nobody knows beforehand.
+    hindsight: bool = False
+    #: It is learned from times before the run.
+    learned: bool = False
+    #: ``stored(code, seed)`` are the partitions that each worker keeps, boolean (n, k); else those that it computes.
+    stored: Callable[[Code, int], np.ndarray] | None = None
+    #: ``codewords(code, seed)`` are the codewords that each worker may have to send, (n,); else one.
+    codewords: Callable[[Code, int], np.ndarray] | None = None
 
 
 # --- Clusters ----------------------------------------------------------------------------------------------------
