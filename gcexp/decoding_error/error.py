@@ -402,9 +402,8 @@ def _curve(part: _Part, wanted: list[int], random, limits: _Limits, given, code:
             sets = np.flatnonzero(lost == w)
             top = sets[rows.table[sets].argmax()]
             lower[w], responses[w] = rows.table[top], top >> np.arange(classes) & 1
-        for w in range(
-            1, total + 1
-        ):  # a weight that no set has, or that a smaller set of classes does worse with
+        for w in range(1, total + 1):
+            # A weight that no set has, or that a smaller set of classes does worse with.
             if not lower[w] >= lower[w - 1]:
                 lower[w], responses[w] = lower[w - 1], responses[w - 1]
         exact[:] = True

@@ -193,8 +193,7 @@ class Uneven(_Shares):
             require(
                 not draws.renewed,
                 f"know=last learns from the iteration before, but the rows of {draws.renewed} belong "
-                "to different workers "
-                "(persistent: false)",
+                "to different workers (persistent: false)",
             )
             found = np.empty(draws.shape)
             for t in range(draws.shape[1]):
@@ -296,12 +295,8 @@ class Backup(_Shares):
 
     def check(self, code):
         super().check(code)
-        require(
-            0 <= self.b < code.n,
-            f"backup b={self.b} leaves no worker of n={code.n}"
-            if self.b > 0
-            else f"backup needs b >= 0, got {self.b}",
-        )
+        require(self.b >= 0, f"backup needs b >= 0, got {self.b}")
+        require(self.b < code.n, f"backup b={self.b} leaves no worker of n={code.n}")
 
     def start(self, n, known):
         return lambda draws: np.full(draws.shape, n / (n - self.b))

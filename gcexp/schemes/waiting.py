@@ -202,22 +202,27 @@ class Decodable:
         if len(together) > 1:
             arrive = cache(arrive)  # quorums ask for the same few numbers of messages
         for some in together:
-            at = [(r, some.of(arrive(r)), q) for r, q in some.need]
-            options = [_smallest(t, q) for _, t, q in at]
+            arrived, options = [], []  # for each pair (r, q) of the quorums
+            for r, q in some.need:
+                at = some.of(arrive(r))
+                arrived.append((r, at))
+                options.append(_smallest(at, q))
             met = reduce(np.minimum, options)  # (S, T, quorums)
             last = met.max(-1)
-            first = responses is None
-            if first:
+            nobody_heard_yet = responses is None
+            if nobody_heard_yet:
                 time, responses = last, np.zeros((*last.shape, code.n), np.int16)
-            mine = some.of(responses)
-            for (r, t, _), option in zip(
-                at[::-1], options[::-1], strict=True
-            ):  # fewest messages written last
-                got = t <= met[..., None]
-                if len(at) > 1:
-                    got &= (option == met)[..., None]
-                mine = got * np.int16(r) if first and len(at) == 1 else np.where(got, r, mine)
-            some.put(responses, mine)
+            if nobody_heard_yet and len(options) == 1:
+                r, at = arrived[0]
+                counts = (at <= met[..., None]) * np.int16(r)
+            else:
+                counts = some.of(responses)
+                for (r, at), option in zip(arrived[::-1], options[::-1], strict=True):  # fewest messages last
+                    heard = at <= met[..., None]
+                    if len(options) > 1:
+                        heard &= (option == met)[..., None]
+                    counts = np.where(heard, r, counts)
+            some.put(responses, counts)
             time = np.maximum(time, last)
         return time, responses
 
