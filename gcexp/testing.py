@@ -485,7 +485,11 @@ class DelayContract:
 
 def _prices(draws: Draws, share: float = 1.0) -> np.ndarray:
     """Arrivals for two loads, times `share`, and two lengths, (4, S, T, n)."""
-    return np.stack([draws.arrival(load * share, length) for load in (0.1, 0.4) for length in (0.25, 1.0)])
+    priced = []
+    for load in (0.1, 0.4):
+        for length in (0.25, 1.0):
+            priced.append(draws.arrival(load * share, length))
+    return np.stack(priced)
 
 
 def _equal(one: Draws, other: Draws, part: tuple = (...,), share: float = 1.0) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -198,9 +197,14 @@ class Uneven(_Shares):
             found = np.empty(draws.shape)
             for t in range(draws.shape[1]):
                 found[:, t] = 1.0 if seen is None else water_loads(*seen, self.cap)
-                now = fixed[:, t], growing[:, t]
-                measured = found[:, t] > 0
-                seen = now if seen is None else tuple(map(partial(np.where, measured), now, seen))
+                if seen is None:
+                    seen = fixed[:, t], growing[:, t]
+                else:
+                    measured = found[:, t] > 0
+                    seen = (
+                        np.where(measured, fixed[:, t], seen[0]),
+                        np.where(measured, growing[:, t], seen[1]),
+                    )
             return found
 
         return loads

@@ -255,4 +255,7 @@ class Fewest:
             len(set(members)) == len(members) and (code.messages == 1).all(),
             f"wait=fewest needs disjoint quorums and one message per worker, as clusters have; {code!r} has others",
         )
-        return Fastest(q=sum(q for quorum in code.quorums for _, q in quorum.need)).stop(code, arrive)
+        needed = 0
+        for quorum in code.quorums:
+            needed += sum(q for _, q in quorum.need)
+        return Fastest(q=needed).stop(code, arrive)
