@@ -126,7 +126,7 @@ def about(figure: Figure) -> dict[str, str]:
     return {
         "data": ", ".join(figure.datasets),
         "schemes": ", ".join(dict.fromkeys(str(run.option("scheme")) for run in runs)),
-        "seeds": ", ".join(dict.fromkeys(run.seeds for run in runs)),
+        "seeds": ", ".join(dict.fromkeys(run.seed_range for run in runs)),
         **{key: _words(value) for key, value in common.items()},
     }
 
