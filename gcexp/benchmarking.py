@@ -211,21 +211,22 @@ class Replay:
         """The replay of a file: rows behind the prefix, once each."""
         from gcexp.delays import Trace
         from gcexp.delays.trace_file import TraceFile, read_trace
+        from gcexp.delays.trace_loads import loads_of
 
         require(n is None or n >= 1, f"n is a number of workers >= 1, got {n}")
         read = read_trace(file)
-        # Says what is wrong with rows, column, pricing and n.
         source = file if isinstance(file, TraceFile) else str(file)
-        Trace(source, phi=phi, **trace).draw((0,), 1, n or 1)
-        chosen = trace.get("rows")
-        times = read.values["time"] if chosen is None else read.values["time"][list(chosen)]
+        whole = Trace(source, phi=phi, **trace)
+        whole.draw((0,), 1, n or 1)  # says what is wrong with rows, column, pricing and n
+        times = read.values["time"][whole.played_rows(read)]
         learns = read.flags.persistent and len(times) > 1
         prefix = max(1, len(times) // 10) if learns else 0
         there = np.flatnonzero(~np.isnan(times).any(0))
-        delay = Trace(source, phi=phi, skip="prefix" if learns else 0, **trace)
-        notes = ()
+        delay = replace(whole, skip="prefix" if learns else 0)
+        loads = loads_of(read)
+        notes = (f"{read.name}: {loads.sentence}",) if loads.several else ()
         if read.flags.data_bound and not delay.data_bound:
-            notes = (
+            notes += (
                 f"{read.name}: who is slow changes with the data (data_bound: true in its index), but here times "
                 "follow the worker, which flatters redundancy; data_bound (--data-bound) lets them follow the data",
             )

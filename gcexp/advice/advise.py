@@ -148,7 +148,8 @@ class Advice:
         main, pick = self.main, self.main.pick
         if self.verdict == DEPENDS:
             parts = [f"phi {one.phi:g}: {_short(one)}" for one in self.answers]
-            return f"It depends on phi, the share of the time that does not grow with the load: {'; '.join(parts)}."
+            phi = self.recorded.named_phi
+            return f"It depends on {phi}, the share of the time that does not grow with the load: {'; '.join(parts)}."
         if self.verdict == UNKNOWN:
             return (
                 f"There is not enough data for advice: {main.reason}. The best so far is this, at "
@@ -207,7 +208,7 @@ class Advice:
                 for one in self.answers
             ]
             columns = ["phi", "verdict", "best remedy", "time", "bound"]
-            tables["The verdict by phi"] = pd.DataFrame(rows, columns=columns)
+            tables[f"The verdict by {self.recorded.named_phi}"] = pd.DataFrame(rows, columns=columns)
         if self.trained:
             sentences.insert(0, self.trained.sentence)
             heading = f"Time to {self.trained.level:g} on {self.trained.task}"
@@ -267,20 +268,29 @@ class Advice:
         for one in self.depends:
             side, at = "Below" if one["below"] else "Above", one["at"]
             change = {
-                "phi": f"{side} phi = {at:.3g}",
+                "phi": f"{side} {self.recorded.named_phi} = {at:.3g}",
                 "per_message": f"{side} {at:.2g} of a mean iteration per message",
                 "d_max": f"With memory for {counted(round(at), 'share')} per worker",
             }[one["what"]]
             yield f"{change} the best remedy would be {KINDS[one['then']]}."
         if not self.depends and self.verdict != UNKNOWN:
             yield "No phi, no message cost up to 5 % of an iteration and no smaller memory changes the kind of remedy."
-        assumed = (
-            "run 20 iterations with half the data as well, and give them with a column load, to measure it"
-        )
-        yield (
-            "phi was measured in this trace."
-            if self.measured
-            else f"phi is assumed, not measured: {assumed}."
+        yield self._phi_is_known()
+
+    def _phi_is_known(self) -> str:
+        """Whether phi was measured, and if not, what would measure it."""
+        recorded = self.recorded
+        name, several = recorded.named_phi, recorded.loads.several
+        if self.measured:
+            told = f": {recorded.phi}" if several else ""
+            return f"{name} was measured in this trace{told}."
+        if several and recorded.phi is not None:
+            return f"{name} is given; from the loads of this trace it would be {recorded.phi}."
+        if several:
+            return f"{name} is assumed, not measured: {recorded.phi_unknown}."
+        return (
+            "phi is assumed, not measured: run 20 iterations with half the data as well, and give them with a column "
+            "load, to measure it."
         )
 
     def _rests_on(self) -> Iterator[str]:

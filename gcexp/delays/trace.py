@@ -10,6 +10,7 @@ import numpy as np
 
 from gcexp.delays.base import Draws
 from gcexp.delays.trace_file import LEAST, MOST, TraceFile, read_trace
+from gcexp.delays.trace_loads import loads_of
 from gcexp.errors import ParameterError, require
 from gcexp.seeding import rng
 
@@ -20,8 +21,9 @@ _WHOLE = 1e-9  # a load this close to a whole number of shares is that number
 class Trace:
     r"""Times x[r, w] of real workers, replayed: the row of iteration t is skip + (start + t) mod (R - skip).
 
-    The relative load rho of a worker that computes the fraction u of the data is n u: 1 is its share of an uncoded run,
-    the load at which the trace was recorded. Its time is
+    Of a trace with several loads the R rows are those at its own load, see `gcexp.delays.trace_loads.own_load`. The
+    relative load rho of a worker that computes the fraction u of the data is n u: 1 is its share of an uncoded run, the
+    load at which these rows were recorded. Its time is
 
         x (phi + (1 - phi) rho)        scaled: the share phi does not grow with the load; assumed, not measured
         fixed + rho compute            additive, where the trace has both: fixed = time - compute
@@ -48,7 +50,8 @@ class Trace:
     workers : "first", "random" or list of int
         Who takes part: the first n, n random ones of each seed, or the named ones.
     rows : list of int, optional
-        Only these rows; from a ragged file one row alone has all its workers, several have those that all have.
+        Only these rows, all of the own load; from a ragged file one row alone has all its workers, several have those
+        that all have.
     data_bound : bool
         The growing part follows the partition and the fixed part the worker: partition i of k takes the time of the
         share of the data it belongs to, that of worker floor(i n / k). Refused where n does not divide k.
@@ -92,7 +95,7 @@ class Trace:
     def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
         """The rows of all iterations; see `gcexp.delays.base.DelayModel`."""
         trace = read_trace(self.file)
-        rows = self._rows(trace)
+        rows = self.played_rows(trace)
         skip, start = self._places(trace, len(rows), seeds)
         who = self._workers(trace, rows, seeds, n)
         played = skip + (start[:, None] + np.arange(iterations)) % (len(rows) - skip)
@@ -134,16 +137,25 @@ class Trace:
 
     def wraps(self, iterations: int) -> int:
         """How often this many iterations continue from the last row to the first one."""
-        rows = len(self._rows(read_trace(self.file)))
+        rows = len(self.played_rows(read_trace(self.file)))
         skip, start = self._places(read_trace(self.file), rows, (0,))
         return int((start[0] + iterations - 1) // (rows - skip))
 
-    def _rows(self, trace: TraceFile) -> np.ndarray:
-        R = len(trace.values["time"])
+    def played_rows(self, trace: TraceFile) -> np.ndarray:
+        """Numbers of the rows that are replayed: those at the trace's own load, or those of them that are named."""
+        loads = loads_of(trace)
         if self.rows is None:
-            return np.arange(R)
+            return loads.own_rows
+        R = len(trace.values["time"])
         wrong = [row for row in self.rows if not 0 <= row < R]
         require(bool(self.rows) and not wrong, f"rows {list(self.rows)}: {trace.name} has rows 0 to {R - 1}")
+        for row in self.rows:
+            load = loads.of_rows[row]
+            require(
+                load == loads.own,
+                f"rows {list(self.rows)}: row {row} of {trace.name} has load {load:g}; rows of its own load "
+                f"{loads.own:g} are replayed",
+            )
         return np.array(self.rows)
 
     def _places(self, trace: TraceFile, R: int, seeds) -> tuple[int, np.ndarray]:

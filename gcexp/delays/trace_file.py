@@ -17,7 +17,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from gcexp.delays.trace_structure import LEAST_ROWS, barrier, structure
 from gcexp.errors import DataError, require, unknown
 from gcexp.files import bundled
 from gcexp.schema import quoted
@@ -335,100 +334,3 @@ def _flags(path: Path) -> Flags:
         return Flags()
     except (TypeError, ValueError) as error:
         raise DataError(f"{index} is no index of traces ({error})") from None
-
-
-def statistics(times: np.ndarray) -> dict[str, float]:
-    """Statistics of a matrix of times (R, N), NaN where one row says nothing.
-
-    ``mean``; ``cov``, standard deviation over mean of all entries; ``row_cov``, the median over rows of the same;
-    ``max_over_median`` of a row, its median, and ``max_over_median_95``, its 95 % quantile; shares of variance by
-    ``worker``, by ``iteration`` and the ``rest`` (two-way, no interaction); ``lag1``, correlation of a worker's times
-    with its previous ones, mean over workers; ``repeats``, share of times equal to the worker's previous one.
-
-    Examples
-    --------
-    >>> found = statistics(np.array([[1.0, 3.0], [2.0, 4.0], [1.0, 3.0]]))
-    >>> found["mean"], round(found["worker"], 2), round(found["iteration"], 2)
-    (2.3333333333333335, 0.82, 0.18)
-    """
-    mean = float(times.mean())
-    peak = times.max(1) / np.median(times, axis=1)
-    found = {
-        "mean": mean,
-        "cov": float(times.std() / mean),
-        "row_cov": float(np.median(times.std(1) / times.mean(1))),
-        "max_over_median": float(np.median(peak)),
-        "max_over_median_95": float(np.quantile(peak, 0.95)),
-        **dict.fromkeys(("worker", "iteration", "rest", "lag1", "repeats"), nan),
-    }
-    if len(times) > 1 and times.var() > 0:
-        by_worker, by_row = times.mean(0).var() / times.var(), times.mean(1).var() / times.var()
-        found |= {
-            "worker": float(by_worker),
-            "iteration": float(by_row),
-            "rest": float(1 - by_worker - by_row),
-        }
-        found["repeats"] = float((times[1:] == times[:-1]).mean())
-        before, after = times[:-1] - times[:-1].mean(0), times[1:] - times[1:].mean(0)
-        spread = np.sqrt((before**2).sum(0) * (after**2).sum(0))
-        moving = spread > 0
-        if moving.any():
-            found["lag1"] = float(((before * after).sum(0)[moving] / spread[moving]).mean())
-    return found
-
-
-def report(file: str | Path | TraceFile) -> str:
-    """Lines that describe a trace; raise `DataError` for the first fault of a broken one."""
-    trace = read_trace(file)
-    times = trace.values["time"]
-    sizes = (~np.isnan(times)).sum(1)
-    wide = times[:, : sizes.min()]
-    found, flags = statistics(wide), trace.flags
-    whole = trace.names or trace.workers == tuple(range(len(trace.workers)))
-    ragged = "" if sizes.min() == sizes.max() else f" (rows have {sizes.min()} to {sizes.max()} of them)"
-    gaps = f"{trace.left_out} iterations with missing workers left out" if trace.left_out else "no gaps"
-    lines = [
-        f"{trace.name}: {len(times)} iterations, {len(trace.workers)} workers{ragged}, {gaps}",
-        f"columns: {', '.join(trace.columns)}",
-        f"workers: {trace.labels[0]} to {trace.labels[-1]}" + ("" if whole else ", not all numbers between"),
-        f"time: mean {found['mean']:.6g} {flags.unit}".rstrip() + f", CoV {found['cov']:.3f}",
-        f"max/median of a row: {found['max_over_median']:.2f} (95 %: {found['max_over_median_95']:.2f})",
-    ]
-    if len(times) > 1 and flags.persistent and np.isfinite(found["rest"]):
-        shares = ", ".join(f"{name} {found[name]:.2f}" for name in ("worker", "iteration", "rest"))
-        lag = f"{found['lag1']:.2f}" if np.isfinite(found["lag1"]) else "unknown, too few rows differ"
-        lines += [
-            f"variance by: {shares}",
-            f"lag-1 correlation: {lag}; equal to the previous one: {found['repeats']:.0%}",
-        ]
-    if trace.chunks is not None:
-        lines.append(f"micro-batches: {trace.chunks.shape[2]} for each worker and iteration")
-    if flags.persistent and (said := barrier(times)[1]):
-        lines.append(f"warning: {said}")
-    if len(times) >= LEAST_ROWS and flags.persistent:
-        seen = structure(times, trace.workers, trace.labels)
-        lines += seen or ["racks, bursts, drift: none beyond chance"]
-    told = [
-        f"{name}: {str(getattr(flags, name)).lower()}" for name in ("persistent", "data_bound", "sampled")
-    ]
-    lines.append(f"flags: {', '.join(told)}")
-    lines.append(_priced(trace))
-    lines.append(f"licence: {flags.licence or 'none stated: usable here, not to be published'}")
-    if len(times) < 10 or not flags.persistent:
-        why = "fewer than 10 iterations" if flags.persistent else "workers are new in every row"
-        lines.append(f"{why}: nothing is learned from a prefix")
-    if len(times) < LEAST_ROWS or not flags.persistent:
-        why = f"fewer than {LEAST_ROWS} iterations" if flags.persistent else "workers are new in every row"
-        lines.append(f"{why}: racks, bursts and drift are not looked for")
-    return "\n".join(lines)
-
-
-def _priced(trace: TraceFile) -> str:
-    """What is assumed about loads at which the trace was not recorded."""
-    if "compute" in trace.values:
-        share = np.nansum(trace.values["compute"]) / np.nansum(trace.values["time"])
-        return f"loads: {share:.0%} of the time, column compute, grows with the load (delay.pricing=additive)"
-    return (
-        "loads: delay.phi=0 assumes that all of a time grows with the worker's load, so that twice the data takes "
-        "twice as long; the file cannot tell, so try delay.phi=0.5 too (gcexp benchmark does)"
-    )
