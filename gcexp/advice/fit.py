@@ -124,7 +124,9 @@ class Fit(Decomposition):
             numbers = [{"number": number} | asdict(value) for number, value in one.numbers.items()]
             rows += [known | number for number in numbers or [{}]]
         if self.phi:
-            rows.append({"mechanism": "phi", "status": "found", "number": self.recorded.named_phi} | asdict(self.phi))
+            rows.append(
+                {"mechanism": "phi", "status": "found", "number": self.recorded.named_phi} | asdict(self.phi)
+            )
         columns = ["mechanism", "status", "number", "value", "low", "high", "workers"]
         return pd.DataFrame(rows, columns=columns)
 
@@ -138,7 +140,10 @@ class Fit(Decomposition):
         """What is not sure, phi, what was left out, and how well the model replays the trace."""
         said = [f"Not sure, {WORDS[name][0]}: {why}." for name, why in self.unsure.items()]
         known = f": {self.phi}" if self.phi else f", is not known: {self.recorded.phi_unknown}"
-        said += [f"{self.recorded.named_phi}, the share of the time that does not grow with the load{known}.", *self.recorded.notes]
+        said += [
+            f"{self.recorded.named_phi}, the share of the time that does not grow with the load{known}.",
+            *self.recorded.notes,
+        ]
         shares = listed([f"{percent(share)} by {by}" for by, share in self.variance.shares.items()])
         alike = f"; rank correlation of the workers' means in the two halves {self.stability:.2f}"
         alike = alike if np.isfinite(self.stability) else ""

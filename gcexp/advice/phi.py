@@ -60,10 +60,14 @@ def share_of_loads(times: np.ndarray, loads: np.ndarray, seed: int = 0) -> tuple
         scaled = group / usual
         middle = np.median(scaled)
         typical.append(middle)
-        above = (scaled > middle).mean(axis=1)  # of a median this is what rows that depend on each other share
+        above = (scaled > middle).mean(
+            axis=1
+        )  # of a median this is what rows that depend on each other share
         block = block_length(len(scaled), autocorrelation_time(above))
         independent.append(len(scaled) / block)
-        resampled.append([np.median(scaled[rows]) for rows in resampled_rows(len(scaled), block, seed + place)])
+        resampled.append(
+            [np.median(scaled[rows]) for rows in resampled_rows(len(scaled), block, seed + place)]
+        )
     found = np.array(typical)
     own = own_load(loads)
 

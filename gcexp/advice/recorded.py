@@ -30,7 +30,9 @@ class Recorded:
     every: np.ndarray = field(repr=False)  # (T0, n): times of the iterations at the own load
     x: np.ndarray = field(repr=False)  # (T, n): the same without iterations from which nothing can be learned
     chunks: np.ndarray | None = field(repr=False)  # (T, n, M)
-    phi: Number | None  # share of the time that does not grow with the load, at the own load, where it was measured
+    phi: (
+        Number | None
+    )  # share of the time that does not grow with the load, at the own load, where it was measured
     phi_unknown: str  # why it was not
     notes: tuple[str, ...]  # what was left out, and what is doubtful
     source: str  # the file as it was named; empty for times in memory, which no command can replay
@@ -77,7 +79,9 @@ def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", 
     if loads.several:
         phi, why = share_of_loads(trace.values["time"], loads.of_rows, seed)
         waiting = every.max(1).mean()
-        notes.append(f"{loads.sentence} Waiting for all takes {waiting:.4g} at load {loads.own:g} on the mean.")
+        notes.append(
+            f"{loads.sentence} Waiting for all takes {waiting:.4g} at load {loads.own:g} on the mean."
+        )
     elif "compute" in trace.values:
         phi, why = share_of_compute(every, trace.values["compute"], seed)
     kept, paused = _kept(every)

@@ -1,4 +1,4 @@
-"""At which loads were the iterations of a trace recorded, and which of these is the run's own?"""
+"""The loads at which the iterations of a trace were recorded, and which of these is the run's own."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Loads:
         told = " and ".join(f"{_iterations(count)} at load {load:g}" for load, count in others)
         verb = "serves" if sum(count for _, count in others) == 1 else "serve"
         return (
-            f"The run's own load is {own:g}: who is slow, verdicts, replay and bounds rest on its {_iterations(number)}; "
-            f"{told} {verb} phi only."
+            f"The run's own load is {own:g}: who is slow, verdicts, replay and bounds rest on its "
+            f"{_iterations(number)}; {told} {verb} phi only."
         )
 
 

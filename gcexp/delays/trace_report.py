@@ -1,4 +1,4 @@
-"""What a trace holds, in words: sizes, statistics, slow workers and other lasting structure, flags, loads and licence."""
+"""What a trace holds, in words: sizes, statistics, slow workers and other lasting structure, and what times mean."""
 
 from __future__ import annotations
 
