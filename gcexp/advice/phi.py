@@ -18,7 +18,10 @@ from gcexp.advice.resampling import (
 from gcexp.delays.trace_loads import own_load
 from gcexp.errors import require
 
-_ROWS_OF_A_LOAD = 20
+_ROWS_OF_A_LOAD = 20  # of fewer iterations the typical time is not known
+_MISSED = (
+    -0.5
+)  # correlation of the fixed and the growing part below which a clock has missed some of the work
 
 
 def share(value: Any) -> tuple[float, ...]:
@@ -29,12 +32,16 @@ def share(value: Any) -> tuple[float, ...]:
     >>> share("0.5"), share("0,1"), share((0.2, 0.4))
     ((0.5,), (0.0, 1.0), (0.2, 0.4))
     """
+    given, shown = value, repr(value)
+    if isinstance(value, str):
+        given, shown = value.split(","), value
     try:
-        found = np.array(value.split(",") if isinstance(value, str) else value, float).ravel()
+        found = np.array(given, float).ravel()
     except (TypeError, ValueError):
         found = np.empty(0)
-    fits = len(found) in (1, 2) and (np.diff(found) > 0).all() and ((found >= 0) & (found <= 1)).all()
-    shown = value if isinstance(value, str) else repr(value)
+    rising = (np.diff(found) > 0).all()
+    shares = ((found >= 0) & (found <= 1)).all()
+    fits = len(found) in (1, 2) and rising and shares
     require(bool(fits), f"phi is a share in [0, 1] or a range low,high, got {shown}")
     return tuple(found.tolist())
 
@@ -99,9 +106,9 @@ def share_of_compute(times: np.ndarray, compute: np.ndarray, seed: int = 0) -> t
     """The same where the part of each time that grows with the load was measured: 1 - mean(compute) / mean(time)."""
     fixed = times - compute
     if compute.size > 2 and fixed.std() > 0 and compute.std() > 0:
-        if np.corrcoef(fixed.ravel(), compute.ravel())[0, 1] < -0.5:
-            why = "the rest of the time falls where compute rises: its clock misses part of the work"
-            return None, why
+        together = np.corrcoef(fixed.ravel(), compute.ravel())[0, 1]
+        if together < _MISSED:
+            return None, "the rest of the time falls where compute rises: its clock misses part of the work"
     phi = float(1 - compute.mean() / times.mean())
     if len(times) < 2:
         return Number(phi), ""
