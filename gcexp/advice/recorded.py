@@ -18,6 +18,7 @@ from gcexp.delays.trace_loads import Loads, loads_of
 from gcexp.delays.trace_structure import barrier as barrier_test
 from gcexp.errors import DataError, UserError, require_known
 
+#: How far the middle worker of a pause is above its usual time: in logarithms, and in median absolute deviations.
 _PAUSE, _DEVIATIONS = np.log(10.0), 8 * 1.4826
 
 
@@ -44,11 +45,16 @@ class Recorded:
     @property
     def facts(self) -> dict[str, Any]:
         """What stands first in a file of results."""
-        (T, n), digest = self.every.shape, sha256(np.ascontiguousarray(self.every)).hexdigest()
-        known = {"trace": self.trace.name, "sha256": digest, "iterations": T, "workers": n}
-        by_load = {f"{load:g}": count for load, count in self.loads.counts.items()}
-        loads = {"own_load": self.loads.own, "iterations_by_load": by_load}
-        return known | loads | {"unit": self.trace.flags.unit}
+        T, n = self.every.shape
+        return {
+            "trace": self.trace.name,
+            "sha256": sha256(np.ascontiguousarray(self.every)).hexdigest(),
+            "iterations": T,
+            "workers": n,
+            "own_load": self.loads.own,
+            "iterations_by_load": {f"{load:g}": count for load, count in self.loads.counts.items()},
+            "unit": self.trace.flags.unit,
+        }
 
     @property
     def named_phi(self) -> str:
@@ -70,11 +76,12 @@ def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", 
         notes.append(f"Left out because workers are missing: {counted(trace.left_out, 'iteration')}.")
     loads = loads_of(trace)
     every = trace.values["time"][loads.own_rows]
-    verdict, said = barrier_test(every) if barrier == "check" else ("", "")
-    if verdict == "equalised":
-        raise UserError(f"{trace.name}: {said}; if these are compute times, say barrier=no{_hint(trace)}")
-    if verdict:
-        notes.append(f"Doubtful: {said}.{_hint(trace)}")
+    if barrier == "check":
+        verdict, said = barrier_test(every)
+        if verdict == "equalised":
+            raise UserError(f"{trace.name}: {said}; if these are compute times, say barrier=no{_hint(trace)}")
+        if verdict:
+            notes.append(f"Doubtful: {said}.{_hint(trace)}")
     phi, why = None, "the trace has one load and no column compute"
     if loads.several:
         phi, why = share_of_loads(trace.values["time"], loads.of_rows, seed)
@@ -87,8 +94,17 @@ def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", 
     kept, paused = _kept(every)
     notes += paused
     chunks = None if trace.chunks is None else trace.chunks[loads.own_rows][kept]
-    named = str(source) if isinstance(source, str | Path) else ""
-    return Recorded(trace, loads, every, every[kept], chunks, phi, why, tuple(notes), named)
+    return Recorded(
+        trace=trace,
+        loads=loads,
+        every=every,
+        x=every[kept],
+        chunks=chunks,
+        phi=phi,
+        phi_unknown=why,
+        notes=tuple(notes),
+        source=str(source) if isinstance(source, str | Path) else "",
+    )
 
 
 def _kept(x: np.ndarray) -> tuple[np.ndarray, list[str]]:
@@ -97,7 +113,9 @@ def _kept(x: np.ndarray) -> tuple[np.ndarray, list[str]]:
     above = row - np.median(row)
     paused = above > max(_PAUSE, _DEVIATIONS * np.median(np.abs(above)))
     longest = x.max(1) * ~paused
-    alone = 2 * longest > longest.sum() if len(x) > 2 else np.zeros(len(x), bool)
+    alone = np.zeros(len(x), bool)
+    if len(x) > 2:
+        alone = 2 * longest > longest.sum()
     told = []
     if paused.any():
         told.append(
