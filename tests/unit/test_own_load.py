@@ -130,6 +130,18 @@ def test_check_takes_no_schedule_of_loads_for_drift(capsys):
     assert report(trace_of(frame(x, np.full(200, 8.0)))).count("loads:") == 1
 
 
+def test_chunks_have_loads_as_well(refused):
+    x, loads = times([60, 20], [1.0, 0.5])
+    halves = [frame(x / 2, loads).assign(chunk=chunk) for chunk in (0, 1)]
+    table = pd.concat(halves)
+    trace = trace_of(table)
+    assert loads_of(trace).counts == {1.0: 60, 0.5: 20}
+    assert np.allclose(recorded(table).every, x[:60]) and recorded(table).chunks.shape == (60, 6, 2)
+    assert np.allclose(Trace(trace).draw((0,), 60, 6).arrival(1 / 6, 1)[0], x[:60])
+    table["load"] += table["chunk"] * (table["iteration"] == 7)
+    refused(("iteration 7", "worker 0"), trace_of, table)
+
+
 def test_times_after_a_barrier_are_looked_for_at_the_own_load():
     x, loads = times([100, 20], [1.0, 0.5])
     x[:100] = x[:100].max(1, keepdims=True)
