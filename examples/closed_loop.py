@@ -22,14 +22,14 @@ from torch.nn.parallel import DistributedDataParallel
 
 import gcexp
 from gcexp.codes import CyclicRepetition, Uncoded
-from gcexp.delays.trace_file import read_trace
 from gcexp.distributed import Coded, Recorder, join
 from gcexp.schemes import Fastest, Scheme
 
 N, BATCH, SETTLED = 4, 64, 3  # ranks; samples of a step; the first step that is compared
+WHOLE = 44  # steps with whole batches; in the recorded phase steps with half a batch follow
 FIXED, SHARE = 0.02, 0.03  # seconds of computing: in any case, and for a rank's share of an uncoded batch
 CODES = {"cgc": CyclicRepetition(n=N, s=1), "forget": Uncoded(n=N)}  # of phases
-STEPS = {"warm-up": 5, "uncoded": 44, "half": 15, "cgc": 44, "forget": 44, "again": 44}
+STEPS = {"warm-up": 5, "uncoded": WHOLE + 20, "cgc": WHOLE, "forget": WHOLE, "again": WHOLE}
 
 
 def compute(step: int, rank: int, samples: int) -> None:
@@ -48,10 +48,11 @@ def run(rank: int, folder: Path, phase: str) -> np.ndarray | list[float]:
         hook = Coded(model, Scheme(CODES[phase], Fastest(s=1)))
         batches = hook.batches(len(data), BATCH)
     else:
-        load = 0.5 if phase == "half" else 1
-        hook = Recorder(folder / phase, model=model, load=load)
-        batches = torch.arange(len(data)).split(int(load * BATCH / N))
+        hook = Recorder(folder / phase, model=model)
+        batches = torch.arange(len(data)).split(BATCH // N)
     for step, batch in zip(range(STEPS[phase]), batches, strict=False):
+        if step >= WHOLE:
+            hook.load, batch = 0.5, batch[: len(batch) // 2]
         if len(batch) > 2:  # a rank that is behind gets two samples and only takes the update
             compute(step, rank, len(batch))
         optimizer.zero_grad()
@@ -60,7 +61,7 @@ def run(rank: int, folder: Path, phase: str) -> np.ndarray | list[float]:
         optimizer.step()
         ends.append(time.monotonic())
     hook.close()
-    return [step.seconds for step in hook.steps] if phase in CODES else np.diff(ends)
+    return [step.seconds for step in hook.steps] if phase in CODES else np.diff(ends[: WHOLE + 1])
 
 
 def begin(rank: int, folder: Path) -> None:
@@ -76,14 +77,15 @@ def main(folder: Path) -> tuple[str, float, dict[str, float], dict[str, float]]:
     steps = np.load(folder / "steps-0.npz")
     took = {name: np.mean(seconds[SETTLED:]) for name, seconds in steps.items()}
     measured = {name: took[name] / took["uncoded"] for name in took}
-    for name in ("uncoded", "half"):
-        print(join(folder / name, folder / f"{name}.csv"))
-    uncoded, half = (read_trace(folder / f"{name}.csv").values["time"] for name in ("uncoded", "half"))
-    phi = np.clip(2 * np.median(half / uncoded[: len(half)]) - 1, 0, 1)  # half takes phi + (1 - phi) / 2
-    print(f"phi = {phi:.2f} of the time does not grow with the load: from {len(half)} steps of half batches")
-    print(gcexp.advise(folder / "uncoded.csv", phi=phi).sentence)
+    recording = folder / "uncoded.csv"
+    print(join(folder / "uncoded", recording))
+    advice = gcexp.advise(recording)
+    phi, uncoded = advice.main.phi, advice.recorded.every  # the share and the times at load 1
+    print(
+        f"phi at load 1 is {phi:.2f}: that share of the time does not grow with the load\n{advice.sentence}"
+    )
     exchange = np.quantile(steps["uncoded"][SETTLED:] - uncoded.max(1), 0.1)  # of an undisturbed step
-    keys = {"delay": "trace", "delay.file": str(folder / "uncoded.csv"), "delay.phi": phi, "late": "finish"}
+    keys = {"delay": "trace", "delay.file": str(recording), "delay.phi": phi, "late": "finish"}
     keys |= {"overhead": max(0.0, exchange), "n": N, "s": 1, "iterations": len(uncoded), "seeds": 1}
     coded = gcexp.sweep({"scheme": [*CODES]}, **keys)["mean_iteration_time_s"]
     predicted = {name: seconds / took["uncoded"] for name, seconds in zip(CODES, coded, strict=True)}

@@ -128,24 +128,29 @@ def benchmark(
         require_known("late", name, LATE)
     for count in pieces:
         require(count is None or count >= 1, f"chunks is a number of pieces >= 1, got {count}")
-    trace = {key: value.tolist() if hasattr(value, "tolist") else value for key, value in trace.items()}
-    for name in trace:
+    for name, value in trace.items():
         require_known("key", name, _OF_TRACE)
+        if hasattr(value, "tolist"):
+            trace[name] = value.tolist()
     arguments(Trace, {"file": str(file)} | trace, "", joint="")
     listed = entries(None if schemes is None else _listed(schemes, str | dict, "schemes"))
-    cases = [(v, c) for v in lates for c in (pieces if v == "chunk" else [None])]
-    rows, left_out = [], {}
-    # A bound is played once: with workers that stop at once, whatever late ones do.
     bound = [entry for entry in listed if entry.config(1)["bound"]]
-    played = [(v, c, entry) for v, c in cases for entry in listed if (v, c) == cases[0] or entry not in bound]
+    played: list[tuple[str, int | None, Entry]] = []
+    for value in lates:
+        for count in pieces if value == "chunk" else [None]:
+            # A bound is played once: with workers that stop at once, whatever late ones do.
+            left = [entry for entry in listed if not played or entry not in bound]
+            played += [(value, count, entry) for entry in left]
+    rows: list[dict[str, Any]] = []
+    left_out: dict[str, str] = {}
     with schemes_kept(), bar(len(played) * len(shares), "benchmark", "scheme", progress) as moving:
         for share in shares:
             replay = Replay.of(file, share, n, **trace)
-            for v, c, entry in played:
+            for value, count, entry in played:
                 try:
-                    rows.append(replay.row(entry, v, c))
+                    rows.append(replay.row(entry, value, count))
                 except ParameterError as error:
-                    waiting = build_scheme(_UNCODED.config(replay.n, v, c), 0)
+                    waiting = build_scheme(_UNCODED.config(replay.n, value, count), 0)
                     replay.played(waiting)  # or no scheme can be played
                     left_out[entry.label] = str(error)
                 except UserError as error:
@@ -163,24 +168,29 @@ def benchmark(
 
 def _unused(rows: list[dict]) -> dict[str, str]:
     """The phrase of each scheme that hardly ever uses the data of some worker, and whether it holds everywhere."""
-    found: dict[str, list[str]] = {}
+    by_scheme: dict[str, list[str]] = {}
     for row in rows:
-        found.setdefault(row["scheme"], []).append(row.get("unused", ""))
-    first = {scheme: next(filter(None, phrases), "") for scheme, phrases in found.items()}
-    more = {scheme: "" if len(set(phrases)) == 1 else " in some columns" for scheme, phrases in found.items()}
-    return {scheme: phrase + more[scheme] for scheme, phrase in first.items() if phrase}
+        by_scheme.setdefault(row["scheme"], []).append(row.get("unused", ""))
+    found = {}
+    for scheme, phrases in by_scheme.items():
+        told = [phrase for phrase in phrases if phrase]
+        if told:
+            everywhere = len(set(phrases)) == 1
+            found[scheme] = told[0] if everywhere else f"{told[0]} in some columns"
+    return found
 
 
 def _hardly_used(labels: Sequence[str], shares: np.ndarray) -> str:
     """A phrase that names the workers whose data are never or hardly ever used; empty where there are none."""
-    used, parts = dict(zip(labels, shares.tolist(), strict=False)), []
-    for phrase, who in (
-        ("never uses", [name for name, share in used.items() if share == 0]),
-        ("hardly ever uses", [name for name, share in used.items() if 0 < share < _HARDLY]),
-    ):
-        if who:
-            more = f" and {len(who) - _MOST_NAMED} more" if len(who) > _MOST_NAMED else ""
-            parts.append(f"{phrase} worker{'s' * (len(who) > 1)} {', '.join(who[:_MOST_NAMED])}{more}")
+    used = dict(zip(labels, shares.tolist(), strict=False))
+    never = [name for name, share in used.items() if share == 0]
+    hardly = [name for name, share in used.items() if 0 < share < _HARDLY]
+    parts = []
+    for phrase, workers in (("never uses", never), ("hardly ever uses", hardly)):
+        if workers:
+            noun = "worker" if len(workers) == 1 else "workers"
+            more = f" and {len(workers) - _MOST_NAMED} more" if len(workers) > _MOST_NAMED else ""
+            parts.append(f"{phrase} {noun} {', '.join(workers[:_MOST_NAMED])}{more}")
     return "; ".join(parts)
 
 
@@ -211,21 +221,22 @@ class Replay:
         """The replay of a file: rows behind the prefix, once each."""
         from gcexp.delays import Trace
         from gcexp.delays.trace_file import TraceFile, read_trace
+        from gcexp.delays.trace_loads import loads_of
 
         require(n is None or n >= 1, f"n is a number of workers >= 1, got {n}")
         read = read_trace(file)
-        # Says what is wrong with rows, column, pricing and n.
         source = file if isinstance(file, TraceFile) else str(file)
-        Trace(source, phi=phi, **trace).draw((0,), 1, n or 1)
-        chosen = trace.get("rows")
-        times = read.values["time"] if chosen is None else read.values["time"][list(chosen)]
+        whole = Trace(source, phi=phi, **trace)
+        whole.draw((0,), 1, n or 1)  # says what is wrong with rows, column, pricing and n
+        times = read.values["time"][whole.played_rows(read)]
         learns = read.flags.persistent and len(times) > 1
         prefix = max(1, len(times) // 10) if learns else 0
         there = np.flatnonzero(~np.isnan(times).any(0))
-        delay = Trace(source, phi=phi, skip="prefix" if learns else 0, **trace)
-        notes = ()
+        delay = replace(whole, skip="prefix" if learns else 0)
+        loads = loads_of(read)
+        notes = (f"{read.name}: {loads.sentence}",) if loads.several else ()
         if read.flags.data_bound and not delay.data_bound:
-            notes = (
+            notes += (
                 f"{read.name}: who is slow changes with the data (data_bound: true in its index), but here times "
                 "follow the worker, which flatters redundancy; data_bound (--data-bound) lets them follow the data",
             )
@@ -237,13 +248,21 @@ class Replay:
     def draws(self, n: int, phi: tuple[float, ...] | None = None) -> Draws:
         """The rows for n workers; for several phi one below the other, as if each were a seed. The last are kept."""
         if self._kept.get("asked") != (n, phi):
-            each = [self.delay] if phi is None else [replace(self.delay, phi=share) for share in phi]
-            found = [delay.draw((0,), self.rows, n) for delay in each]
-            names = [f.name for f in fields(found[0]) if isinstance(getattr(found[0], f.name), np.ndarray)]
-            more = {name: np.concatenate([getattr(one, name) for one in found]) for name in names if phi}
-            whole = replace(found[0], seeds=(0,) * len(found), shape=(len(found), self.rows, n), **more)
-            self._kept.update({"asked": (n, phi), "draws": whole})
+            self._kept["draws"] = self._drawn(n, phi)
+            self._kept["asked"] = n, phi
         return self._kept["draws"]
+
+    def _drawn(self, n: int, phi: tuple[float, ...] | None) -> Draws:
+        """The same, drawn anew."""
+        if phi is None:
+            return self.delay.draw((0,), self.rows, n)
+        draws = [replace(self.delay, phi=share).draw((0,), self.rows, n) for share in phi]
+        arrays = {}
+        for name in (one.name for one in fields(draws[0])):
+            if isinstance(getattr(draws[0], name), np.ndarray):
+                arrays[name] = np.concatenate([getattr(one, name) for one in draws])
+        shape = (len(draws), self.rows, n)
+        return replace(draws[0], seeds=(0,) * len(draws), shape=shape, **arrays)
 
     def played(self, scheme: Scheme, rounds: int = 1, phi: tuple[float, ...] | None = None) -> Timeline:
         """The timeline of a scheme on these rows, at several phi where they are named."""

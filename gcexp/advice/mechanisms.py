@@ -11,10 +11,10 @@ import numpy as np
 from gcexp.advice.resampling import Number, autocorrelation_time, block_length, interval
 from gcexp.advice.slow_states import SlowStates, fitted, split
 
-LEAST_ROWS = 30
-_FEW_SPELLS = 10
-_SHORT = 40
-_SIGNIFICANT = 0.01
+LEAST_ROWS = 30  # of fewer no mechanism is told
+_FEW_SPELLS, _ENOUGH_SPELLS = 10, 12  # fewer say nothing certain of rates; as many are asked for
+_SHORT = 40  # fewer rows say nothing certain of rates
+_SIGNIFICANT = 0.01  # largest p of what is told
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,11 @@ class Variance(NamedTuple):
     @property
     def shares(self) -> dict[str, float]:
         """Of worker, iteration and rest; 0 where nothing varies."""
-        total = sum(self[:3])
-        return {name: getattr(self, name) / total if total > 0 else 0.0 for name in self._fields[:3]}
+        parts = {"worker": self.worker, "iteration": self.iteration, "rest": self.rest}
+        total = sum(parts.values())
+        if not total > 0:
+            return dict.fromkeys(parts, 0.0)
+        return {name: part / total for name, part in parts.items()}
 
 
 def variance(y: np.ndarray) -> Variance:
@@ -54,13 +57,14 @@ def variance(y: np.ndarray) -> Variance:
     by_row, by_worker, mean = y.mean(1), y.mean(0), y.mean()
     between_rows = n * ((by_row - mean) ** 2).sum() / max(T - 1, 1)
     between_workers = T * ((by_worker - mean) ** 2).sum() / max(n - 1, 1)
-    rest = ((y - by_row[:, None] - by_worker + mean) ** 2).sum() / max((T - 1) * (n - 1), 1)
+    residual = y - by_row[:, None] - by_worker + mean
+    rest = (residual**2).sum() / max((T - 1) * (n - 1), 1)
     whole = between_rows + (n - 1) * rest
     return Variance(
-        max(0.0, float(between_workers - rest) / T),
-        max(0.0, float(between_rows - rest) / n),
-        float(rest),
-        float((between_rows - rest) / whole) if whole > 0 else 0.0,
+        worker=max(0.0, float(between_workers - rest) / T),
+        iteration=max(0.0, float(between_rows - rest) / n),
+        rest=float(rest),
+        icc=float((between_rows - rest) / whole) if whole > 0 else 0.0,
     )
 
 
@@ -82,7 +86,9 @@ class Decomposition:
     def found(self) -> list[str]:
         """Names of mechanisms that were found; ``no_mechanism`` where nothing was, and nothing is unsure."""
         names = [name for name, one in self.mechanisms.items() if not one.unsure]
-        return names or ([] if self.mechanisms else ["no_mechanism"])
+        if not self.mechanisms:
+            return ["no_mechanism"]
+        return names
 
     @property
     def unsure(self) -> dict[str, str]:
@@ -96,8 +102,19 @@ def found_in(x: np.ndarray, chunks: np.ndarray | None = None, seed: int = 0) -> 
     T, n = y.shape
     parts, block = variance(y), _dependent_rows(y)
     if T < LEAST_ROWS:
-        return Decomposition({}, y - y.mean(0), 0.0, y.mean(0), None, parts, block, [], np.nan)
-    halves = _halves(y)
+        level = y.mean(0)
+        return Decomposition(
+            mechanisms={},
+            rest=y - level,
+            slope=0.0,
+            worker_effect=level,
+            states=None,
+            variance=parts,
+            block=block,
+            changed=[],
+            stability=np.nan,
+        )
+    changed, stability = _halves(y)
     drift, slope = _drift(y)
     y = y - slope * ((np.arange(T) + 0.5) / T - 0.5)[:, None]
     shock, row_effect = _common_shock(y, block, seed)
@@ -108,7 +125,8 @@ def found_in(x: np.ndarray, chunks: np.ndarray | None = None, seed: int = 0) -> 
     found = drift | shock | slow | _workers(y)
     if n < 4:
         few = f"the trace has {n} workers; of fewer than 4 it cannot be said who is unusual"
-        found |= {name: Mechanism(unsure=few) for name in ("common_shock", "workers")}
+        found["common_shock"] = Mechanism(unsure=few)
+        found["workers"] = Mechanism(unsure=few)
     if any(one.unsure for one in slow.values()):
         also = "a slow state may be there, and a few long spells look the same; settle that first"
         for name in found.keys() & {"bad_node", "heterogeneous", "drift"}:
@@ -116,7 +134,17 @@ def found_in(x: np.ndarray, chunks: np.ndarray | None = None, seed: int = 0) -> 
     if chunks is not None:
         found |= _chunk_noise(np.log(chunks), parts)
     level = y.mean(0)
-    return Decomposition(found, y - level, slope, level, states, parts, block, *halves)
+    return Decomposition(
+        mechanisms=found,
+        rest=y - level,
+        slope=slope,
+        worker_effect=level,
+        states=states,
+        variance=parts,
+        block=block,
+        changed=changed,
+        stability=stability,
+    )
 
 
 def _dependent_rows(y: np.ndarray) -> int:
@@ -124,10 +152,13 @@ def _dependent_rows(y: np.ndarray) -> int:
     T = len(y)
     time = np.arange(T) - (T - 1) / 2
     if T > 1:
-        y = y - ((time @ y.mean(1)) / (time @ time) * time)[:, None]
-    own = np.median([autocorrelation_time(series) for series in (y - y.mean(1, keepdims=True)).T])
-    row, slowest = autocorrelation_time(y.mean(1)), autocorrelation_time(np.exp(y.max(1)))
-    return block_length(T, max(float(own), row, slowest))
+        slope = (time @ y.mean(1)) / (time @ time)
+        y = y - (slope * time)[:, None]
+    row = autocorrelation_time(y.mean(1))
+    slowest = autocorrelation_time(np.exp(y.max(1)))
+    against_row = y - y.mean(1, keepdims=True)
+    own = float(np.median([autocorrelation_time(series) for series in against_row.T]))
+    return block_length(T, max(own, row, slowest))
 
 
 def _parts(T: int) -> list[np.ndarray]:
@@ -136,15 +167,22 @@ def _parts(T: int) -> list[np.ndarray]:
 
 
 def _drift(y: np.ndarray) -> tuple[dict[str, Mechanism], float]:
+    """Whether all times grow or fall over the run, and by how much in logarithms."""
     from scipy.stats import linregress, t  # slow to import
 
-    T, parts = len(y), _parts(len(y))
-    at = np.array([(rows.mean() + 0.5) / T for rows in parts])
-    line = linregress(at, [y[rows].mean() for rows in parts])
+    T = len(y)
+    parts = _parts(T)
+    places = np.array([(rows.mean() + 0.5) / T for rows in parts])
+    means = [y[rows].mean() for rows in parts]
+    line = linregress(places, means)
     if not (line.pvalue < _SIGNIFICANT and abs(line.slope) > 0.03):
         return {}, 0.0
     reach = t.ppf(0.975, len(parts) - 2) * line.stderr
-    change = Number(*(float(np.expm1(line.slope + side * reach)) for side in (0, -1, 1)))
+    change = Number(
+        value=float(np.expm1(line.slope)),
+        low=float(np.expm1(line.slope - reach)),
+        high=float(np.expm1(line.slope + reach)),
+    )
     return {"drift": Mechanism({"change": change})}, float(line.slope)
 
 
@@ -158,25 +196,34 @@ def _common_shock(y: np.ndarray, block: int, seed: int) -> tuple[dict[str, Mecha
         parts = variance(y[rows])
         return np.array([parts.iteration**0.5, parts.icc])
 
-    sd, icc = np.vstack([sd_and_icc(np.arange(T)), interval(sd_and_icc, T, block, seed)]).T.tolist()
-    if not (icc[1] > 0.03 and sd[0] > 0.01):
+    sd, icc = sd_and_icc(np.arange(T)).tolist()
+    lowest, highest = interval(sd_and_icc, T, block, seed).tolist()
+    (sd_low, icc_low), (sd_high, icc_high) = lowest, highest
+    if not (icc_low > 0.03 and sd > 0.01):
         return {}, np.zeros(T)
     mean, middle = y.mean(1), np.median(y, axis=1)
     lag = float(np.corrcoef(mean[:-1], mean[1:])[0, 1])
-    numbers = {"sd": Number(*sd), "icc": Number(*icc), "lag1": Number(lag)}
+    numbers = {
+        "sd": Number(sd, sd_low, sd_high),
+        "icc": Number(icc, icc_low, icc_high),
+        "lag1": Number(lag),
+    }
     return {"common_shock": Mechanism(numbers)}, middle - middle.mean()
 
 
 def _slow_state(y: np.ndarray, block: int, seed: int) -> tuple[dict[str, Mechanism], SlowStates | None]:
+    """Workers that are slow for a while, or in single iterations, and when they were."""
     T, n = y.shape
     above = y - np.quantile(y, 0.3, axis=0)
     level, apart = split(above)
     if not (apart > 2.5 and (above > level).mean() < 0.7):
         return {}, None
     states = fitted(y, above > level)
-    chain, starts, share = states.chain, states.starts, float(states.slow.mean())
-    spells = len(starts)
-    together = len(set(starts.tolist())) < min(5, spells / 2)
+    chain = states.chain
+    share = float(states.slow.mean())
+    spells = len(states.starts)
+    moments = len(set(states.starts.tolist()))
+    together = moments < min(5, spells / 2)
     if chain.gap <= 0 or chain.separation < 3 or states.gain <= 10 or not spells or together:
         return {}, None
     lasting = chain.memory > 0.2
@@ -198,8 +245,8 @@ def _slow_state(y: np.ndarray, block: int, seed: int) -> tuple[dict[str, Mechani
     elif T < _SHORT:
         unsure = f"{T} iterations are too few to know its rates; {_SHORT} are the least"
     elif spells < _FEW_SPELLS:
-        rows = ceil(T * 12 / spells / 10) * 10
-        unsure = f"{spells} slow spells are too few for its rates; 12 would take about {rows} iterations"
+        rows = ceil(T * _ENOUGH_SPELLS / spells / 10) * 10
+        unsure = f"{spells} slow spells are too few for its rates; {_ENOUGH_SPELLS} would take about {rows} iterations"
     name = "slow_state" if lasting else "independent_slow"
     return {name: Mechanism(numbers, unsure=unsure)}, states
 
@@ -253,8 +300,8 @@ def _workers(y: np.ndarray) -> dict[str, Mechanism]:
     sd = max(whole - within / K, 0.0) ** 0.5
     if p < _SIGNIFICANT and sd > 0.02:
         ends = (m - 1) * whole / chi2.ppf([0.975, 0.025], m - 1) - within / K
-        number = Number(sd, *(float(max(end, 0.0)) ** 0.5 for end in ends))
-        found["heterogeneous"] = Mechanism({"sd": number})
+        low, high = np.maximum(ends, 0.0) ** 0.5
+        found["heterogeneous"] = Mechanism({"sd": Number(sd, float(low), float(high))})
     return found
 
 
@@ -278,8 +325,13 @@ def _bad_nodes(y: np.ndarray) -> dict[str, Mechanism]:
         if far and above.mean() >= 0.9:
             size = float(effect[bad].mean() - middle)
             reach = t.ppf(0.975, (n - 1) * (K - 1)) * se * (1 / many + np.pi / 2 / (n - many)) ** 0.5
-            factor = Number(*(float(np.exp(size + side * reach)) for side in (0, -1, 1)))
-            return {"bad_node": Mechanism({"factor": factor}, tuple(sorted(bad.tolist())))}
+            factor = Number(
+                value=float(np.exp(size)),
+                low=float(np.exp(size - reach)),
+                high=float(np.exp(size + reach)),
+            )
+            workers = tuple(sorted(bad.tolist()))
+            return {"bad_node": Mechanism({"factor": factor}, workers)}
     return {}
 
 
@@ -305,7 +357,10 @@ def _halves(y: np.ndarray) -> tuple[list[int], float]:
     A = _block_means(y)
     before, after = np.array_split(A, [len(A) // 2])
     differ = np.abs(after.mean(0) - before.mean(0)) > 0.05
-    changed = np.flatnonzero((ttest_ind(before, after).pvalue < _SIGNIFICANT / n) & differ)
+    significant = ttest_ind(before, after).pvalue < _SIGNIFICANT / n
+    changed = np.flatnonzero(significant & differ).tolist()
     first, second = y[: T // 2].mean(0), y[T // 2 :].mean(0)
-    alike = n > 2 and np.ptp(first) > 0 and np.ptp(second) > 0
-    return changed.tolist(), float(spearmanr(first, second)[0]) if alike else np.nan
+    stability = np.nan
+    if n > 2 and np.ptp(first) > 0 and np.ptp(second) > 0:
+        stability = float(spearmanr(first, second)[0])
+    return changed, stability

@@ -32,7 +32,8 @@ class Page:
         parts = []
         for heading, table in self.tables.items():
             shown = _cells(table)
-            parts.append(f"{heading}:\n{shown.set_index(shown.columns[0]).rename_axis(None).to_string()}\n")
+            lines = shown.set_index(shown.columns[0]).rename_axis(None).to_string()
+            parts.append(f"{heading}:\n{lines}\n")
         return "\n".join([*self.sentences, "", *parts, *self.notes]).rstrip() + "\n"
 
     def markdown(self, picture: str = "", level: int = 1) -> str:
@@ -51,30 +52,37 @@ class Page:
         """For a notebook."""
         parts = [f"<p>{html_escape(sentence)}</p>" for sentence in self.sentences]
         for heading, table in self.tables.items():
-            parts.append(f"<p><b>{html_escape(heading)}</b></p>{_cells(table).to_html(index=False)}")
-        return "".join([*parts, *(f"<li>{html_escape(note)}</li>" for note in self.notes)])
+            parts.append(f"<p><b>{html_escape(heading)}</b></p>")
+            parts.append(_cells(table).to_html(index=False))
+        parts += [f"<li>{html_escape(note)}</li>" for note in self.notes]
+        return "".join(parts)
 
 
 def _cells(table: pd.DataFrame) -> pd.DataFrame:
     """A table as text: numbers with four digits, nothing where there is none."""
-    shown = table.map(lambda value: f"{value:.4g}" if isinstance(value, float) else str(value))
-    return shown.where(table.notna(), "").rename(columns=lambda name: name.replace("_", " "))
+    shown = table.map(_cell).where(table.notna(), "")
+    return shown.rename(columns=lambda name: name.replace("_", " "))
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def write(folder: Path, name: str, page: str, facts: dict[str, Any], picture: Figure) -> list[Path]:
     """Write ``name.json``, ``name.md`` and ``name.png`` under a folder."""
-    from gcexp.figures import save
+    from gcexp.figures import save  # matplotlib is slow to import
 
-    paths = [folder / f"{name}.{suffix}" for suffix in ("json", "md", "png")]
-    for path, text in zip(paths, (json.dumps(_plain(facts), indent=1) + "\n", page), strict=False):
-        write_text(path, text)
-    save(picture, paths[2:])
-    return paths
+    of_facts, of_page, of_picture = (folder / f"{name}.{suffix}" for suffix in ("json", "md", "png"))
+    write_text(of_facts, json.dumps(_plain(facts), indent=1) + "\n")
+    write_text(of_page, page)
+    save(picture, [of_picture])
+    return [of_facts, of_page, of_picture]
 
 
 def _plain(value: Any) -> Any:
     """A value as JSON has it: numbers of numpy become numbers, and what is no number becomes null."""
-    value = value.tolist() if hasattr(value, "tolist") else value
+    if hasattr(value, "tolist"):
+        value = value.tolist()
     if isinstance(value, dict):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -89,5 +97,7 @@ def percent(ratio: float, digits: int = 0) -> str:
 
 def counted(number: int, noun: str) -> str:
     """A number of things: 1 worker, 2 stretches."""
+    if number == 1:
+        return f"{number} {noun}"
     plural = "es" if noun.endswith("ch") else "s"
-    return f"{number} {noun if number == 1 else noun + plural}"
+    return f"{number} {noun}{plural}"

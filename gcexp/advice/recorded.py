@@ -14,9 +14,11 @@ from gcexp.advice.page import counted
 from gcexp.advice.phi import share_of_compute, share_of_loads
 from gcexp.advice.resampling import Number
 from gcexp.delays.trace_file import Absent, TraceFile, trace_of
+from gcexp.delays.trace_loads import Loads, loads_of
 from gcexp.delays.trace_structure import barrier as barrier_test
 from gcexp.errors import DataError, UserError, require_known
 
+#: How far the middle worker of a pause is above its usual time: in logarithms, and in median absolute deviations.
 _PAUSE, _DEVIATIONS = np.log(10.0), 8 * 1.4826
 
 
@@ -25,10 +27,13 @@ class Recorded:
     """The times of a trace."""
 
     trace: TraceFile
-    every: np.ndarray = field(repr=False)  # (T0, n): times of the workers with their own share of the data
+    loads: Loads  # of all iterations of the trace
+    every: np.ndarray = field(repr=False)  # (T0, n): times of the iterations at the own load
     x: np.ndarray = field(repr=False)  # (T, n): the same without iterations from which nothing can be learned
     chunks: np.ndarray | None = field(repr=False)  # (T, n, M)
-    phi: Number | None  # share of the time that does not grow with the load, where it was measured
+    phi: (
+        Number | None
+    )  # share of the time that does not grow with the load, at the own load, where it was measured
     phi_unknown: str  # why it was not
     notes: tuple[str, ...]  # what was left out, and what is doubtful
     source: str  # the file as it was named; empty for times in memory, which no command can replay
@@ -40,9 +45,21 @@ class Recorded:
     @property
     def facts(self) -> dict[str, Any]:
         """What stands first in a file of results."""
-        (T, n), digest = self.every.shape, sha256(np.ascontiguousarray(self.every)).hexdigest()
-        known = {"trace": self.trace.name, "sha256": digest, "iterations": T, "workers": n}
-        return known | {"unit": self.trace.flags.unit}
+        T, n = self.every.shape
+        return {
+            "trace": self.trace.name,
+            "sha256": sha256(np.ascontiguousarray(self.every)).hexdigest(),
+            "iterations": T,
+            "workers": n,
+            "own_load": self.loads.own,
+            "iterations_by_load": {f"{load:g}": count for load, count in self.loads.counts.items()},
+            "unit": self.trace.flags.unit,
+        }
+
+    @property
+    def named_phi(self) -> str:
+        """What phi is called: with the own load, where the trace has several."""
+        return f"phi at load {self.loads.own:g}" if self.loads.several else "phi"
 
 
 def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", seed: int = 0) -> Recorded:
@@ -50,33 +67,44 @@ def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", 
     require_known("absent", absent, ("refuse", "skip"))
     require_known("barrier", barrier, ("check", "no"))
     trace = trace_of(source, absent)
-    x, chunks = trace.values["time"], trace.chunks
-    if not trace.flags.persistent and len(x) > 1:
+    if not trace.flags.persistent and len(trace.values["time"]) > 1:
         raise DataError(
             f"{trace.name} has new workers in every row (persistent: false): nothing can be said of a worker"
         )
     notes = []
     if trace.left_out:
         notes.append(f"Left out because workers are missing: {counted(trace.left_out, 'iteration')}.")
-    verdict, said = barrier_test(x) if barrier == "check" else ("", "")
-    if verdict == "equalised":
-        raise UserError(f"{trace.name}: {said}; if these are compute times, say barrier=no{_hint(trace)}")
-    if verdict:
-        notes.append(f"Doubtful: {said}.{_hint(trace)}")
-    loads = _loads(trace)
+    loads = loads_of(trace)
+    every = trace.values["time"][loads.own_rows]
+    if barrier == "check":
+        verdict, said = barrier_test(every)
+        if verdict == "equalised":
+            raise UserError(f"{trace.name}: {said}; if these are compute times, say barrier=no{_hint(trace)}")
+        if verdict:
+            notes.append(f"Doubtful: {said}.{_hint(trace)}")
     phi, why = None, "the trace has one load and no column compute"
-    if loads is not None:
-        phi, why = share_of_loads(x, loads, seed)
-        own = loads == loads.min()
-        notes.append(f"Only the {own.sum()} iterations with load {loads.min():g} say how workers differ.")
-        x, chunks = x[own], None if chunks is None else chunks[own]
+    if loads.several:
+        phi, why = share_of_loads(trace.values["time"], loads.of_rows, seed)
+        waiting = every.max(1).mean()
+        notes.append(
+            f"{loads.sentence} Waiting for all takes {waiting:.4g} at load {loads.own:g} on the mean."
+        )
     elif "compute" in trace.values:
-        phi, why = share_of_compute(x, trace.values["compute"], seed)
-    kept, paused = _kept(x)
+        phi, why = share_of_compute(every, trace.values["compute"], seed)
+    kept, paused = _kept(every)
     notes += paused
-    chunks = None if chunks is None else chunks[kept]
-    named = str(source) if isinstance(source, str | Path) else ""
-    return Recorded(trace, x, x[kept], chunks, phi, why, tuple(notes), named)
+    chunks = None if trace.chunks is None else trace.chunks[loads.own_rows][kept]
+    return Recorded(
+        trace=trace,
+        loads=loads,
+        every=every,
+        x=every[kept],
+        chunks=chunks,
+        phi=phi,
+        phi_unknown=why,
+        notes=tuple(notes),
+        source=str(source) if isinstance(source, str | Path) else "",
+    )
 
 
 def _kept(x: np.ndarray) -> tuple[np.ndarray, list[str]]:
@@ -85,7 +113,9 @@ def _kept(x: np.ndarray) -> tuple[np.ndarray, list[str]]:
     above = row - np.median(row)
     paused = above > max(_PAUSE, _DEVIATIONS * np.median(np.abs(above)))
     longest = x.max(1) * ~paused
-    alone = 2 * longest > longest.sum() if len(x) > 2 else np.zeros(len(x), bool)
+    alone = np.zeros(len(x), bool)
+    if len(x) > 2:
+        alone = 2 * longest > longest.sum()
     told = []
     if paused.any():
         told.append(
@@ -107,17 +137,3 @@ def _hint(trace: TraceFile) -> str:
         return ""
     apart = np.median(np.log(compute).std(axis=1, ddof=1)) > 0.03
     return "; the column compute differs between workers: take it as the time" if apart else ""
-
-
-def _loads(trace: TraceFile) -> np.ndarray | None:
-    """Load of each iteration, where there are several."""
-    load = trace.values.get("load")
-    if load is None or np.isnan(load).any() or np.ptp(load) == 0:
-        return None
-    mixed = np.flatnonzero(np.ptp(load, axis=1) > 0)
-    if len(mixed):
-        seen = " and ".join(f"{value:g}" for value in np.unique(load[mixed[0]])[:2])
-        raise DataError(
-            f"trace {trace.name}: iteration {mixed[0]} has loads {seen}; one load per iteration is supported"
-        )
-    return load[:, 0]

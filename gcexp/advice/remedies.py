@@ -49,12 +49,21 @@ class Remedy:
 
     def load(self, n: int) -> float:
         """Largest load that a worker must store; 1 where loads only move between workers."""
-        of_kind = {"exclude": n / max(n - self.size, 1), "grouped": self.s + 1.0, "chunks": float(self.size)}
-        return of_kind.get(self.kind, 1.0)
+        if self.kind == "exclude":
+            return n / max(n - self.size, 1)
+        if self.kind == "grouped":
+            return self.s + 1.0
+        if self.kind == "chunks":
+            return float(self.size)
+        return 1.0
 
     def messages(self, n: int) -> int:
         """Messages that the workers send in one iteration."""
-        return {"exclude": n - self.size, "chunks": n * self.size}.get(self.kind, n)
+        if self.kind == "exclude":
+            return n - self.size
+        if self.kind == "chunks":
+            return n * self.size
+        return n
 
     def learned(self, x: np.ndarray, seed: int = 0) -> Plan:
         """Who sits where, or how much each carries, from the times `x` (T, n) of a prefix."""
@@ -67,7 +76,8 @@ class Remedy:
         elif self.kind == "rebalance":
             shares = n / mean / (1 / mean).sum()
         elif self.order == "alternate":
-            workers[::2], workers[1::2] = slowest_first[: (n + 1) // 2], slowest_first[::-1][: n // 2]
+            workers[::2] = slowest_first[: (n + 1) // 2]
+            workers[1::2] = slowest_first[::-1][: n // 2]
         elif self.order in ("snake", "search"):
             groups = dealt(slowest_first, n // self.size)
             if self.order == "search":
@@ -99,12 +109,14 @@ class Plan:
             code = "cyclic_repetition", {"s": s}
         elif remedy.kind == "grouped":
             code = "clustered", {"clusters": n // size, "d": s + 1, "layout": "column"}
-        found = {"code": code, "wait": ("covered" if remedy.kind == "chunks" else "decodable", {})}
+        wait = "covered" if remedy.kind == "chunks" else "decodable"
+        found: dict[str, tuple[str, dict[str, Any]]] = {"code": code, "wait": (wait, {})}
         if remedy.kind in ("grouped", "chunks") and not data_bound:
             found["placement"] = "given", {"workers": self.workers.tolist()}
         if remedy.kind in ("exclude", "rebalance"):
-            recent = remedy.order == "recent"
-            found["loads"] = ("recent", {}) if recent else ("given", {"shares": self.shares.tolist()})
+            found["loads"] = "given", {"shares": self.shares.tolist()}
+        if remedy.order == "recent":
+            found["loads"] = "recent", {}
         return found
 
     def overrides(self, data_bound: bool = False) -> list[str]:
@@ -129,14 +141,12 @@ class Plan:
         if remedy.kind == "rebalance":
             loads = self.shares
             if remedy.order == "recent":
-                loads = Recent().start(n, None)(TraceDraws((0,), (1, *x.shape), compute=n * x[None]))[0]
+                draws = TraceDraws((0,), (1, *x.shape), compute=n * x[None])
+                loads = Recent().start(n, None)(draws)[0]
             return np.array([(x * growth(loads, share)).max(1) for share in phis])
         seated = x[:, self.workers]
-        if remedy.kind == "chunks":  # the share at seat i is computed there first, and j-th at seat i - j
-            ring = [(j + 1, np.roll(seated, j, axis=1)) for j in range(remedy.size)]
-            return np.array(
-                [np.minimum.reduce([growth(j, share) * done for j, done in ring]).max(1) for share in phis]
-            )
+        if remedy.kind == "chunks":
+            return np.array([_first_copies(seated, remedy.size, share).max(1) for share in phis])
         base = x[:, self.shares > 0].max(1)
         if remedy.kind == "grouped":
             base = _heard(seated.reshape(len(x), -1, remedy.size), remedy.size - remedy.s).max(1)
@@ -149,7 +159,8 @@ class Plan:
         from gcexp.timeline import simulate
 
         n = x.shape[1]
-        x = x[:, self.workers] if data_bound else x
+        if data_bound:  # the data move with their workers
+            x = x[:, self.workers]
         fixed, growing = phi * x, (1 - phi) * x
         parts: dict[str, Any] = {"compute": n * growing}
         if data_bound:
@@ -157,6 +168,18 @@ class Plan:
         draws = TraceDraws((0,) * len(phi), growing.shape, start=fixed, **parts)
         scheme = build_scheme(compose([*self.overrides(data_bound), f"n={n}", f"late={late}"]), 0)
         return simulate(scheme, draws).duration
+
+
+def _first_copies(seated: np.ndarray, copies: int, phi: float) -> np.ndarray:
+    """When the first copy of each share is there, (T, n), from the times of workers by their seats on the ring.
+
+    The share at seat i is computed there first, and as the (j + 1)-th by the worker at seat i - j.
+    """
+    first = np.full(seated.shape, np.inf)
+    for j in range(copies):
+        there = growth(j + 1, phi) * np.roll(seated, j, axis=1)
+        first = np.minimum(first, there)
+    return first
 
 
 def _heard(times: np.ndarray, awaited: int) -> np.ndarray:
@@ -173,11 +196,12 @@ def dealt(workers: np.ndarray, groups: int) -> np.ndarray:
 
 def _searched(x: np.ndarray, groups: np.ndarray, awaited: int, seed: int) -> np.ndarray:
     """Groups after random swaps between two of them, each kept if the mean time falls."""
-    rows = x[np.unique(np.linspace(0, len(x) - 1, min(len(x), _ROWS)).astype(int))]
     count, size = groups.shape
     if count < 2:
         return groups
-    groups, done = groups.copy(), _heard(rows[:, groups], awaited)
+    spread = np.linspace(0, len(x) - 1, min(len(x), _ROWS)).astype(int)
+    rows = x[np.unique(spread)]
+    done = _heard(rows[:, groups], awaited)
     best = done.max(1).mean()
     draw = rng(seed, "advice.search")
     first = draw.integers(count, size=_SWAPS)
@@ -187,7 +211,8 @@ def _searched(x: np.ndarray, groups: np.ndarray, awaited: int, seed: int) -> np.
         swapped, changed = groups.copy(), done.copy()
         swapped[pair, seat] = groups[pair, seat][::-1]
         changed[:, pair] = _heard(rows[:, swapped[pair]], awaited)
-        if (time := changed.max(1).mean()) < best:
+        time = changed.max(1).mean()
+        if time < best:
             groups, best, done = swapped, time, changed
     return groups
 
@@ -209,9 +234,12 @@ def remedies(n: int, d_max: float, moves: bool = False) -> Iterator[Remedy]:
         yield Remedy("rebalance", "learned")
     if moves:
         yield Remedy("rebalance", "recent")
-    for size in (m for m in range(2, n + 1) if n % m == 0):
+    for size in range(2, n + 1):
+        if n % size:
+            continue
+        orders = ("home",) if size == n else ("home", "snake", "search")
         for s in range(1, min(size - 1, int(d_max) - 1) + 1):
-            for order in ("home",) if size == n else ("home", "snake", "search"):
+            for order in orders:
                 yield Remedy("grouped", order, size, s)
     for chunks in range(2, min(int(d_max), n) + 1):
         for order in ("home", "alternate"):

@@ -42,23 +42,27 @@ def autocorrelation_time(series: np.ndarray) -> float:
         return 1.0
     taus = 1 + 2 * np.cumsum(covariance[lags]) / covariance[0]
     enough = lags >= 5 * taus
-    return float(max(taus[enough.argmax() if enough.any() else -1], 1.0))
+    last = enough.argmax() if enough.any() else -1
+    return float(max(taus[last], 1.0))
 
 
 def block_length(T: int, tau: float) -> int:
     """Rows of a block: ceil(T^(1/3)), or two autocorrelation times where that is more."""
-    return min(T, max(ceil(round(T ** (1 / 3), 9)), ceil(2 * tau)))
+    usual = ceil(round(T ** (1 / 3), 9))
+    return min(T, max(usual, ceil(2 * tau)))
 
 
 def resampled_rows(T: int, block: int, seed: int, purpose: str = "advice.mechanisms") -> np.ndarray:
     """Rows (200, T) of a circular block bootstrap: blocks of neighbouring rows, begun anywhere."""
     begin = rng(seed, purpose).integers(T, size=(RESAMPLES, ceil(T / block)))
-    return ((begin[..., None] + np.arange(block)) % T).reshape(RESAMPLES, -1)[:, :T]
+    rows = (begin[..., None] + np.arange(block)) % T
+    return rows.reshape(RESAMPLES, -1)[:, :T]
 
 
 def interval(statistic: Callable[[np.ndarray], np.ndarray], T: int, block: int, seed: int) -> np.ndarray:
     """The 95 % percentile interval of a statistic of rows, (2, ...); `statistic` is given numbers of rows."""
-    return np.percentile([statistic(rows) for rows in resampled_rows(T, block, seed)], LEVELS, axis=0)
+    values = [statistic(rows) for rows in resampled_rows(T, block, seed)]
+    return np.percentile(values, LEVELS, axis=0)
 
 
 def widened(estimate: float, ends: np.ndarray, blocks: float) -> tuple[float, float]:
@@ -73,8 +77,10 @@ def widened(estimate: float, ends: np.ndarray, blocks: float) -> tuple[float, fl
 
 def ratio_interval(a: np.ndarray, b: np.ndarray, seed: int = 0) -> tuple[float, float, float]:
     """95 % interval of mean(a) / mean(b) of paired rows, and how many blocks of rows it rests on."""
-    T, ratio = len(a), a.mean() / b.mean()
+    T = len(a)
+    ratio = a.mean() / b.mean()
     block = block_length(T, autocorrelation_time(a - ratio * b))
     rows = resampled_rows(T, block, seed, "advice.bootstrap")
     ends = np.percentile(a[rows].mean(1) / b[rows].mean(1), LEVELS)
-    return *widened(ratio, ends, T / block), T / block
+    low, high = widened(ratio, ends, T / block)
+    return low, high, T / block

@@ -12,12 +12,21 @@ from gcexp.advice.remedies import growth
 
 LIMITS = (0.001, 0.01, 0.05)  # largest shares of the gradient that a timeout may drop
 _FEWER = (1, 2)  # workers that a quorum leaves out, and spare workers
-_LEAST_USED = 0.5
+_LEAST_USED = 0.5  # of the iterations; a setting that uses a worker less often is not recommended
 _COLUMNS = [
     *("setting", "limit", "phi", "value", "time", "used", "least_used_worker", "worst_iteration"),
     *("kept_on_second_half", "remark", "never_used"),
 ]
 _TIE = 1e-9
+#: With spare workers nothing of a batch is dropped.
+_WHOLE = {
+    "used": 1.0,
+    "least_used_worker": 1.0,
+    "worst_iteration": 1.0,
+    "kept_on_second_half": True,
+    "remark": "",
+    "never_used": [],
+}
 
 
 def settings(x: np.ndarray, phis: tuple[float, ...]) -> pd.DataFrame:
@@ -38,34 +47,41 @@ def settings(x: np.ndarray, phis: tuple[float, ...]) -> pd.DataFrame:
     half, n = len(x) // 2, x.shape[1]
     first, second = np.sort(x[:half], axis=None), x[half:]
     ordered = np.sort(second, axis=1)
-    every = ordered[:, -1].mean()
-    chosen: list[tuple[dict[str, Any], np.ndarray]] = []
+    waiting = ordered[:, -1].mean()
+    fewer = [s for s in _FEWER if s < n]
+    rows = []
     for limit in LIMITS:
         stop = first[ceil((1 - limit) * len(first) - _TIE) - 1]
         lasts = np.maximum(ordered[:, 0], np.minimum(ordered[:, -1], stop))
-        chosen.append(({"setting": "timeout", "limit": limit, "value": stop}, lasts))
-    fewer = [s for s in _FEWER if s < n]
-    chosen += [({"setting": "quorum", "limit": None, "value": n - s}, ordered[:, n - s - 1]) for s in fewer]
-    rows = []
-    for given, lasts in chosen:
-        heard = second <= lasts[:, None]
-        by_worker, used = heard.mean(0), heard.mean()
-        kept = given["limit"] is None or bool(1 - used <= given["limit"] + _TIE)
-        remark = "" if by_worker.min() >= _LEAST_USED - _TIE else "do not, unless every worker sees all data"
-        judged = {
-            "time": lasts.mean() / every,
-            "used": used,
-            "least_used_worker": by_worker.min(),
-            "worst_iteration": heard.mean(1).min(),
-            "kept_on_second_half": kept,
-            "remark": remark if kept else "drops more than that",
-            "never_used": np.flatnonzero(by_worker == 0).tolist(),
-        }
-        rows.append(given | judged)
-    whole: dict[str, Any] = dict.fromkeys(("used", "least_used_worker", "worst_iteration"), 1.0)
-    whole |= {"kept_on_second_half": True, "remark": "", "never_used": []}
+        given = {"setting": "timeout", "limit": limit, "value": stop, "time": lasts.mean() / waiting}
+        rows.append(given | _judged(second, lasts, limit))
+    for s in fewer:
+        lasts = ordered[:, n - s - 1]
+        given = {"setting": "quorum", "limit": None, "value": n - s, "time": lasts.mean() / waiting}
+        rows.append(given | _judged(second, lasts, None))
     for b in fewer:
         for phi in phis:
-            time = growth(n / (n - b), phi) * ordered[:, n - b - 1].mean() / every
-            rows.append({"setting": "spare", "value": b, "phi": phi, "time": time} | whole)
+            time = growth(n / (n - b), phi) * ordered[:, n - b - 1].mean() / waiting
+            given = {"setting": "spare", "value": b, "phi": phi, "time": time}
+            rows.append(given | _WHOLE)
     return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+def _judged(x: np.ndarray, lasts: np.ndarray, limit: float | None) -> dict[str, Any]:
+    """What iterations of times x (T, n) use that wait until `lasts` (T,), and whether they drop at most `limit`."""
+    heard = x <= lasts[:, None]
+    by_worker, used = heard.mean(0), heard.mean()
+    kept = limit is None or bool(1 - used <= limit + _TIE)
+    remark = ""
+    if not kept:
+        remark = "drops more than that"
+    elif by_worker.min() < _LEAST_USED - _TIE:
+        remark = "do not, unless every worker sees all data"
+    return {
+        "used": used,
+        "least_used_worker": by_worker.min(),
+        "worst_iteration": heard.mean(1).min(),
+        "kept_on_second_half": kept,
+        "remark": remark,
+        "never_used": np.flatnonzero(by_worker == 0).tolist(),
+    }

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
-_STEPS, _CLOSE = 40, 1e-6
+_STEPS, _CLOSE = 40, 1e-6  # steps of maximisation at most, and the relative gain at which they end
 _FARTHEST = 300.0  # of a likelihood ratio in logarithms
 _LEAST_SD = 1e-6
-_TANGENTS = 20
+_TANGENTS = 20  # steps towards the rates of one maximisation
 
 
 @dataclass(frozen=True)
@@ -67,17 +67,22 @@ def split(values: np.ndarray) -> tuple[float, float]:
     N = len(ordered)
     below = np.arange(1, N)
     total, square = np.cumsum(ordered), np.cumsum(ordered**2)
-    low, high = total[:-1] / below, (total[-1] - total[:-1]) / (N - below)
-    at = int((below * (N - below) * (high - low) ** 2).argmax())
+    low = total[:-1] / below  # means of the two groups, for each size of the lower one
+    high = (total[-1] - total[:-1]) / (N - below)
+    between = below * (N - below) * (high - low) ** 2
+    at = int(between.argmax())
     count = below[at]
-    spread = square[at] / count - low[at] ** 2, (square[-1] - square[at]) / (N - count) - high[at] ** 2
-    apart = (high[at] - low[at]) / max(np.sqrt(max(sum(spread) / 2, 0)), _LEAST_SD)
+    variance_low = square[at] / count - low[at] ** 2
+    variance_high = (square[-1] - square[at]) / (N - count) - high[at] ** 2
+    variance = max((variance_low + variance_high) / 2, 0)
+    apart = (high[at] - low[at]) / max(np.sqrt(variance), _LEAST_SD)
     return float(ordered[at]), float(apart)
 
 
 def fitted(y: np.ndarray, slow: np.ndarray) -> SlowStates:
     """Fit the chain to logarithms y (T, n) by expectation and maximisation, from a first guess of who is slow when."""
-    chain, likelihood = _first(y, slow), -np.inf
+    chain = _first(y, slow)
+    likelihood = -np.inf
     for _ in range(_STEPS):
         found, posterior, pairs = smoothed(y, chain)
         if found - likelihood <= _CLOSE * abs(found):
@@ -95,16 +100,22 @@ def _first(y: np.ndarray, slow: np.ndarray) -> Chain:
     """A chain from a guess; workers that are never or always slow tell nothing of the gap."""
     often = slow.sum(0)
     both = (often > 0) & (often < len(y))
-    base = np.where(both, np.where(slow, 0, y).sum(0) / np.maximum(len(y) - often, 1), y.mean(0))
+    mean_of_fast = np.where(slow, 0, y).sum(0) / np.maximum(len(y) - often, 1)
+    base = np.where(both, mean_of_fast, y.mean(0))
     above = y - base
-    fast, inside = above[~slow & both], above[slow & both]
-    gap = float(inside.mean()) if inside.size else 0.0
-    sd_fast, sd_slow = (max(float(x.std()), _LEAST_SD) if x.size else _LEAST_SD for x in (fast, inside))
+    times_fast, times_slow = above[~slow & both], above[slow & both]
+    gap = float(times_slow.mean()) if times_slow.size else 0.0
+    sd_fast, sd_slow = _spread(times_fast), _spread(times_slow)
     before, after = slow[:-1], slow[1:]
     p01 = (~before & after).sum() / max((~before).sum(), 1)
     p10 = (before & ~after).sum() / max(before.sum(), 1)
     p01, p10 = np.clip([p01, p10], 1e-4, 0.9).tolist()
     return Chain(p01, p10, gap, sd_fast, sd_slow, base)
+
+
+def _spread(values: np.ndarray) -> float:
+    """Standard deviation, at least the least one, which none at all have as well."""
+    return max(float(values.std()), _LEAST_SD) if values.size else _LEAST_SD
 
 
 def _log_normal(y: np.ndarray, mean: np.ndarray, sd: float) -> np.ndarray:
@@ -119,38 +130,55 @@ def smoothed(y: np.ndarray, chain: Chain) -> tuple[float, np.ndarray, np.ndarray
     fast = _log_normal(y, chain.base, chain.sd_fast)
     slow = _log_normal(y, chain.base + chain.gap, chain.sd_slow)
     ratio = np.exp(np.clip(slow - fast, -_FARTHEST, _FARTHEST))
-    p01, p10, T = chain.p01, chain.p10, len(y)
-    odds, later = np.empty_like(y), np.ones_like(y)
-    prior = np.full(y.shape[1], p01 / p10)
+    p01, p10 = chain.p01, chain.p10
+    T, n = y.shape
+
+    odds = np.empty_like(y)  # of being slow, by what was seen until then
+    prior = np.full(n, p01 / p10)
     for t in range(T):
         odds[t] = ratio[t] * prior
         prior = (p01 + (1 - p10) * odds[t]) / ((1 - p01) + p10 * odds[t])
+    later = np.ones_like(y)  # the factor of these odds by what was seen afterwards
     for t in range(T - 2, -1, -1):
         ahead = ratio[t + 1] * later[t + 1]
         later[t] = (p10 + (1 - p10) * ahead) / ((1 - p01) + p01 * ahead)
+
     filtered = odds / (1 + odds)
-    expected = np.vstack([np.full((1, y.shape[1]), p01 / (p01 + p10)), p01 + chain.memory * filtered[:-1]])
+    stationary = np.full((1, n), p01 / (p01 + p10))
+    expected = np.vstack([stationary, p01 + chain.memory * filtered[:-1]])
     likelihood = float(np.logaddexp(np.log1p(-expected) + fast, np.log(expected) + slow).sum())
+
     both = odds * later
+    posterior = both / (1 + both)
+
     ahead = ratio[1:] * later[1:]
     is_slow, is_fast = filtered[:-1], 1 - filtered[:-1]
     from_fast = [is_fast * (1 - p01), is_fast * p01 * ahead]
-    pairs = np.array([from_fast, [is_slow * p10, is_slow * (1 - p10) * ahead]])
-    return likelihood, both / (1 + both), (pairs / pairs.sum((0, 1))).sum((2, 3))
+    from_slow = [is_slow * p10, is_slow * (1 - p10) * ahead]
+    pairs = np.array([from_fast, from_slow])
+    transitions = (pairs / pairs.sum((0, 1))).sum((2, 3))
+    return likelihood, posterior, transitions
 
 
 def maximised(y: np.ndarray, chain: Chain, posterior: np.ndarray, pairs: np.ndarray) -> Chain:
     """The parameters that follow from who was probably slow when; the likelihood never falls."""
     fast = 1 - posterior
-    a, b = fast / chain.sd_fast**2, posterior / chain.sd_slow**2
-    base = (a * y + b * (y - chain.gap)).sum(0) / (a + b).sum(0)
-    total = posterior.sum()
-    gap = float((posterior * (y - base)).sum() / max(total, 1e-300))
-    sd_fast = np.sqrt((fast * (y - base) ** 2).sum() / max(fast.sum(), 1e-300))
-    sd_slow = np.sqrt((posterior * (y - base - gap) ** 2).sum() / max(total, 1e-300))
-    sd = np.maximum([sd_fast, sd_slow], _LEAST_SD)
+    precision_fast, precision_slow = fast / chain.sd_fast**2, posterior / chain.sd_slow**2
+    levels = precision_fast * y + precision_slow * (y - chain.gap)
+    base = levels.sum(0) / (precision_fast + precision_slow).sum(0)
+    total_slow, total_fast = max(posterior.sum(), 1e-300), max(fast.sum(), 1e-300)
+    gap = float((posterior * (y - base)).sum() / total_slow)
+    sd_fast = np.sqrt((fast * (y - base) ** 2).sum() / total_fast)
+    sd_slow = np.sqrt((posterior * (y - base - gap) ** 2).sum() / total_slow)
     p01, p10 = _rates(chain, posterior[0], pairs)
-    return replace(chain, p01=p01, p10=p10, gap=gap, sd_fast=float(sd[0]), sd_slow=float(sd[1]), base=base)
+    return Chain(
+        p01=p01,
+        p10=p10,
+        gap=gap,
+        sd_fast=max(float(sd_fast), _LEAST_SD),
+        sd_slow=max(float(sd_slow), _LEAST_SD),
+        base=base,
+    )
 
 
 def _rates(chain: Chain, first: np.ndarray, pairs: np.ndarray) -> tuple[float, float]:

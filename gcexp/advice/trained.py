@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from gcexp.advice.conclusion import Conclusion
 from gcexp.advice.remedies import Remedy
 from gcexp.errors import UserError
 from gcexp.run.measurement import HomeTrainings, Measurement
@@ -16,13 +17,15 @@ from gcexp.run.result import Result
 from gcexp.run.run import Run
 
 if TYPE_CHECKING:
-    from gcexp.advice.advise import Advice
     from gcexp.timeline import Timeline
 
 ITERATIONS = 200
-_TRAINED, _BEST = 6, 5
-_BIASED = 0.05
-_SURE = 0.05
+_TRAINED, _BEST = (
+    6,
+    5,
+)  # schemes that are trained besides waiting for all, and exact remedies that are screened
+_BIASED = 0.05  # a scheme that uses a partition less often may not win
+_SURE = 0.05  # largest p of a first that is told apart from the second
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,9 @@ class Trained:
             return 1.0
         first, second = self.ranked["reached"].iloc[:2]
         better, worse = int((first < second).sum()), int((first > second).sum())
-        return float(binomtest(better, better + worse).pvalue) if better + worse else 1.0
+        if better + worse == 0:
+            return 1.0
+        return float(binomtest(better, better + worse).pvalue)
 
     @property
     def sentence(self) -> str:
@@ -74,65 +79,99 @@ class Trained:
 
     def as_dict(self) -> dict[str, Any]:
         """What stands in ``advice.json``."""
-        told = {"task": self.task, "level": self.level, "sentence": self.sentence, "p": self.p}
-        fastest = self.ranked["scheme"].tolist()[: 1 if self.p <= _SURE else 2]
-        return told | {"fastest": fastest, "runs": self.runs.to_dict("records")}
+        not_separated = 1 if self.p <= _SURE else 2
+        return {
+            "task": self.task,
+            "level": self.level,
+            "sentence": self.sentence,
+            "p": self.p,
+            "fastest": self.ranked["scheme"].tolist()[:not_separated],
+            "runs": self.runs.to_dict("records"),
+        }
 
 
-def fastest_to(advice: Advice, task: str, level: float, seeds: int, allow_bias: bool) -> Trained:
+def fastest_to(found: Conclusion, task: str, level: float, seeds: int, allow_bias: bool) -> Trained:
     """Train the schemes that may be first to a score on the trace, each seed from a row of its own.
 
     Waiting for all and ignoring 1, ..., n/2 workers are always among the candidates; then the best exact remedies, as
     learned from the first tenth of the trace, which is not played, and fractional repetition with the fastest workers.
     """
-    if not advice.recorded.source:
+    if not found.recorded.source:
         raise UserError("task and level replay a file: write the times as CSV and name it")
-    given = ["delay.skip=prefix", "delay.start=random", f"task={task}", f"iterations={ITERATIONS}"]
+    played = [
+        "delay.skip=prefix",
+        "delay.start=random",
+        f"task={task}",
+        f"iterations={ITERATIONS}",
+        f"seeds={seeds}",
+    ]
+    trainings = HomeTrainings(progress=False)  # all exact schemes share one
     measurements = {}
-    trainings = HomeTrainings(progress=False)
-    for label, scheme in _candidates(advice):
-        run = Run.of([*scheme, *given, f"seeds={seeds}"], label=label)
+    for label, scheme in _candidates(found):
+        run = Run.of([*scheme, *played], label=label)
         measurements[label] = Measurement(run, trainings)
-    timelines = {label: measurement.timeline for label, measurement in measurements.items()}
-    runs = pd.DataFrame([_screened(label, timeline) for label, timeline in timelines.items()])
+    screened = [_screened(label, measurement.timeline) for label, measurement in measurements.items()]
+    runs = pd.DataFrame(screened)
     runs["may_win"] = runs["least_recovered"].ge(_BIASED) | allow_bias
-    chosen = {0, *runs[runs["may_win"]].sort_values("screen", kind="stable").index[:_TRAINED]}
+    promising = runs[runs["may_win"]].sort_values("screen", kind="stable").index[:_TRAINED]
+    waiting = 0
     reached: list[np.ndarray] = [np.empty(0)] * len(runs)
-    for place in sorted(chosen):
+    for place in sorted({waiting, *promising}):
         label = runs["scheme"][place]
-        times = Result(measurements[label].curve).time_to(level, per_seed=True)
+        curve = Result(measurements[label].curve)
+        times = curve.time_to(level, per_seed=True)
         reached[place] = times.iloc[:, -1].to_numpy()
-    runs["median"] = [np.median(one) if one.size else np.nan for one in reached]
+    runs["median"] = [np.median(times) if times.size else np.nan for times in reached]
     runs["reached"] = reached
     return Trained(task, level, runs.sort_values(["median", "screen"], kind="stable", ignore_index=True))
 
 
 def _screened(label: str, timeline: Timeline) -> dict[str, Any]:
+    """What the level may take a scheme, and how often it uses the partition that it uses least."""
     c = timeline.coefficients.astype(float)
-    used = np.bincount(timeline.pattern.ravel(), minlength=len(c)) / timeline.pattern.size @ c
+    share_of_pattern = np.bincount(timeline.pattern.ravel(), minlength=len(c)) / timeline.pattern.size
+    used = share_of_pattern @ c
     screen = float(timeline.duration.mean()) * ITERATIONS / max(float(used.mean()), 1e-12)
     return {"scheme": label, "screen": screen, "least_recovered": float(used.min())}
 
 
-def _candidates(advice: Advice) -> Iterator[tuple[str, list[str]]]:
+def _candidates(found: Conclusion) -> Iterator[tuple[str, list[str]]]:
     """Labels of the schemes, and overrides that play them on the trace."""
-    compared, x = advice.comparison, advice.recorded.x
+    compared, x = found.comparison, found.recorded.x
     n = compared.n
     waiting = Remedy("wait").learned(x)
-    usual = advice.replayed(waiting)
-    yield "wait for all", advice.playing(waiting)
+    replayed = found.replayed(waiting)
+    yield "wait for all", found.playing(waiting)
     for s in range(1, n // 2 + 1):
-        yield f"ignore {s}", ["scheme=forget", f"s={s}", *usual]
-    best: dict[tuple, Remedy] = {}  # of those that differ in their order only
-    for one in sorted(compared.plans, key=lambda one: compared.judged(one, advice.main.phi).ratio):
-        if one.kind != "wait":
-            best.setdefault((one.kind, one.size, one.s), one)
-    for one in list(best.values())[:_BEST]:
-        size, order = one.size, f" ({one.order})" if one.kind != "exclude" else ""
-        named = {"exclude": f"exclude {size}", "rebalance": "rebalance", "chunks": f"chunks, load {size}"}
-        label = named.get(one.kind, f"groups of {size}, s = {one.s}") + order
-        yield label, advice.playing(one.learned(x[: max(len(x) // 10, 1)], compared.seed))
-    for d in (d for d in range(2, int(compared.d_max) + 1) if n % d == 0 and d < n):
+        yield f"ignore {s}", ["scheme=forget", f"s={s}", *replayed]
+    prefix = x[: max(len(x) // 10, 1)]
+    for remedy in _best_remedies(found):
+        yield _label(remedy), found.playing(remedy.learned(prefix, compared.seed))
+    for d in range(2, min(int(compared.d_max), n - 1) + 1):
+        if n % d:
+            continue
         for s in sorted({d, n // 2}):
-            scheme = ["scheme=frc", f"code.d={d}", f"s={s}", "exact=false", *usual]
+            scheme = ["scheme=frc", f"code.d={d}", f"s={s}", "exact=false", *replayed]
             yield f"FRC, d = {d}, fastest {n - s}", scheme
+
+
+def _best_remedies(found: Conclusion) -> list[Remedy]:
+    """The best exact remedies, one of those that differ in their order only."""
+    compared = found.comparison
+    ranked = sorted(compared.plans, key=lambda remedy: compared.judged(remedy, found.main.phi).ratio)
+    best: dict[tuple[str, int, int], Remedy] = {}
+    for remedy in ranked:
+        if remedy.kind != "wait":
+            best.setdefault((remedy.kind, remedy.size, remedy.s), remedy)
+    return list(best.values())[:_BEST]
+
+
+def _label(remedy: Remedy) -> str:
+    """What a remedy is called in the table."""
+    if remedy.kind == "exclude":
+        return f"exclude {remedy.size}"
+    if remedy.kind == "rebalance":
+        return f"rebalance ({remedy.order})"
+    if remedy.kind == "chunks":
+        return f"chunks, load {remedy.size} ({remedy.order})"
+    return f"groups of {remedy.size}, s = {remedy.s} ({remedy.order})"

@@ -21,6 +21,7 @@ _GRID = np.linspace(0, 1, 201)  # values of phi between which means are interpol
 _CLOCKED = np.linspace(0, 1, 21)  # the same where they take the clock, which is slower
 _FINE = 10_001  # values at which the kind of the pick is asked for
 _MOST_PER_MESSAGE = 0.05
+_SIMPLICITY = {kind: place for place, kind in enumerate(KINDS)}
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,8 @@ class Answer:
     runner_up: Judged  # the best remedy of another kind
     low: float  # 95 % interval of the pick's ratio
     high: float
-    bound: (
-        float  # no exact scheme whose workers store at most `d_max` shares has a smaller ratio on these rows
-    )
+    #: No exact scheme whose workers store at most `d_max` shares has a smaller ratio on these rows.
+    bound: float
     capacity: float | None  # of a code that sends one message: the same for all such codes of its load
     reason: str = ""  # why there is not enough data, where there is not
 
@@ -113,24 +113,33 @@ class Comparison:
     def plans(self) -> dict[Remedy, list[tuple[Plan, np.ndarray]]]:
         """Of each candidate what it learns on one half, and the other half."""
         first, second = np.split(self.rows, 2)
-        offered = list(remedies(self.n, self.d_max, self.moves))
+        not_offered: set[str] = set()
         if self.data_bound:  # slow data are slow with any worker
-            offered = [one for one in offered if one.kind not in ("exclude", "rebalance")]
+            not_offered |= {"exclude", "rebalance"}
         if self.late != "stop":  # who is late goes by blocks
-            offered = [one for one in offered if one.kind != "chunks"]
-        return {
-            one: [(one.learned(second, self.seed), first), (one.learned(first, self.seed), second)]
-            for one in offered
-        }
+            not_offered.add("chunks")
+        found = {}
+        for remedy in remedies(self.n, self.d_max, self.moves):
+            if remedy.kind in not_offered:
+                continue
+            from_second = remedy.learned(second, self.seed)
+            from_first = remedy.learned(first, self.seed)
+            found[remedy] = [(from_second, first), (from_first, second)]
+        return found
+
+    @property
+    def message(self) -> float:
+        """Time of one message."""
+        return self.per_message * float(self.x.max(1).mean())
 
     def extra(self, remedy: Remedy) -> float:
         """Overhead of an iteration and of its messages."""
-        return self.overhead + self.per_message * self.x.max(1).mean() * remedy.messages(self.n)
+        return self.overhead + self.message * remedy.messages(self.n)
 
     def times(self, remedy: Remedy, phis: np.ndarray) -> np.ndarray:
         """Time (P, T) of each iteration, without overhead and messages."""
-        how = self.late, self.data_bound
-        return np.hstack([plan.times(x, phis, *how) for plan, x in self.plans[remedy]])
+        halves = [plan.times(x, phis, self.late, self.data_bound) for plan, x in self.plans[remedy]]
+        return np.hstack(halves)
 
     @cached_property
     def means(self) -> tuple[np.ndarray, np.ndarray]:
@@ -141,16 +150,22 @@ class Comparison:
     def judged(self, remedy: Remedy, phi: float) -> Judged:
         """A remedy's ratio to waiting for all, with overhead and messages."""
         took = self.times(remedy, np.array([phi]))[0] + self.extra(remedy)
-        first, second = np.reshape(took, (2, -1)).mean(1) / np.reshape(self.waiting, (2, -1)).mean(1)
-        return Judged(remedy, float(took.mean() / self.waiting.mean()), (float(first), float(second)), took)
+        of_halves = np.reshape(took, (2, -1)).mean(1)
+        waiting_of_halves = np.reshape(self.waiting, (2, -1)).mean(1)
+        first, second = (of_halves / waiting_of_halves).tolist()
+        ratio = float(took.mean() / self.waiting.mean())
+        return Judged(remedy, ratio, (first, second), took)
 
     def floor(self, phi: float) -> float:
         """Ratio below which no exact scheme within the memory gets on these rows."""
         cap = min(self.d_max, self.n)
-        parts = phi * self.rows, (1 - phi) * self.rows
-        least = bounds.shared_work(*parts) if self.data_bound else bounds.work_floor(*parts, cap)
-        sent = self.per_message * self.x.max(1).mean() * ceil(self.n / cap - 1e-9)
-        return float((least.mean() + self.overhead + sent) / self.waiting.mean())
+        fixed, growing = phi * self.rows, (1 - phi) * self.rows
+        if self.data_bound:
+            least = bounds.shared_work(fixed, growing)
+        else:
+            least = bounds.work_floor(fixed, growing, cap)
+        messages = ceil(self.n / cap - 1e-9)
+        return float((least.mean() + self.overhead + self.message * messages) / self.waiting.mean())
 
     def capacity(self, remedy: Remedy, phi: float) -> float | None:
         """The same for exact codes with one message and the load of a block code."""
@@ -164,19 +179,27 @@ class Comparison:
         every = [self.judged(one, phi) for one in self.plans]
         close = min(one.ratio for one in every) * (1 + self.near)
         near = [one for one in every if one.ratio <= close]
-        pick = min(near, key=lambda one: (list(KINDS).index(one.remedy.kind), one.ratio))
+        pick = min(near, key=lambda one: (_SIMPLICITY[one.remedy.kind], one.ratio))
         others = [one for one in every if one.remedy.kind != pick.remedy.kind]
         runner_up = min(others, key=lambda one: one.ratio, default=pick)
-        plan = pick.remedy.learned(self.x, self.seed)
         low = high = 1.0
         blocks = float(len(self.x))
         if pick.remedy.kind != "wait":
             low, high, blocks = ratio_interval(pick.times, self.waiting, self.seed)
-        limits = self.floor(phi), self.capacity(pick.remedy, phi)
-        found = Answer(phi, NOTHING, pick, plan, runner_up, low, high, *limits)
-        better_half = min((min(one.halves) for one in every if one.remedy.kind != "wait"), default=1.0)
-        verdict, reason = self._decided(found, blocks, better_half)
-        return replace(found, verdict=verdict, reason=reason)
+        undecided = Answer(
+            phi=phi,
+            verdict=NOTHING,
+            pick=pick,
+            plan=pick.remedy.learned(self.x, self.seed),
+            runner_up=runner_up,
+            low=low,
+            high=high,
+            bound=self.floor(phi),
+            capacity=self.capacity(pick.remedy, phi),
+        )
+        halves = [min(one.halves) for one in every if one.remedy.kind != "wait"]
+        verdict, reason = self._decided(undecided, blocks, min(halves, default=1.0))
+        return replace(undecided, verdict=verdict, reason=reason)
 
     def _decided(self, found: Answer, blocks: float, better_half: float) -> tuple[str, str]:
         """The verdict, and the reason where it is that there is not enough data."""
@@ -192,7 +215,8 @@ class Comparison:
                 return UNKNOWN, f"{because}, and some remedy gains in one of its halves"
             return NOTHING, ""
         if short:
-            often = np.reshape(pick.times < self.waiting, (2, -1)).mean(1).min() >= _OFTEN
+            faster = np.reshape(pick.times < self.waiting, (2, -1)).mean(1)  # in each half
+            often = faster.min() >= _OFTEN
             if not (often and max(pick.halves) <= _CLEARLY):
                 return UNKNOWN, f"{because}, too few for a gain that is not clear in each half"
         if found.high >= 1 or max(pick.halves) >= 1:
@@ -200,7 +224,8 @@ class Comparison:
         if pick.remedy.kind not in ("exclude", "rebalance"):
             return CODE, ""
         last = self.x[-max(T // 10, 1) :]  # who was slow may have recovered
-        if found.plan.times(last, [found.phi]).mean() > (1 + self.least) * last.max(1).mean():
+        remedied = found.plan.times(last, [found.phi]).mean()
+        if remedied > (1 + self.least) * last.max(1).mean():
             return UNKNOWN, "in the last tenth of the trace the remedy would be slower than waiting"
         return REBALANCE, ""
 
@@ -211,30 +236,44 @@ class Comparison:
         says whether it is below the one assumed. Of phi the nearest values on both sides are given.
         """
         grid, means = self.means
-        simplicity = np.array([[list(KINDS).index(one.kind)] for one in self.plans])
-        loads = np.array([[one.load(self.n)] for one in self.plans])
-        messages = self.x.max(1).mean() * np.array([[one.messages(self.n)] for one in self.plans])
+        every = list(self.plans)
+        loads = np.array([[one.load(self.n)] for one in every])
+        messages = self.x.max(1).mean() * np.array([[one.messages(self.n)] for one in every])
+        simplicity = np.array([[_SIMPLICITY[one.kind]] for one in every])
 
         def picked(times: np.ndarray) -> np.ndarray:
+            """Place in `KINDS` of the pick at each of several values: of the remedies that are near the best one."""
             near = times <= times.min(0) * (1 + self.near)
             return np.where(near, simplicity, len(KINDS)).min(0)
 
-        now = np.array([[np.interp(phi, grid, row)] for row in means]) + self.overhead
-        phis, costs = np.linspace(0, 1, _FINE), np.linspace(0, _MOST_PER_MESSAGE, _FINE)
-        by_phi = np.array([np.interp(phis, grid, row) for row in means]) + self.overhead
-        memory = np.arange(1, int(self.d_max) + 1)
+        now = np.array([[np.interp(phi, grid, mean)] for mean in means]) + self.overhead
         usual_cost = self.per_message * messages
         usual = picked(now + usual_cost)
-        found = []
-        for what, assumed, values, kinds in (
-            ("phi", phi, phis, picked(by_phi + usual_cost)),
-            ("per_message", self.per_message, costs, picked(now + costs * messages)),
-            ("d_max", self.d_max, memory, picked(np.where(loads <= memory + 1e-9, now + usual_cost, np.inf))),
-        ):
-            below = np.flatnonzero((kinds != usual) & (values < assumed))[-1:]
-            above = np.flatnonzero((kinds != usual) & (values > assumed))[:1]
-            ends = sorted([*below, *above], key=lambda place: abs(values[place] - assumed))
-            for place in ends if what == "phi" else ends[:1]:
-                at, then = float(values[place]), list(KINDS)[kinds[place]]
-                found.append({"what": what, "at": at, "below": at < assumed, "then": then})
-        return found
+
+        phis = np.linspace(0, 1, _FINE)
+        by_phi = np.array([np.interp(phis, grid, mean) for mean in means]) + self.overhead
+        of_phi = _nearest_changes("phi", phi, phis, picked(by_phi + usual_cost), usual)
+
+        costs = np.linspace(0, _MOST_PER_MESSAGE, _FINE)
+        of_cost = _nearest_changes(
+            "per_message", self.per_message, costs, picked(now + costs * messages), usual
+        )
+
+        memory = np.arange(1, int(self.d_max) + 1)
+        stored = np.where(loads <= memory + 1e-9, now + usual_cost, np.inf)
+        of_memory = _nearest_changes("d_max", self.d_max, memory, picked(stored), usual)
+        return [*of_phi, *of_cost[:1], *of_memory[:1]]
+
+
+def _nearest_changes(
+    what: str, assumed: float, values: np.ndarray, kinds: np.ndarray, usual: np.ndarray
+) -> list[dict[str, str | float | bool]]:
+    """The nearest values below and above the assumed one at which the pick is of another kind, the nearer first."""
+    differs = kinds != usual
+    below = np.flatnonzero(differs & (values < assumed))[-1:]
+    above = np.flatnonzero(differs & (values > assumed))[:1]
+    found = []
+    for place in sorted([*below, *above], key=lambda place: abs(values[place] - assumed)):
+        at = float(values[place])
+        found.append({"what": what, "at": at, "below": at < assumed, "then": list(KINDS)[kinds[place]]})
+    return found

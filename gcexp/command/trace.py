@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gcexp.command.arguments import keywords, new_file
-from gcexp.delays.trace_file import read_trace, report
+from gcexp.delays.trace_file import read_trace
+from gcexp.delays.trace_report import report
 from gcexp.errors import UserError
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from gcexp.delays.base import Draws
 from gcexp.delays.trace_file import LEAST, MOST, TraceFile, read_trace
+from gcexp.delays.trace_loads import loads_of
 from gcexp.errors import ParameterError, require
 from gcexp.seeding import rng
 
@@ -20,8 +22,9 @@ _WHOLE = 1e-9  # a load this close to a whole number of shares is that number
 class Trace:
     r"""Times x[r, w] of real workers, replayed: the row of iteration t is skip + (start + t) mod (R - skip).
 
-    The relative load rho of a worker that computes the fraction u of the data is n u: 1 is its share of an uncoded run,
-    the load at which the trace was recorded. Its time is
+    Of a trace with several loads the R rows are those at its own load, see `gcexp.delays.trace_loads.own_load`. The
+    relative load rho of a worker that computes the fraction u of the data is n u: 1 is its share of an uncoded run, the
+    load at which these rows were recorded. Its time is
 
         x (phi + (1 - phi) rho)        scaled: the share phi does not grow with the load; assumed, not measured
         fixed + rho compute            additive, where the trace has both: fixed = time - compute
@@ -48,7 +51,8 @@ class Trace:
     workers : "first", "random" or list of int
         Who takes part: the first n, n random ones of each seed, or the named ones.
     rows : list of int, optional
-        Only these rows; from a ragged file one row alone has all its workers, several have those that all have.
+        Only these rows, all of the own load; from a ragged file one row alone has all its workers, several have those
+        that all have.
     data_bound : bool
         The growing part follows the partition and the fixed part the worker: partition i of k takes the time of the
         share of the data it belongs to, that of worker floor(i n / k). Refused where n does not divide k.
@@ -80,9 +84,10 @@ class Trace:
     data_bound: bool = False
 
     def __post_init__(self):
-        for name in ("workers", "rows"):  # YAML gives lists
-            if isinstance(getattr(self, name), list):
-                object.__setattr__(self, name, tuple(getattr(self, name)))
+        for name in ("workers", "rows"):
+            value = getattr(self, name)
+            if isinstance(value, list):  # as YAML gives it; a frozen class is to be hashable
+                object.__setattr__(self, name, tuple(value))
         require(0 <= self.phi <= 1, f"phi must be a share from 0 to 1, got {self.phi}")
         require(
             self.pricing == "scaled" or self.phi == 0,
@@ -92,7 +97,7 @@ class Trace:
     def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
         """The rows of all iterations; see `gcexp.delays.base.DelayModel`."""
         trace = read_trace(self.file)
-        rows = self._rows(trace)
+        rows = self.played_rows(trace)
         skip, start = self._places(trace, len(rows), seeds)
         who = self._workers(trace, rows, seeds, n)
         played = skip + (start[:, None] + np.arange(iterations)) % (len(rows) - skip)
@@ -115,12 +120,12 @@ class Trace:
         known: dict[str, Any] = {}
         if skip:
             parts = {"past": x, "past_fixed": fixed, "past_growing": growing}
-            parts |= {} if micro is None else {"past_chunks": micro}
+            if micro is not None:
+                parts["past_chunks"] = micro
             before = rows[:skip, None], who[:, None]
-            known = {
-                name: np.broadcast_to(part[before], (len(seeds), skip, n, *part.shape[2:]))
-                for name, part in parts.items()
-            }
+            for name, part in parts.items():
+                shape = (len(seeds), skip, n, *part.shape[2:])
+                known[name] = np.broadcast_to(part[before], shape)
         return TraceDraws(
             tuple(seeds),
             (len(seeds), iterations, n),
@@ -134,16 +139,26 @@ class Trace:
 
     def wraps(self, iterations: int) -> int:
         """How often this many iterations continue from the last row to the first one."""
-        rows = len(self._rows(read_trace(self.file)))
-        skip, start = self._places(read_trace(self.file), rows, (0,))
+        trace = read_trace(self.file)
+        rows = len(self.played_rows(trace))
+        skip, start = self._places(trace, rows, (0,))
         return int((start[0] + iterations - 1) // (rows - skip))
 
-    def _rows(self, trace: TraceFile) -> np.ndarray:
-        R = len(trace.values["time"])
+    def played_rows(self, trace: TraceFile) -> np.ndarray:
+        """Numbers of the rows that are replayed: those at the trace's own load, or those of them that are named."""
+        loads = loads_of(trace)
         if self.rows is None:
-            return np.arange(R)
+            return loads.own_rows
+        R = len(trace.values["time"])
         wrong = [row for row in self.rows if not 0 <= row < R]
         require(bool(self.rows) and not wrong, f"rows {list(self.rows)}: {trace.name} has rows 0 to {R - 1}")
+        for row in self.rows:
+            load = loads.of_rows[row]
+            require(
+                load == loads.own,
+                f"rows {list(self.rows)}: row {row} of {trace.name} has load {load:g}; rows of its own load "
+                f"{loads.own:g} are replayed",
+            )
         return np.array(self.rows)
 
     def _places(self, trace: TraceFile, R: int, seeds) -> tuple[int, np.ndarray]:
@@ -155,22 +170,18 @@ class Trace:
                 "the trace has only 1 row: there is nothing to learn from and nothing to score",
             )
             skip = max(1, R // 10) if trace.flags.persistent else 0
-        require(
-            0 <= skip < R,
-            f"skip={skip} leaves none of the {R} rows"
-            if skip >= R
-            else f"skip must be at least 0, got {skip}",
-        )
+        require(skip >= 0, f"skip must be at least 0, got {skip}")
+        require(skip < R, f"skip={skip} leaves none of the {R} rows")
         require(
             skip == 0 or trace.flags.persistent,
             f"{trace.name} has new workers in every row (persistent: false): skipped rows say nothing about them",
         )
         if self.start == "random":
             return skip, np.array([rng(seed, "trace", 0).integers(R - skip) for seed in seeds])
+        behind = f" behind the {skip} skipped" if skip else ""
         require(
             0 <= self.start < R - skip,
-            f"start={self.start}: rows are 0 to {R - skip - 1}"
-            + (f" behind the {skip} skipped" if skip else ""),
+            f"start={self.start}: rows are 0 to {R - skip - 1}{behind}",
         )
         return skip, np.array([self.start])
 
@@ -178,9 +189,11 @@ class Trace:
         """Columns of the n workers, (S or 1, n)."""
         there = np.flatnonzero(~np.isnan(trace.values["time"][rows]).any(0))
         names = [trace.workers[i] for i in there]
-        span = f"workers {names[0]} to {names[-1]}" if names else "no worker in all of these rows"
-        if names and names[-1] - names[0] >= len(names):
-            span = f"workers {', '.join(map(str, names))}"
+        span = "no worker in all of these rows"
+        if names:
+            span = f"workers {names[0]} to {names[-1]}"
+            if names[-1] - names[0] >= len(names):
+                span = f"workers {', '.join(map(str, names))}"
         require(
             n <= len(names),
             f"{trace.name} has {len(names)} workers, but n={n} are asked for; take n <= {len(names)}",
@@ -197,7 +210,9 @@ class Trace:
 
     def _numbers(self, trace: TraceFile, what: str, least: float, values: np.ndarray) -> None:
         """Raise `ParameterError` if a used worker has a missing or impossible number in some values (R, N)."""
-        wrong = ~((values >= least) & (values <= MOST)) & ~np.isnan(trace.values["time"])
+        there = ~np.isnan(trace.values["time"])
+        fits = (values >= least) & (values <= MOST)
+        wrong = there & ~fits
         if wrong.any():
             row, i = np.argwhere(wrong)[0]
             raise ParameterError(
@@ -240,11 +255,9 @@ class TraceDraws(Draws):
             "uneven loads belong to workers and data_bound times to partitions: choose one of the two",
         )
         fixed, growing = super().parts()
-        return (
-            (fixed, growing)
-            if self.chunks is None
-            else (fixed, np.broadcast_to(self.chunks.sum(3), self.shape))
-        )
+        if self.chunks is None:
+            return fixed, growing
+        return fixed, np.broadcast_to(self.chunks.sum(3), self.shape)
 
     def before(self) -> Draws | None:
         found = super().before()
@@ -265,8 +278,9 @@ class TraceDraws(Draws):
         share = n * np.asarray(load, float)
         nearest = np.rint(share)
         share = np.where(np.abs(share - nearest) < _WHOLE, nearest, share)  # 0.3 * 10 is three shares
-        whole, part = np.divmod(np.broadcast_to(share, np.broadcast_shapes(share.shape, (n,))), 1)
-        done = np.concatenate([np.zeros((*self.chunks.shape[:3], 1)), np.cumsum(self.chunks, axis=3)], axis=3)
+        of_workers = np.broadcast_to(share, np.broadcast_shapes(share.shape, (n,)))
+        whole, part = np.divmod(of_workers, 1)
+        done = _ends(self.chunks)
         return super().arrival(load, length) + whole * done[..., -1] + _interpolated(done, part)
 
     def arrival_of(self, computed: np.ndarray, length) -> np.ndarray:
@@ -274,9 +288,9 @@ class TraceDraws(Draws):
         n, k = computed.shape
         require(k % n == 0, f"data_bound needs n to divide k, got n={n}, k={k}")
         assert self.chunks is not None, "what follows the data comes in micro-batches"
-        done = np.concatenate([np.zeros((*self.chunks.shape[:3], 1)), np.cumsum(self.chunks, axis=3)], axis=3)
+        done = _ends(self.chunks)
         edges = [_interpolated(done, np.full(n, j * n / k)) for j in range(k // n + 1)]
-        takes = np.stack([b - a for a, b in zip(edges, edges[1:], strict=False)], axis=3)
+        takes = np.stack([end - begin for begin, end in pairwise(edges)], axis=3)
         takes = takes.reshape(*takes.shape[:2], k)  # of every partition: those of a share stand together
         return super().arrival(0, length) + takes @ computed.T
 
@@ -285,13 +299,20 @@ class TraceDraws(Draws):
         if self.chunks is None or self.data_bound:  # the data stay where they are
             return found
         chunks = np.broadcast_to(self.chunks, (*self.shape, self.chunks.shape[3]))
-        return replace(
-            found, chunks=np.take_along_axis(chunks, np.asarray(seats, np.intp)[..., None], axis=2)
-        )
+        places = np.asarray(seats, np.intp)[..., None]
+        return replace(found, chunks=np.take_along_axis(chunks, places, axis=2))
 
     def between(self, first, last):
         found = super().between(first, last)
-        return found if self.chunks is None else replace(found, chunks=self.chunks[:, first:last])
+        if self.chunks is None:
+            return found
+        return replace(found, chunks=self.chunks[:, first:last])
+
+
+def _ends(chunks: np.ndarray) -> np.ndarray:
+    """When the micro-batches (S, T, n, M) of each share end, behind the 0 at which the first one begins."""
+    begin = np.zeros((*chunks.shape[:3], 1))
+    return np.concatenate([begin, np.cumsum(chunks, axis=3)], axis=3)
 
 
 def _interpolated(done: np.ndarray, part: np.ndarray) -> np.ndarray:
@@ -300,7 +321,8 @@ def _interpolated(done: np.ndarray, part: np.ndarray) -> np.ndarray:
     place = part * M
     first = np.minimum(place.astype(int), M - 1)
     cells = np.broadcast_shapes(done.shape[:-1], part.shape)
-    done, at = np.broadcast_to(done, (*cells, M + 1)), np.broadcast_to(first[..., None], (*cells, 1))
+    done = np.broadcast_to(done, (*cells, M + 1))
+    at = np.broadcast_to(first[..., None], (*cells, 1))
     low = np.take_along_axis(done, at, axis=-1)[..., 0]
     high = np.take_along_axis(done, at + 1, axis=-1)[..., 0]
     return low + (place - first) * (high - low)

@@ -16,7 +16,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from gcexp.delays.trace_structure import LEAST_ROWS, barrier, structure
 from gcexp.errors import DataError, require, unknown
 from gcexp.files import bundled, used
 from gcexp.schema import quoted
@@ -191,17 +190,18 @@ def _parsed(text: Iterable[str], name: str, flags: Flags, absent: Absent) -> Tra
                 continue
             number = lines.line_num
             if len(line) != len(header):
-                cut = index and len(line) < len(header) and not any(lines)
-                if cut and absent == "skip":
+                cut_off = index and len(line) < len(header) and not any(lines)
+                if cut_off and absent == "skip":
                     break
-                more = f"; it is the last one, so the log may have been cut off: {_SKIP}" if cut else ""
+                more = f"; it is the last one, so the log may have been cut off: {_SKIP}" if cut_off else ""
                 raise DataError(
                     f"{place}: line {number} has {len(line)} cells, the header {len(header)}{more}"
                 )
             for i, key in keys:
-                if key == "worker" and not line[i].strip().isdecimal() and line[i].strip():
+                text_of_key = line[i].strip()
+                if key == "worker" and text_of_key and not text_of_key.isdecimal():
                     first_host = first_host or number
-                    index.append(hosts.setdefault(line[i].strip(), len(hosts)))
+                    index.append(hosts.setdefault(text_of_key, len(hosts)))
                 else:
                     numbered |= key == "worker"
                     index.append(_index(line[i], key, number, place))
@@ -215,8 +215,10 @@ def _parsed(text: Iterable[str], name: str, flags: Flags, absent: Absent) -> Tra
     if hosts and numbered:
         _index(next(iter(hosts)), "worker", first_host, place)
     if hosts:
+        place_of = {host: place for place, host in enumerate(names)}
+        sorted_places = np.array([place_of[host] for host in hosts])
         found = found.copy()
-        found[:, 1] = np.argsort([list(hosts).index(host) for host in names])[found[:, 1]]
+        found[:, 1] = sorted_places[found[:, 1]]
     cells = np.frombuffer(numbers).reshape(-1, len(columns))
     values = {key: cells[:, i] for i, (_, key) in enumerate(columns)}
     return replace(_arranged(name, header, found, values, flags, absent, names), names=names)
@@ -224,17 +226,20 @@ def _parsed(text: Iterable[str], name: str, flags: Flags, absent: Absent) -> Tra
 
 def _by_number(name: str) -> list[tuple[int, str]]:
     """Sort key of host names: ``node2`` comes before ``node10``."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+    key = []
+    for part in re.split(r"(\d+)", name):
+        key.append((int(part), "") if part.isdecimal() else (-1, part))
+    return key
 
 
 def _check_header(header: tuple[str, ...], place: str) -> None:
     for name in NEEDED:
         if name not in header:
             raise DataError(f"{place} has no column {name!r}; it has {', '.join(header) or 'nothing'}")
-    if twice := [name for name in header if header.count(name) > 1]:
-        raise DataError(
-            f"{place} has {header.count(twice[0])} columns {twice[0]!r}; it has {', '.join(header)}"
-        )
+    for name in header:
+        count = header.count(name)
+        if count > 1:
+            raise DataError(f"{place} has {count} columns {name!r}; it has {', '.join(header)}")
 
 
 def _arranged(
@@ -247,7 +252,7 @@ def _arranged(
     hosts: tuple[str, ...] = (),
 ) -> TraceFile:
     """The trace whose lines have these whole numbers (L, 2 or 3) and these values (L,) of the other columns."""
-    place, names = f"trace {name}", [key for key in ("iteration", "worker", "chunk") if key in header]
+    place = f"trace {name}"
     found = [np.unique(numbers, return_inverse=True) for numbers in index.T]
     if absent == "refuse":
         _check_gaps(found[0][0], "iterations", place)
@@ -260,16 +265,21 @@ def _arranged(
             f"{_MOST_CELLS} cells is not read"
         )
     cell = np.ravel_multi_index([where for _, where in found], shape)
-    if len(twice := np.flatnonzero(np.bincount(cell) > 1)):
-        at = [known[i] for (known, _), i in zip(found, np.unravel_index(twice[0], shape), strict=True)]
-        at[1] = hosts[at[1]] if hosts else at[1]
-        told = ", ".join(f"{key} {value}" for key, value in zip(names, at, strict=True))
+    workers = tuple(found[1][0].tolist())
+    labels = hosts or workers
+    twice = np.flatnonzero(np.bincount(cell) > 1)
+    if len(twice):
+        t, i, *chunk = np.unravel_index(twice[0], shape)
+        told = f"iteration {found[0][0][t]}, worker {labels[i]}"
+        if chunk:
+            told += f", chunk {found[2][0][chunk[0]]}"
         raise DataError(f"{place}: {told} stands twice")
     whole = np.zeros(shape, dtype=bool)
     whole.ravel()[cell] = True
     whole = whole.reshape(*shape[:2], -1)
-    there, workers = whole.any(2), tuple(found[1][0].tolist())
-    wanted = np.arange(shape[1]) < (shape[1] if flags.persistent else there.sum(1)[:, None])
+    there = whole.any(2)
+    sizes = shape[1] if flags.persistent else there.sum(1)[:, None]
+    wanted = np.arange(shape[1]) < sizes
     rows = np.ones(len(whole), dtype=bool)
     if absent == "skip" and flags.persistent:
         rows = whole.all((1, 2))
@@ -279,20 +289,41 @@ def _arranged(
     if not (there | ~wanted).all():
         t, i = np.argwhere(wanted & ~there)[0]
         more = f" ({(wanted & ~there).sum()} such pairs in all): {_SKIP}" if flags.persistent else ""
-        raise DataError(f"{place}: iteration {t} lacks worker {(hosts or workers)[i]}{more}")
+        raise DataError(f"{place}: iteration {t} lacks worker {labels[i]}{more}")
     if not (whole | ~there[..., None]).all():
         t, i, m = np.argwhere(there[..., None] & ~whole)[0]
-        raise DataError(f"{place}: iteration {t}, worker {(hosts or workers)[i]} lacks chunk {m}")
+        raise DataError(f"{place}: iteration {t}, worker {labels[i]} lacks chunk {m}")
     matrices = {}
-    for key in values if "chunk" not in header else ("time",):
+    for key, column in values.items():
+        if "chunk" in header and key not in ("time", "load"):
+            continue
         matrix = np.full(shape, nan)
-        matrix.ravel()[cell] = values[key]
+        matrix.ravel()[cell] = column
         matrices[key] = matrix if rows.all() else matrix[rows]
-    chunks = matrices["time"] if "chunk" in header else None
-    if chunks is not None:
-        matrices = {"time": chunks.sum(2)}
-    stem, left_out = Path(name).stem, int((~rows).sum())
-    return TraceFile(stem, header, workers, matrices, chunks, flags, left_out=left_out)
+    chunks = None
+    if "chunk" in header:
+        chunks = matrices["time"]
+        matrices["time"] = chunks.sum(2)
+    if "chunk" in header and "load" in matrices:
+        matrices["load"] = _load_of_chunks(matrices["load"], labels, place)
+    return TraceFile(
+        name=Path(name).stem,
+        columns=header,
+        workers=workers,
+        values=matrices,
+        chunks=chunks,
+        flags=flags,
+        left_out=int((~rows).sum()),
+    )
+
+
+def _load_of_chunks(loads: np.ndarray, labels: tuple, place: str) -> np.ndarray:
+    """Load (R, N) of the workers whose chunks have these loads (R, N, M), which are equal for each worker."""
+    differ = np.argwhere(loads.min(2) < loads.max(2))
+    if len(differ):
+        t, i = differ[0]
+        raise DataError(f"{place}: iteration {t}, worker {labels[i]} has chunks of different loads")
+    return loads[..., 0]
 
 
 def _check_gaps(numbers: np.ndarray, kind: str, place: str) -> None:
@@ -336,100 +367,3 @@ def _flags(path: Path) -> Flags:
         return Flags()
     except (TypeError, ValueError) as error:
         raise DataError(f"{index} is no index of traces ({error})") from None
-
-
-def statistics(times: np.ndarray) -> dict[str, float]:
-    """Statistics of a matrix of times (R, N), NaN where one row says nothing.
-
-    ``mean``; ``cov``, standard deviation over mean of all entries; ``row_cov``, the median over rows of the same;
-    ``max_over_median`` of a row, its median, and ``max_over_median_95``, its 95 % quantile; shares of variance by
-    ``worker``, by ``iteration`` and the ``rest`` (two-way, no interaction); ``lag1``, correlation of a worker's times
-    with its previous ones, mean over workers; ``repeats``, share of times equal to the worker's previous one.
-
-    Examples
-    --------
-    >>> found = statistics(np.array([[1.0, 3.0], [2.0, 4.0], [1.0, 3.0]]))
-    >>> found["mean"], round(found["worker"], 2), round(found["iteration"], 2)
-    (2.3333333333333335, 0.82, 0.18)
-    """
-    mean = float(times.mean())
-    peak = times.max(1) / np.median(times, axis=1)
-    found = {
-        "mean": mean,
-        "cov": float(times.std() / mean),
-        "row_cov": float(np.median(times.std(1) / times.mean(1))),
-        "max_over_median": float(np.median(peak)),
-        "max_over_median_95": float(np.quantile(peak, 0.95)),
-        **dict.fromkeys(("worker", "iteration", "rest", "lag1", "repeats"), nan),
-    }
-    if len(times) > 1 and times.var() > 0:
-        by_worker, by_row = times.mean(0).var() / times.var(), times.mean(1).var() / times.var()
-        found |= {
-            "worker": float(by_worker),
-            "iteration": float(by_row),
-            "rest": float(1 - by_worker - by_row),
-        }
-        found["repeats"] = float((times[1:] == times[:-1]).mean())
-        before, after = times[:-1] - times[:-1].mean(0), times[1:] - times[1:].mean(0)
-        spread = np.sqrt((before**2).sum(0) * (after**2).sum(0))
-        moving = spread > 0
-        if moving.any():
-            found["lag1"] = float(((before * after).sum(0)[moving] / spread[moving]).mean())
-    return found
-
-
-def report(file: str | Path | TraceFile) -> str:
-    """Lines that describe a trace; raise `DataError` for the first fault of a broken one."""
-    trace = read_trace(file)
-    times = trace.values["time"]
-    sizes = (~np.isnan(times)).sum(1)
-    wide = times[:, : sizes.min()]
-    found, flags = statistics(wide), trace.flags
-    whole = trace.names or trace.workers == tuple(range(len(trace.workers)))
-    ragged = "" if sizes.min() == sizes.max() else f" (rows have {sizes.min()} to {sizes.max()} of them)"
-    gaps = f"{trace.left_out} iterations with missing workers left out" if trace.left_out else "no gaps"
-    lines = [
-        f"{trace.name}: {len(times)} iterations, {len(trace.workers)} workers{ragged}, {gaps}",
-        f"columns: {', '.join(trace.columns)}",
-        f"workers: {trace.labels[0]} to {trace.labels[-1]}" + ("" if whole else ", not all numbers between"),
-        f"time: mean {found['mean']:.6g} {flags.unit}".rstrip() + f", CoV {found['cov']:.3f}",
-        f"max/median of a row: {found['max_over_median']:.2f} (95 %: {found['max_over_median_95']:.2f})",
-    ]
-    if len(times) > 1 and flags.persistent and np.isfinite(found["rest"]):
-        shares = ", ".join(f"{name} {found[name]:.2f}" for name in ("worker", "iteration", "rest"))
-        lag = f"{found['lag1']:.2f}" if np.isfinite(found["lag1"]) else "unknown, too few rows differ"
-        lines += [
-            f"variance by: {shares}",
-            f"lag-1 correlation: {lag}; equal to the previous one: {found['repeats']:.0%}",
-        ]
-    if trace.chunks is not None:
-        lines.append(f"micro-batches: {trace.chunks.shape[2]} for each worker and iteration")
-    if flags.persistent and (said := barrier(times)[1]):
-        lines.append(f"warning: {said}")
-    if len(times) >= LEAST_ROWS and flags.persistent:
-        seen = structure(times, trace.workers, trace.labels)
-        lines += seen or ["racks, bursts, drift: none beyond chance"]
-    told = [
-        f"{name}: {str(getattr(flags, name)).lower()}" for name in ("persistent", "data_bound", "sampled")
-    ]
-    lines.append(f"flags: {', '.join(told)}")
-    lines.append(_priced(trace))
-    lines.append(f"licence: {flags.licence or 'none stated: usable here, not to be published'}")
-    if len(times) < 10 or not flags.persistent:
-        why = "fewer than 10 iterations" if flags.persistent else "workers are new in every row"
-        lines.append(f"{why}: nothing is learned from a prefix")
-    if len(times) < LEAST_ROWS or not flags.persistent:
-        why = f"fewer than {LEAST_ROWS} iterations" if flags.persistent else "workers are new in every row"
-        lines.append(f"{why}: racks, bursts and drift are not looked for")
-    return "\n".join(lines)
-
-
-def _priced(trace: TraceFile) -> str:
-    """What is assumed about loads at which the trace was not recorded."""
-    if "compute" in trace.values:
-        share = np.nansum(trace.values["compute"]) / np.nansum(trace.values["time"])
-        return f"loads: {share:.0%} of the time, column compute, grows with the load (delay.pricing=additive)"
-    return (
-        "loads: delay.phi=0 assumes that all of a time grows with the worker's load, so that twice the data takes "
-        "twice as long; the file cannot tell, so try delay.phi=0.5 too (gcexp benchmark does)"
-    )

@@ -91,18 +91,20 @@ def _slow_workers(logs: np.ndarray, names: tuple) -> list[str]:
     error = np.sqrt(parts.var(axis=0, ddof=1).mean() / _BLOCKS)
     far = max(np.log(1.1), 3 * spread, _TREND * error)
     most = max(1, N // 4)
-    said = [
-        f"slow worker: {names[w]} takes {np.exp(level[w] - middle):.2f} times as long as the middle of the others, "
-        "throughout"
-        for w in np.argsort(-level, kind="stable")[:most]
-        if level[w] - middle > far
-    ]
+    said = []
+    for w in np.argsort(-level, kind="stable")[:most]:
+        if level[w] - middle > far:
+            factor = np.exp(level[w] - middle)
+            said.append(
+                f"slow worker: {names[w]} takes {factor:.2f} times as long as the middle of the others, throughout"
+            )
     noise = 1.4826 * np.median(np.abs(own - level))
     slow = own - level > max(np.log(1.3), 3 * noise)
     begun = slow[0] + (slow[1:] & ~slow[:-1]).sum(0)  # iterations of one spell are no evidence of their own
     for w in np.argsort(-begun, kind="stable")[:most]:
         rate = (begun.sum() - begun[w] + 1) / (R * (N - 1))
-        if begun[w] and binom.sf(begun[w] - 1, R, rate) < _SELDOM / N and slow[:, w].mean() < 0.5:
+        by_chance = binom.sf(begun[w] - 1, R, rate)
+        if begun[w] and by_chance < _SELDOM / N and slow[:, w].mean() < 0.5:
             size = np.exp(np.median((own - level)[slow[:, w], w]))
             others = (slow.sum() - slow[:, w].sum()) / (R * (N - 1))
             said.append(
@@ -113,6 +115,7 @@ def _slow_workers(logs: np.ndarray, names: tuple) -> list[str]:
 
 
 def _racks(logs: np.ndarray, workers: tuple[int, ...]) -> list[str]:
+    """Groups of workers that are slow in the same iterations, or all of them."""
     from scipy.sparse.csgraph import connected_components
     from scipy.stats import rankdata
 
@@ -132,8 +135,8 @@ def _racks(logs: np.ndarray, workers: tuple[int, ...]) -> list[str]:
         _, group = connected_components(alike > level, directed=False)
         if group.any():
             break
-    found = [np.flatnonzero(group == one) for one in range(group.max() + 1)]
-    found = [members for members in found if len(members) > 1]
+    every_group = [np.flatnonzero(group == one) for one in range(group.max() + 1)]
+    found = [members for members in every_group if len(members) > 1]
     if not found:
         return []
     same = (group[:, None] == group) & pairs
@@ -141,7 +144,11 @@ def _racks(logs: np.ndarray, workers: tuple[int, ...]) -> list[str]:
     if len(found) == 1 and len(found[0]) == len(moving):
         return [f"all workers move together: correlation {inside:.2f}"]
     between = np.median(alike[(group[:, None] != group) & pairs])
-    named = "; ".join(_spans([workers[moving[i]] for i in members]) for members in found[:_MOST_NAMED])
+    spans = []
+    for members in found[:_MOST_NAMED]:
+        numbers = [workers[i] for i in moving[members]]
+        spans.append(_spans(numbers))
+    named = "; ".join(spans)
     more = "; ..." if len(found) > _MOST_NAMED else ""
     groups = "a group" if len(found) == 1 else f"{len(found)} groups"
     return [
@@ -155,7 +162,8 @@ def _variance_by_chance(ranks: np.ndarray) -> float:
     R = len(ranks)
     total = 1.0
     for k in range(1, R // 4):
-        square = float(((ranks[:-k] * ranks[k:]).mean(0) ** 2).mean()) - 1 / R
+        lagged = (ranks[:-k] * ranks[k:]).mean(0)
+        square = float((lagged**2).mean()) - 1 / R
         if square <= 1 / R:
             break
         total += 2 * square
@@ -163,6 +171,7 @@ def _variance_by_chance(ranks: np.ndarray) -> float:
 
 
 def _bursts(logs: np.ndarray) -> list[str]:
+    """Workers that stay slow for a while, and iterations in which over half of them are slow."""
     from scipy.stats import binom, poisson
 
     middle = np.median(logs, axis=0)
@@ -171,14 +180,15 @@ def _bursts(logs: np.ndarray) -> list[str]:
     R, N = slow.shape
     found = []
     often = slow.sum(0)
-    following, expected = int((slow[1:] & slow[:-1]).sum()), float((often * (often - 1) / R).sum())
+    share = often.sum() / slow.size
+    following = int((slow[1:] & slow[:-1]).sum())
+    expected = float((often * (often - 1) / R).sum())
     if following >= 10 and poisson.sf(following - 1, 2 * expected) < _RARE:
         begun = int(slow[0].sum() + (slow[1:] & ~slow[:-1]).sum())
         found.append(
             f"bursts: once slow, a worker stays slow for {often.sum() / begun:.1f} iterations on average, "
-            f"by chance {1 / (1 - often.sum() / slow.size):.1f}"
+            f"by chance {1 / (1 - share):.1f}"
         )
-    share = often.sum() / slow.size
     many = (slow.sum(1) > N / 2) & (binom.sf(slow.sum(1) - 1, N, share) < _RARE / R)
     if many.any():
         at = np.flatnonzero(many).tolist()
@@ -190,6 +200,7 @@ def _bursts(logs: np.ndarray) -> list[str]:
 
 
 def _drift(logs: np.ndarray) -> list[str]:
+    """Times that grow or fall over the run, along a line or in a step in its middle."""
     parts = np.array([part.mean() for part in np.array_split(logs.mean(1), _BLOCKS)])
     place = np.arange(_BLOCKS) - (_BLOCKS - 1) / 2
     for shape in (place, np.sign(place)):  # a slope; a step in the middle
@@ -219,5 +230,7 @@ def _spans(numbers: list[int], most: int = 10) -> str:
             runs[-1][1] = number
         else:
             runs.append([number, number])
-    told = [f"{a}-{b}" if b > a else f"{a}" for a, b in runs[:most]]
-    return ", ".join([*told, *(["..."] if len(runs) > most else [])])
+    told = [f"{first}-{last}" if last > first else f"{first}" for first, last in runs[:most]]
+    if len(runs) > most:
+        told.append("...")
+    return ", ".join(told)

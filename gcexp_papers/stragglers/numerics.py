@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from gcexp.analysis.declared import columns
-from gcexp.delays.trace_file import Flags, read_trace, statistics
+from gcexp.delays.trace_file import Flags, read_trace
+from gcexp.delays.trace_report import statistics
 
 BINS = 150  # columns of a strip at most: longer traces are averaged over consecutive rows
 

@@ -94,7 +94,7 @@ def test_a_share_is_measured_where_the_trace_allows_it():
     phi, _ = share_of_loads(x, loads)
     assert phi.low <= 0.3 <= phi.high and phi.value == pytest.approx(0.3, abs=0.02)
     bent = np.exp(0.05 * draw.standard_normal((150, 8))) * (loads**2)[:, None]
-    assert share_of_loads(bent, loads) == (None, "the mean times of the loads are not on a line")
+    assert share_of_loads(bent, loads) == (None, "the typical times of the loads are not on a line")
     assert share_of_loads(x[:20], loads[:20])[0] is None
 
 

@@ -1,0 +1,121 @@
+"""What `gcexp advise` concludes from recorded times, as data: answers by phi, settings, and the scheme to run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from gcexp.advice.recorded import Recorded
+from gcexp.advice.remedies import Plan, Remedy
+from gcexp.advice.verdict import CODE, DEPENDS, NOTHING, REBALANCE, UNKNOWN, Answer, Comparison
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """The answers of `gcexp.advise`, and what follows from them.
+
+    Attributes
+    ----------
+    recorded : Recorded
+        The times.
+    comparison : Comparison
+        What was compared, and by which rules.
+    answers : tuple of Answer
+        One for each phi that was looked at: the one that is known, or the ends and the middle of a range.
+    table : DataFrame
+        The settings, see `gcexp.advice.settings.settings`.
+    measured : bool
+        Whether phi was measured.
+    """
+
+    recorded: Recorded
+    comparison: Comparison = field(repr=False)
+    answers: tuple[Answer, ...] = field(repr=False)
+    table: pd.DataFrame = field(repr=False)
+    measured: bool
+
+    @property
+    def main(self) -> Answer:
+        """The answer at the phi that is known, or in the middle of its range."""
+        return self.answers[len(self.answers) // 2]
+
+    @property
+    def verdict(self) -> str:
+        """``do nothing``, ``rebalance``, ``code``, ``depends on phi`` or ``not enough data``."""
+        verdicts = {answer.verdict for answer in self.answers}
+        return self.main.verdict if len(verdicts) == 1 else DEPENDS
+
+    @property
+    def ratio(self) -> float:
+        """Mean iteration of the best simple remedy over that of waiting for all, at the main phi."""
+        return self.main.ratio
+
+    @property
+    def low(self) -> float:
+        """Lower end of the ratio's 95 % interval."""
+        return self.main.low
+
+    @property
+    def high(self) -> float:
+        """Upper end of it."""
+        return self.main.high
+
+    @property
+    def bound(self) -> float:
+        """No exact scheme within the memory has a smaller ratio: certified, on these rows."""
+        return self.main.bound
+
+    @property
+    def phi(self) -> float | list[float]:
+        """The share of the time that does not grow with the load, or its range."""
+        if len(self.answers) == 1:
+            return self.main.phi
+        return [self.answers[0].phi, self.answers[-1].phi]
+
+    @property
+    def plan(self) -> Plan | None:
+        """What is to be run, learned from the whole trace; None where nothing definite is advised."""
+        if self.verdict == NOTHING:
+            return Remedy("wait").learned(self.recorded.x)
+        return self.main.plan if self.verdict in (REBALANCE, CODE) else None
+
+    @property
+    def scheme(self) -> list[str] | None:
+        """Overrides with which `gcexp run` plays the advice on this trace."""
+        return None if self.plan is None else self.playing(self.plan)
+
+    def playing(self, plan: Plan) -> list[str]:
+        """Overrides of a plan and of its replay."""
+        return [*plan.overrides(self.comparison.data_bound), *self.replayed(plan)]
+
+    def replayed(self, plan: Plan) -> list[str]:
+        """Overrides that replay the trace for a plan; of times in memory only how many workers there are."""
+        recorded, compared = self.recorded, self.comparison
+        workers = recorded.trace.workers
+        overrides = [f"n={len(workers)}"]
+        if not recorded.source:
+            return overrides
+        overrides += ["delay=trace", f"delay.file={recorded.source}", f"delay.phi={self.main.phi:.12g}"]
+        if compared.data_bound:
+            seated = ",".join(str(workers[column]) for column in plan.workers)
+            overrides += ["delay.data_bound=true", f"delay.workers=[{seated}]"]
+        if compared.late != "stop":
+            overrides.append(f"late={compared.late}")
+        return overrides
+
+    @property
+    def mean_as_written(self) -> float | None:
+        """Mean iteration of `scheme` on the whole trace, which `gcexp simulate` gives as well."""
+        if self.plan is None:
+            return None
+        compared = self.comparison
+        took = self.plan.times(self.recorded.every, [self.main.phi], compared.late, compared.data_bound)
+        return float(took.mean())
+
+    @cached_property
+    def depends(self) -> list[dict[str, Any]]:
+        """The nearest changes of phi, message cost and memory that would change the kind of remedy."""
+        return [] if self.verdict == UNKNOWN else self.comparison.changes(self.main.phi)

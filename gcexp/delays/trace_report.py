@@ -1,0 +1,154 @@
+"""What a trace holds, in words: sizes, statistics, slow workers and other lasting structure, and what times mean."""
+
+from __future__ import annotations
+
+from math import nan
+from pathlib import Path
+
+import numpy as np
+
+from gcexp.delays.trace_file import TraceFile, read_trace
+from gcexp.delays.trace_loads import Loads, loads_of
+from gcexp.delays.trace_structure import LEAST_ROWS, barrier, structure
+
+
+def statistics(times: np.ndarray) -> dict[str, float]:
+    """Statistics of a matrix of times (R, N), NaN where one row says nothing.
+
+    ``mean``; ``cov``, standard deviation over mean of all entries; ``row_cov``, the median over rows of the same;
+    ``max_over_median`` of a row, its median, and ``max_over_median_95``, its 95 % quantile; shares of variance by
+    ``worker``, by ``iteration`` and the ``rest`` (two-way, no interaction); ``lag1``, correlation of a worker's times
+    with its previous ones, mean over workers; ``repeats``, share of times equal to the worker's previous one.
+
+    Examples
+    --------
+    >>> found = statistics(np.array([[1.0, 3.0], [2.0, 4.0], [1.0, 3.0]]))
+    >>> found["mean"], round(found["worker"], 2), round(found["iteration"], 2)
+    (2.3333333333333335, 0.82, 0.18)
+    """
+    mean = float(times.mean())
+    peak = times.max(1) / np.median(times, axis=1)
+    found = {
+        "mean": mean,
+        "cov": float(times.std() / mean),
+        "row_cov": float(np.median(times.std(1) / times.mean(1))),
+        "max_over_median": float(np.median(peak)),
+        "max_over_median_95": float(np.quantile(peak, 0.95)),
+        **dict.fromkeys(("worker", "iteration", "rest", "lag1", "repeats"), nan),
+    }
+    whole = times.var()
+    if len(times) < 2 or whole == 0:
+        return found
+    by_worker = float(times.mean(0).var() / whole)
+    by_iteration = float(times.mean(1).var() / whole)
+    found["worker"] = by_worker
+    found["iteration"] = by_iteration
+    found["rest"] = 1 - by_worker - by_iteration
+    found["repeats"] = float((times[1:] == times[:-1]).mean())
+    before = times[:-1] - times[:-1].mean(0)
+    after = times[1:] - times[1:].mean(0)
+    spread = np.sqrt((before**2).sum(0) * (after**2).sum(0))
+    moving = spread > 0
+    if moving.any():
+        together = (before * after).sum(0)
+        found["lag1"] = float((together[moving] / spread[moving]).mean())
+    return found
+
+
+def report(file: str | Path | TraceFile) -> str:
+    """Lines that describe a trace; raise `DataError` for the first fault of a broken one.
+
+    Of a trace with several loads all that is said of times is said of the iterations at its own load.
+    """
+    trace = read_trace(file)
+    loads = loads_of(trace)
+    lines = _sizes(trace)
+    if loads.several:
+        lines.append(f"loads: {loads.sentence}")
+    times = trace.values["time"][loads.own_rows]
+    lines += _times(trace, times)
+    persistent = trace.flags.persistent
+    if persistent:
+        _, warning = barrier(times)
+        if warning:
+            lines.append(f"warning: {warning}")
+    if persistent and len(times) >= LEAST_ROWS:
+        seen = structure(times, trace.workers, trace.labels)
+        lines += seen or ["racks, bursts, drift: none beyond chance"]
+    lines.append(_flags(trace))
+    lines.append(_priced(trace, loads))
+    lines.append(f"licence: {trace.flags.licence or 'none stated: usable here, not to be published'}")
+    lines += _not_looked_for(len(times), persistent)
+    return "\n".join(lines)
+
+
+def _sizes(trace: TraceFile) -> list[str]:
+    """How many iterations, workers and gaps there are, and what the columns and the workers are called."""
+    times = trace.values["time"]
+    sizes = (~np.isnan(times)).sum(1)
+    least, most = sizes.min(), sizes.max()
+    ragged = "" if least == most else f" (rows have {least} to {most} of them)"
+    gaps = f"{trace.left_out} iterations with missing workers left out" if trace.left_out else "no gaps"
+    consecutive = trace.workers == tuple(range(len(trace.workers)))
+    holes = "" if trace.names or consecutive else ", not all numbers between"
+    return [
+        f"{trace.name}: {len(times)} iterations, {len(trace.workers)} workers{ragged}, {gaps}",
+        f"columns: {', '.join(trace.columns)}",
+        f"workers: {trace.labels[0]} to {trace.labels[-1]}{holes}",
+    ]
+
+
+def _times(trace: TraceFile, times: np.ndarray) -> list[str]:
+    """Statistics of times (R, N) of a trace, where a row may lack the last workers."""
+    flags = trace.flags
+    least = (~np.isnan(times)).sum(1).min()
+    found = statistics(times[:, :least])
+    mean = f"time: mean {found['mean']:.6g} {flags.unit}".rstrip()
+    lines = [
+        f"{mean}, CoV {found['cov']:.3f}",
+        f"max/median of a row: {found['max_over_median']:.2f} (95 %: {found['max_over_median_95']:.2f})",
+    ]
+    if len(times) > 1 and flags.persistent and np.isfinite(found["rest"]):
+        shares = ", ".join(f"{name} {found[name]:.2f}" for name in ("worker", "iteration", "rest"))
+        lag = f"{found['lag1']:.2f}" if np.isfinite(found["lag1"]) else "unknown, too few rows differ"
+        lines.append(f"variance by: {shares}")
+        lines.append(f"lag-1 correlation: {lag}; equal to the previous one: {found['repeats']:.0%}")
+    if trace.chunks is not None:
+        lines.append(f"micro-batches: {trace.chunks.shape[2]} for each worker and iteration")
+    return lines
+
+
+def _flags(trace: TraceFile) -> str:
+    """What the times mean, by the trace's entry in its index."""
+    names = ("persistent", "data_bound", "sampled")
+    told = [f"{name}: {str(getattr(trace.flags, name)).lower()}" for name in names]
+    return f"flags: {', '.join(told)}"
+
+
+def _priced(trace: TraceFile, loads: Loads) -> str:
+    """What is assumed about loads at which the trace was not recorded."""
+    if "compute" in trace.values:
+        compute, times = (trace.values[name][loads.own_rows] for name in ("compute", "time"))
+        share = np.nansum(compute) / np.nansum(times)
+        return f"loads: {share:.0%} of the time, column compute, grows with the load (delay.pricing=additive)"
+    assumed = (
+        "loads: delay.phi=0 assumes that all of a time grows with the worker's load, so that twice the data takes "
+        "twice as long"
+    )
+    if loads.several:
+        return f"{assumed}; gcexp advise measures phi at load {loads.own:g} from the loads of this file"
+    return f"{assumed}; the file cannot tell, so try delay.phi=0.5 too (gcexp benchmark does)"
+
+
+def _not_looked_for(rows: int, persistent: bool) -> list[str]:
+    """What so many rows, or workers that are new in every row, cannot tell."""
+    few_to_learn = "fewer than 10 iterations"
+    few_to_compare = f"fewer than {LEAST_ROWS} iterations"
+    if not persistent:
+        few_to_learn = few_to_compare = "workers are new in every row"
+    lines = []
+    if rows < 10 or not persistent:
+        lines.append(f"{few_to_learn}: nothing is learned from a prefix")
+    if rows < LEAST_ROWS or not persistent:
+        lines.append(f"{few_to_compare}: racks, bursts and drift are not looked for")
+    return lines

@@ -1,0 +1,46 @@
+"""The closed loop's example and `gcexp advise` measure the same phi in the same recording."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gcexp
+from gcexp.distributed import join
+
+ROOT = Path(__file__).resolve().parents[2]
+PHI = 0.4
+
+
+def test_the_closed_loop_and_advice_give_the_same_phi_of_a_recording(here, capsys, monkeypatch):
+    """The example without its processes: ranks' files as its ranks write them, and its own steps after that."""
+    example = runpy.run_path(str(ROOT / "examples" / "closed_loop.py"))
+    loop = example["main"].__globals__
+    n, whole, steps = loop["N"], loop["WHOLE"], loop["STEPS"]
+    loads = np.repeat([1.0, 0.5], [whole, steps["uncoded"] - whole])
+    noise = np.exp(0.05 * np.random.default_rng(0).standard_normal((len(loads), n)))
+    x = noise * [1.0, 1.5, 1.0, 1.0] * (PHI + (1 - PHI) * loads)[:, None]
+
+    def record(begin, arguments, **_):
+        (folder,) = arguments
+        (folder / "uncoded").mkdir()
+        for rank in range(n):
+            rows = [f"{t},{rank},{x[t, rank]},{x[t, rank] / 2},{loads[t]:g}\n" for t in range(2, len(x))]
+            text = "iteration,worker,time,compute,load\n" + "".join(rows)
+            (folder / "uncoded" / f"rank-{rank:04}.csv").write_text(text)
+        seconds = dict.fromkeys(steps, x[:whole].max(1) + 0.01)
+        np.savez(folder / "steps-0.npz", **seconds)
+
+    monkeypatch.setattr(loop["torch"].multiprocessing, "start_processes", record)
+    folder = Path("loop")
+    folder.mkdir()
+    _, phi, predicted, _ = example["main"](folder)
+    join(folder / "uncoded", folder / "again.csv")
+    advice, fit = gcexp.advise(folder / "again.csv"), gcexp.fit(folder / "again.csv")
+    assert phi == advice.main.phi == fit.phi.value
+    full, half = x[3:whole], x[whole:]
+    usual = np.median(full, axis=0)
+    r = np.median(half / usual) / np.median(full / usual)  # as docs/real-runs.md says
+    assert phi == pytest.approx(2 * r - 1, abs=1e-12) and phi == pytest.approx(PHI, abs=0.05)
+    assert f"phi at load 1 is {phi:.2f}" in capsys.readouterr().out and predicted["cgc"] > 0
