@@ -17,7 +17,8 @@ from gcexp.analysis.declared import columns
 from gcexp.errors import ParameterError, UserError, require, require_known
 from gcexp.progress import bar
 from gcexp.run.benchmarked import Entry, entries
-from gcexp.run.scheme import build_scheme, schemes_kept
+from gcexp.run.run import Run
+from gcexp.run.scheme import Codes
 from gcexp.schema import arguments, fitted
 from gcexp.theory import bounds
 
@@ -134,7 +135,7 @@ def benchmark(
             trace[name] = value.tolist()
     arguments(Trace, {"file": str(file)} | trace, "", joint="")
     listed = entries(None if schemes is None else _listed(schemes, str | dict, "schemes"))
-    bound = [entry for entry in listed if entry.config(1)["bound"]]
+    bound = [entry for entry in listed if entry.run(1).config["bound"]]
     played: list[tuple[str, int | None, Entry]] = []
     for value in lates:
         for count in pieces if value == "chunk" else [None]:
@@ -143,14 +144,15 @@ def benchmark(
             played += [(value, count, entry) for entry in left]
     rows: list[dict[str, Any]] = []
     left_out: dict[str, str] = {}
-    with schemes_kept(), bar(len(played) * len(shares), "benchmark", "scheme", progress) as moving:
+    codes = Codes()
+    with bar(len(played) * len(shares), "benchmark", "scheme", progress) as moving:
         for share in shares:
-            replay = Replay.of(file, share, n, **trace)
+            replay = Replay.of(file, share, n, codes, **trace)
             for value, count, entry in played:
                 try:
                     rows.append(replay.row(entry, value, count))
                 except ParameterError as error:
-                    waiting = build_scheme(_UNCODED.config(replay.n, value, count), 0)
+                    waiting = _UNCODED.run(replay.n, value, count, codes).scheme
                     replay.played(waiting)  # or no scheme can be played
                     left_out[entry.label] = str(error)
                 except UserError as error:
@@ -214,10 +216,20 @@ class Replay:
     notes: tuple[str, ...]  #: what a reader of the numbers should know about this trace
     measures: str  #: what the times are, where the trace says it and they are compute times alone
     labels: tuple[str, ...]  #: names of the workers; none where they are new in every row
+    codes: Codes = field(
+        default_factory=Codes, repr=False
+    )  #: where codes are built, shared by several replays
     _kept: dict = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, file: str | Path | TraceFile, phi: float = 0.0, n: int | None = None, **trace: Any) -> Replay:
+    def of(
+        cls,
+        file: str | Path | TraceFile,
+        phi: float = 0.0,
+        n: int | None = None,
+        codes: Codes | None = None,
+        **trace: Any,
+    ) -> Replay:
         """The replay of a file: rows behind the prefix, once each."""
         from gcexp.delays import Trace
         from gcexp.delays.trace_file import TraceFile, read_trace
@@ -243,7 +255,17 @@ class Replay:
         measures = "" if "compute" in read.values else read.flags.measures
         labels = tuple(read.labels[i] for i in there) if read.flags.persistent else ()
         workers = len(there) if n is None else n
-        return cls(read.name, delay, workers, len(times) - prefix, prefix, notes, measures, labels)
+        return cls(
+            read.name,
+            delay,
+            workers,
+            len(times) - prefix,
+            prefix,
+            notes,
+            measures,
+            labels,
+            codes or Codes(),
+        )
 
     def draws(self, n: int, phi: tuple[float, ...] | None = None) -> Draws:
         """The rows for n workers; for several phi one below the other, as if each were a seed. The last are kept."""
@@ -297,23 +319,23 @@ class Replay:
     def _took(self, entry: Entry, n: int, phi: tuple[float, ...] | None) -> np.ndarray:
         key = entry.label, n, entry.keys.get("loads.cap"), phi
         if key not in self._kept:
-            self._kept[key] = self.played(build_scheme(entry.config(n), 0), phi=phi).duration
+            self._kept[key] = self.played(entry.run(n, codes=self.codes).scheme_of(0), phi=phi).duration
         return self._kept[key]
 
-    def allowed(self, entry: Entry, late: str = "stop", chunks: int | None = None) -> tuple[dict, Scheme]:
-        """Config and scheme of an entry at the largest number of workers that it allows, at most an eighth fewer."""
+    def allowed(self, entry: Entry, late: str = "stop", chunks: int | None = None) -> tuple[Run, Scheme]:
+        """Run and scheme of an entry at the largest number of workers that it allows, at most an eighth fewer."""
         refused: list[ParameterError] = []
         for n in range(self.n, self.n - max(1, self.n // 8) - 1, -1):
             try:
-                config = entry.config(n, late, chunks)
-                return config, build_scheme(config, 0)
+                run = entry.run(n, late, chunks, self.codes)
+                return run, run.scheme_of(0)
             except ParameterError as error:
                 refused.append(error)
         raise refused[0]
 
     def row(self, entry: Entry, late: str = "stop", chunks: int | None = None) -> dict[str, Any]:
         """What a scheme does here, as a row of `benchmark`."""
-        config, scheme = self.allowed(entry, late, chunks)
+        run, scheme = self.allowed(entry, late, chunks)
         code, loads, rounds = scheme.code, scheme.loads, max(1, entry.local_steps)
         n, load = code.n, load_of(scheme)
         if scheme.bound and self.delay.data_bound:
@@ -349,7 +371,7 @@ class Replay:
         if timeline is None or scheme.bound or rounds > 1:
             return found
         quality = _quality(timeline, _is_fresh(scheme))
-        if config["exact"] and not quality["exact"]:
+        if run.exact and not quality["exact"]:
             raise UserError(
                 "the scheme declares exact: true, but its timeline has a coefficient that is not 1"
             )
@@ -545,23 +567,23 @@ def break_evens(traces: list[dict], schemes: list | None = None) -> Iterator[dic
 
     `traces` are as in `remedies`, `schemes` exact ones with one load.
     """
-    with schemes_kept():
-        for given in traces:
-            more = dict(given)
-            file, name = more.pop("file"), more.pop("name", None)
-            replay = Replay.of(file, 0.0, **more)
-            for entry in entries(schemes):
-                _, scheme = replay.allowed(entry)
-                for against in ("waiting", "rebalancing"):
-                    of_scheme, of_bound = _excesses(replay, scheme, against == "rebalancing")
-                    yield {
-                        "trace": name or replay.name,
-                        "against": against,
-                        "scheme": entry.label,
-                        "load": load_of(scheme),
-                        "wins_from": _crossing(of_scheme, True),
-                        "bound_from": _crossing(of_bound, False),
-                    }
+    codes = Codes()
+    for given in traces:
+        more = dict(given)
+        file, name = more.pop("file"), more.pop("name", None)
+        replay = Replay.of(file, 0.0, codes=codes, **more)
+        for entry in entries(schemes):
+            _, scheme = replay.allowed(entry)
+            for against in ("waiting", "rebalancing"):
+                of_scheme, of_bound = _excesses(replay, scheme, against == "rebalancing")
+                yield {
+                    "trace": name or replay.name,
+                    "against": against,
+                    "scheme": entry.label,
+                    "load": load_of(scheme),
+                    "wins_from": _crossing(of_scheme, True),
+                    "bound_from": _crossing(of_bound, False),
+                }
 
 
 def _excesses(replay: Replay, scheme: Scheme, rebalanced: bool) -> list[Callable]:

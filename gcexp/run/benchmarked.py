@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from gcexp.errors import UserError, unknown
-from gcexp.run.compose import compose
 from gcexp.run.dependencies import STAGES, values
 from gcexp.run.options import conf_dir, option_file, options, read_yaml
+from gcexp.run.run import Run
+from gcexp.run.scheme import Codes
 from gcexp.run.tokens import spelled
 from gcexp.schema import fill, fitted
 
@@ -31,13 +32,18 @@ class Entry:
     half: tuple[str, ...] = ()
     local_steps: int = 0
 
-    def config(self, n: int, late: str = "stop", chunks: int | None = None) -> dict:
-        """The composed run for n workers, with any delay model."""
+    def run(self, n: int, late: str = "stop", chunks: int | None = None, codes: Codes | None = None) -> Run:
+        """The run for n workers, with any delay model; a bound is computed with workers that stop at once.
+
+        Its scheme is built when it is asked for, from codes that several runs may share.
+        """
         given = {"s": 1} | self.keys | dict.fromkeys(self.half, n // 2) | {"n": n}
-        config = compose([f"{key}={spelled(value)}" for key, value in given.items()])
-        if config["bound"]:
-            return config
-        return config | {"late": late} | ({} if chunks is None else {"chunks": chunks})
+        overrides = [f"{key}={spelled(value)}" for key, value in given.items()]
+        run = Run.of(overrides, trains=False, checked=False, label=self.label, codes=codes)
+        if run.config["bound"]:
+            return run
+        played = {"late": late} if chunks is None else {"late": late, "chunks": chunks}
+        return replace(run, config=run.config | played)
 
 
 def entries(named: Iterable[str | dict] | None = None) -> list[Entry]:
@@ -88,7 +94,7 @@ def decided_by(named: Iterable[str | dict] | None) -> list[str]:
     """What the clocks of these schemes depend on, beside the times and the library: the values of their options."""
     keys, found = [key for key in STAGES["timeline"].keys if key != "delay"], []
     for entry in entries(named):
-        config = entry.config(10)
+        config = entry.run(10).config
         said = [line for key in keys for line in values(config.get(key), key)]
         found += [f"{entry.label}: {line}" for line in (*said, str(entry))]
     return found

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import ParameterError, UserError
@@ -76,12 +74,6 @@ def _built(node: dict) -> Code:
     except ParameterError as error:
         name = node["_target_"].rpartition(".")[2]
         raise ParameterError(f"{error} (code: {name})") from None
-
-
-@contextmanager
-def schemes_kept() -> Iterator[None]:
-    """For benchmarking, until it holds its own `Codes`."""
-    yield
 
 
 def build_scheme(config: dict, seed: int | None = None, codes: Codes | None = None) -> Scheme:
