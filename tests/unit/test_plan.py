@@ -252,7 +252,7 @@ MISTAKES = [
     ("[4, 6]", "[4, [6]]", "code.beta"),
     ("n: 6", "n: 6.5", ("n ", "6.5")),
     ("n: 6", "cod.n: 6", "'cod.n'"),
-    ("n: 6", "n: 6, exact: true", ("'β = 4'", "exact: true")),
+    ("n: 6", "n: 6, exact: true", ("β = 4", "exact: true")),
     ("iterations: 30, ", "", "iterations"),
     ("kind: curves", "kind: curve", ("kind", "'curve'", "'curves'")),
     ("kind: curves", "kind: analysis", "analysis.function"),
