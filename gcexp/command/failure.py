@@ -18,8 +18,8 @@ from gcexp.errors import DecodingError, Defect, UserError, lacking, no_python
 _SHOWN = 4  # calls of a trace
 
 
-def said(error: Exception, given: list[str]) -> tuple[str, int]:
-    """What is said of an error, and the exit code."""
+def said(error: Exception, command: list[str]) -> tuple[str, int]:
+    """What is said of an error that a command ended with, and the exit code."""
     broken = error if isinstance(error, DecodingError) else error.__cause__
     if isinstance(broken, DecodingError) and (place := _place_of(broken.code)):
         return f"{error} (a code of your project, {place}, not of gcexp)", 2
@@ -38,7 +38,7 @@ def said(error: Exception, given: list[str]) -> tuple[str, int]:
     sentence = " ".join(str(error).split()) or type(error).__name__
     if not isinstance(error, Defect):
         sentence = f"{type(error).__name__}: {sentence}"
-    told = f"a defect of gcexp, not of what you gave: please report it with {_kept_trace(given)}"
+    told = f"a defect of gcexp, not of what you gave: please report it with {_kept_trace(command)}"
     return f"{sentence} ({told})", 1
 
 
@@ -74,9 +74,9 @@ def _in_a_project(error: Exception) -> str | None:
     )
 
 
-def _kept_trace(given: list[str]) -> str:
+def _kept_trace(command: list[str]) -> str:
     """Where the trace of the exception being handled, and the command, were written."""
-    text = f"{shlex.join(['gcexp', *given])}\ngcexp {__version__}, Python {sys.version}\n\n{traceback.format_exc()}"
+    text = f"{shlex.join(command)}\ngcexp {__version__}, Python {sys.version}\n\n{traceback.format_exc()}"
     name = f"defect-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
     for folder in (Path("logs"), Path(tempfile.gettempdir())):
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,16 +67,28 @@ class Description:
             Path(self.path).suffix in (".npz", ".csv"),
             f"path must name an .npz or .csv file, got {self.path!r}",
         )
-        require(self.test > 0, f"test must be a share or a number of rows above 0, got {self.test}")
+        require(
+            0 < self.test < math.inf, f"test must be a share or a number of rows above 0, got {self.test}"
+        )
         require(
             not (self.standardize and self.categorical),
             "standardize: true and categorical: true exclude each other, since categories have no mean",
         )
         require(self.seed >= 0, f"seed must be an integer >= 0, got {self.seed}")
 
+    @property
+    def file(self) -> Path:
+        """The file that holds the data."""
+        return Path(self.path).expanduser()
+
+    def require_file(self) -> None:
+        """Raise `DataError` unless the file is there; it is not read."""
+        if not self.file.is_file():
+            raise DataError(f"{self.file}: cannot be read (there is no such file)")
+
     def source(self, name: str) -> Source:
         """The data set of that name."""
-        path = Path(self.path).expanduser()
+        path = self.file
         found = sha256(path)
         if self.sha256 not in (None, found):
             raise DataError(f"{path}: expected sha256 {self.sha256}, found {found}")

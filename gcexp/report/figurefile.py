@@ -10,13 +10,14 @@ from typing import Any
 
 from gcexp.errors import UserError, require, require_known
 from gcexp.figures.plots import parse as parse_plot
-from gcexp.report.columns import Timings
+from gcexp.figures.stylefiles import check_style
 from gcexp.report.entries import runs_of, substitutes
 from gcexp.report.figure import Figure, FigureFile
+from gcexp.report.figurechecks import check_figure
+from gcexp.report.paper import check_paper
+from gcexp.report.placeholders import check_texts
 from gcexp.run import paths
-from gcexp.run.checks import check, check_named, declared_scores
-from gcexp.run.dependencies import targets
-from gcexp.run.measured import CURVE
+from gcexp.run.checks import check
 from gcexp.run.options import papers, project, read_yaml, search_dirs
 from gcexp.run.records import unrecorded
 from gcexp.schema import fill, fitted
@@ -116,11 +117,17 @@ def figures(preset: str, published: bool = False) -> list[Figure]:
 
 
 def named_figures(targets: Collection[str], preset: str, checks: bool = True) -> list[Figure]:
-    """The figures of some target names, see `read_figure`."""
+    """The figures of some target names, see `read_figure`; with `checks` what their papers say is checked, too."""
     paths = target_files()
     for target in targets:
         require_known("figure", target, paths)
-    return [read_figure(paths[target], preset, checks) for target in targets]
+    found = [read_figure(paths[target], preset, checks) for target in targets]
+    if checks and found:
+        check_style(found[0].style)  # of all figures
+        folders = dict.fromkeys(paths[target].parent.parent for target in targets)
+        for folder in folders:
+            check_paper(folder)
+    return found
 
 
 def figure(target: str, preset: str, checks: bool = True) -> Figure:
@@ -139,19 +146,15 @@ def read_figure(path: Path, preset: str, checks: bool = True) -> Figure:
     shown = _place(package) / "figures" / path.name
     instead = substitutes(preset)  # a mistake there is none of this figure
     try:
-        content = _absolute(read_yaml(path), package)
-        if old := [key for key in ("claims", "claim") if key in content]:
-            raise UserError(
-                f"{old[0]}: what a paper says about a figure is a function in {_place(package) / 'claims.py'},"
-                f" decorated with gcexp.analysis.claims.claim; move it there and remove {old[0]}"
-            )
-        file = _under(fill(FigureFile, content, "figure file"), preset)
+        content = read_yaml(path)
+        check_texts(content)
+        file = _under(fill(FigureFile, _absolute(content, package), "figure file"), preset)
         parse_plot(file.plot)
         runs = tuple(runs_of(file, instead))
         found = Figure(paper_of(path), path.stem, preset, file, runs)
         if checks:
             check(run.config for run in runs)
-            _check_kind(found)
+            check_figure(found)
         return found
     except UserError as error:
         sentence = str(error)
@@ -181,45 +184,3 @@ def _under(file: FigureFile, preset: str) -> FigureFile:
 
 #: What the quick preset may set instead, beside keys of a run or of the analysis.
 _OWN: dict = {"level": float, "note": str, "plot": dict}
-
-
-def _check_kind(figure: Figure) -> None:
-    """Whether the figure has what its kind is made of, and draws columns that its table will have."""
-    file = figure.file
-    for key, kind, given in (
-        ("timings", "timings", file.timings != Timings()),
-        ("passages", "curves", file.passages),
-    ):
-        require(file.kind == kind or not given, f"{key} are rows of kind {kind}, got kind {file.kind}")
-    if file.kind == "analysis":
-        function = file.analysis.get("function")
-        told = "the dotted name of a function, as .numerics.table of the paper"
-        require(isinstance(function, str), f"analysis.function is {told}, got {function!r}")
-    else:
-        require(bool(figure.runs), f"kind {file.kind} needs runs")
-    if file.kind == "curves" and (idle := [run.label for run in figure.runs if not run.task]):
-        raise UserError(f"kind curves needs a task, and run {idle[0]!r} has none")
-    if file.passages:
-        for run in figure.runs:
-            scores = declared_scores(run.config["task"])
-            if scores is not None:
-                require_known("score", file.passages.y, scores, "passages.y")
-    if file.kind == "timings":
-        for label in (*file.timings.against, *file.timings.against.values()):
-            require_known("label", label, figure.labels, "timings.against")
-        if file.timings.exact is not None:
-            check_named(file.timings.exact, "timings.exact")
-    _check_plot(figure)
-
-
-def _check_plot(figure: Figure) -> None:
-    """Whether plot and tolerances are about columns that the table will have, and functions are there."""
-    plot, known = parse_plot(figure.file.plot), figure.columns
-    drawn: tuple[str, ...] = plot.columns_drawn
-    if known is None and figure.runs:  # a task that declares no scores: what tells its runs apart is known
-        known, drawn = [*figure.identifying_columns, *CURVE], plot.keys
-    for place, columns in (("plot", drawn), ("tolerances", figure.file.tolerances if figure.columns else ())):
-        for column in columns if known is not None else ():
-            require_known("column", column, known or (), place)
-    for function in targets(figure.file.plot):
-        check_named(function, "plot.function")

@@ -54,7 +54,7 @@ def paper_views(figures: Iterable[Figure], output: Path) -> list[dict[str, Any]]
     statements and ``counted`` their outcomes in words, ``picture`` the drawing on its card.
     """
     stated, figures, found = committed(), list(figures), []
-    for name, paper in papers().items():
+    for name, paper in papers({figure.paper for figure in figures}).items():
         own = [figure for figure in figures if figure.paper == name]
         ordered = sorted(own, key=lambda one: paper.place(one.name, one.file.source))
         mine = [one for one in stated if one.paper == name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
@@ -10,11 +11,11 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
-from gcexp.errors import UserError, require_known
+from gcexp.errors import DataError, UserError, require_known
 from gcexp.report.figure import Figure
-from gcexp.report.figurefile import PRESETS, figures, page_files, paper_of
+from gcexp.report.figurefile import PRESETS, named_figures, page_files, paper_of
 from gcexp.report.published import table_of
-from gcexp.report.statements import rows_of
+from gcexp.report.statements import committed, rows_of
 from gcexp.run import paths
 from gcexp.run.options import search_dirs
 from gcexp.run.provenance import provenance_file
@@ -60,8 +61,13 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
     known = {*files, *map(paper_of, files.values())}
     for target in targets:  # told before any figure is read
         require_known("target", target, known)
-    all_figures = figures(preset, published=bool(targets))
-    chosen = [one for one in all_figures if not targets or {one.target, one.paper} & set(targets)]
+    if targets:
+        asked = [target for target, path in files.items() if {target, paper_of(path)} & {*targets}]
+    else:
+        asked = list(files)
+    chosen = named_figures(asked, preset)
+    if not targets:
+        committed()  # which the page shows
     trained = [run for one in chosen for run in one.runs if run.task]
     data = dict.fromkeys(run.config["task"]["dataset"] for run in trained)
     trainings = {run.trajectory: run for run in trained}
@@ -139,10 +145,22 @@ def _rated(job: str, token: str | None, size: float, share: float = 1.0, scores:
 @cache
 def costs() -> dict[tuple[str, str], Rate]:
     """Rates of ``costs.csv`` of the search path by job and option; ``*`` is any option."""
-    names, found = [one.name for one in fields(Rate)], {}
+    names = [one.name for one in fields(Rate)]
+    found = {}
     for folder in reversed(search_dirs()):
-        for _, row in rows_of(folder / "costs.csv", ["job", "option", *names], more=True):
-            found[row["job"], row["option"]] = Rate(**{name: float(row[name]) for name in names})
+        for place, row in rows_of(folder / "costs.csv", ["job", "option", *names], more=True):
+            found[row["job"], row["option"]] = Rate(**{name: _cost(row, name, place) for name in names})
+    return found
+
+
+def _cost(row: dict[str, str], name: str, place: str) -> float:
+    """A number of a rate, which no job can have below 0."""
+    try:
+        found = float(row[name])
+    except ValueError:
+        found = math.nan
+    if not 0 <= found < math.inf:
+        raise DataError(f"{place}: {name} must be a finite number of at least 0, got {row[name]!r}")
     return found
 
 

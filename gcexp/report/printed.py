@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from gcexp.analysis.claims import UNDECIDED, Undecided, Verdict, as_number, equals, number, text
-from gcexp.errors import require
-from gcexp.report.statements import rows_of
+from gcexp.errors import require, require_known
+from gcexp.report.statements import read_statements, rows_of
 from gcexp.schema import fill, typed
 
 if TYPE_CHECKING:
@@ -74,3 +74,20 @@ def printed(path: Path) -> list[Printed]:
         require(str(one) not in found, f"{place}: {one} stands twice")
         found[str(one)] = one
     return list(found.values())
+
+
+def check_stated(folder: Path) -> None:
+    """Whether statements and printed numbers of a paper are right, and every number answers one that is there.
+
+    Raises
+    ------
+    UserError
+        For the first mistake, with the file and its line.
+    """
+    stated = read_statements(folder / "statements.csv")
+    figures = [path.stem for path in sorted((folder / "figures").glob("*.yaml"))]
+    for path in sorted((folder / "figures").glob("*.expected.csv")):
+        require_known("figure", path.name.removesuffix(".expected.csv"), figures, str(path))
+        for one in printed(path):
+            for name in one.answers.split():
+                require_known("statement", name, stated, str(path))

@@ -13,7 +13,7 @@ from gcexp.run.datasets import has_labels
 from gcexp.run.declared import class_value, names_in
 from gcexp.run.modules import spec_of
 from gcexp.run.scheme import SCHEME_KEYS, build_scheme
-from gcexp.schema import arguments
+from gcexp.schema import arguments, quoted
 
 
 def check(configs: Iterable[dict]) -> None:
@@ -49,6 +49,8 @@ def declared(function: str, given: dict) -> dict[str, Any]:
         fit = arguments(found, with_makers(given), "analysis", joint=".")
         columns = getattr(found, "columns", None)
         columns = columns(**fit) if callable(columns) else None
+        if not isinstance(columns, Iterable | None):
+            raise UserError(f"{function}.columns must give names of columns, got {quoted(columns)}")
         return {"columns": columns and list(columns), "clocks": getattr(found, "clocks", False)}
 
     return once(["analysis", function, given], called) or {"columns": None, "clocks": False}

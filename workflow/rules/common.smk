@@ -13,12 +13,13 @@ from threadpoolctl import threadpool_limits
 gc.disable()  # a plan leaves 5 MB of cycles; to look for them takes 1 CPU-s of 4
 threadpool_limits(1)  # small systems of equations on several threads cost a plan 2 to 12 CPU-s
 
-from gcexp.command import forkserver, progress, snakemake_inside
-from gcexp.errors import UserError, no_python, unknown
+from gcexp.command import failure, forkserver, progress, snakemake_inside
+from gcexp.errors import UserError, require_known, unknown
 from gcexp.files import bundled, remove_half_written
 from gcexp.report import audit, end_message, figurefile
 from gcexp.report.figure import RenderOptions
 from gcexp.report.paper import papers_fingerprint
+from gcexp.report.printed import check_stated
 from gcexp.run import datasets, dependencies, paths, records
 from gcexp.run.options import read_yaml
 from gcexp.run.run import run_of_path
@@ -29,10 +30,15 @@ TARGETS, MENTIONED = snakemake_inside.asked(workflow)
 NAMED = [target.removeprefix("mlflow_") for target in TARGETS]
 
 
-def stop(error):
-    # After sys.exit Snakemake shows the sentence alone: no trace, no lock, exit code 2.
-    print(f"gcexp: {error}", file=sys.stderr)
-    sys.exit(2)
+def stop(sentence, code=2):
+    # After sys.exit Snakemake shows the sentence alone: no trace, no lock.
+    print(f"gcexp: {sentence}", file=sys.stderr)
+    sys.exit(code)
+
+
+def stop_as_gcexp(error):
+    # With the sentence and the exit code that `gcexp` has for the error.
+    stop(*failure.said(error, sys.argv))
 
 
 @functools.cache
@@ -55,8 +61,28 @@ def figures_to_plan(preset):
     return figurefile.named_figures([target for target in files if target in named], preset)
 
 
+def shown_files(preset):
+    # The page shows what this plan makes, and the studies that were made before.
+    files = figurefile.page_files(config["published"], studies=True)
+    planned = by_target(preset)
+    return {
+        target: path
+        for target, path in files.items()
+        if target in planned or figurefile.made_files(target, preset)
+    }
+
+
+def papers_of(files):
+    # The papers of some figure files, by target.
+    return sorted({figurefile.paper_of(path) for path in files.values()})
+
+
 # What config/config.yaml of this folder and `--config key=value` may set, and the defaults.
 if Path("config/config.yaml").is_file():
+    try:
+        read_yaml(Path("config/config.yaml"))
+    except UserError as error:
+        stop(error)
 
     configfile: "config/config.yaml"
 
@@ -71,7 +97,15 @@ try:
         if isinstance(default, bool):  # Snakemake hands `true` over as text
             config[key] = {"true": True, "false": False}.get(str(config[key]).lower(), config[key])
     RENDER_OPTIONS = RenderOptions.of(config, "plot_")
+    require_known("preset", config["preset"], figurefile.PRESETS)
     FIGURES = by_target(config["preset"])
+    for preset in figurefile.PRESETS:  # another one may be asked for by its rule or by a file
+        folder = paths.REPORT.format(preset=preset)
+        if preset in TARGETS or any(target.startswith(folder) for target in TARGETS):
+            by_target(preset)
+    if "audit" in TARGETS:
+        for folder in audit.papers().values():
+            check_stated(folder)
     if config != DEFAULTS and snakemake_inside.is_first(workflow):  # to import jsonschema takes 0.15 CPU-s
         validate(config, "../schemas/config.schema.yaml")
 except UserError as error:
@@ -79,8 +113,8 @@ except UserError as error:
 except WorkflowError as error:  # of `validate`
     wrong = error.__context__
     stop(f"--config {'.'.join(map(str, wrong.path))}: {wrong.message}")
-except SyntaxError as error:  # in a module of a person's own
-    stop(no_python(error))
+except Exception as error:  # in a module of a person's own, say
+    stop_as_gcexp(error)
 
 PAPERS = sorted({figure.paper for figure in FIGURES.values()})
 DRAWN = [figure.target for figure in FIGURES.values() if not figure.is_table]
@@ -106,6 +140,14 @@ for asked in TARGETS:
         stop(unknown("target", asked, known))
 if TARGETS and not {*TARGETS} & {*figurefile.RULES, paths.PAGE.format(preset=config["preset"])}:
     PART = [figure for figure in FIGURES.values() if {figure.target, figure.paper} & {*NAMED}]
+if PART is None:
+    # The page also shows studies that were made before, and what was found out about the statements.
+    try:
+        shown = shown_files(config["preset"])
+        figurefile.named_figures([target for target in shown if target not in FIGURES], config["preset"])
+        papers_fingerprint(papers_of(shown))
+    except Exception as error:
+        stop_as_gcexp(error)
 
 
 onstart:
@@ -144,17 +186,6 @@ def described_data(wildcards):
     # Arrays are identified by their record: Snakemake compares the content of so small a file, not its time.
     dataset = run_of(wildcards).config["task"]["dataset"]
     return [ancient(paths.DATA.format(dataset=dataset)), paths.DATA_RECORD.format(dataset=dataset)]
-
-
-def shown_files(preset):
-    # The page shows what this plan makes, and the studies that were made before.
-    files = figurefile.page_files(config["published"], studies=True)
-    planned = by_target(preset)
-    return {
-        target: path
-        for target, path in files.items()
-        if target in planned or figurefile.made_files(target, preset)
-    }
 
 
 def shown_products(preset):

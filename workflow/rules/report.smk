@@ -16,7 +16,7 @@ rule page:
     params:
         fingerprint=lambda w: dependencies.tracked("page")
         + [dependencies.digest_of(read_yaml(path)) for path in shown_files(w.preset).values()]
-        + papers_fingerprint(),
+        + papers_fingerprint(papers_of(shown_files(w.preset))),
         record=records.state_of(paths.PAGE),
         targets=lambda w: list(shown_files(w.preset)),
     message:
