@@ -181,7 +181,8 @@ def replayed(
 
     found = verified(config, timeline, trajectory, _prepared_here, kept)
     if not found["passed"]:
-        raise VerificationError(f"verification failed: {failure(found['failures'])}")
+        sentence = f"verification failed: {failure(found['failures'])}"
+        raise VerificationError(sentence, build_scheme(config).code, build(config, "task"))
     return found
 
 

@@ -85,7 +85,7 @@ def test_a_module_of_the_project_in_the_place_of_another(mine, file, name, refus
 
 
 WRONG = """
-from gcexp.codes import Code, Quorum
+from gcexp.codes import Code, CyclicRepetition, Quorum
 from gcexp.schema import checked
 
 
@@ -108,6 +108,16 @@ class Off(Code):
         super().__init__(rows, quorums=[Quorum((w, n - 1 - w), [(1, 1)]) for w in range(n // 2)])
 
 
+class Shifted(CyclicRepetition):
+    def combine(self, sent, weights):
+        return super().combine(sent, weights) + 1
+
+
+class Short(CyclicRepetition):
+    def combine(self, sent, weights):
+        return super().combine(sent, weights)[1:]
+
+
 def helped(n):
     return lost + n
 """
@@ -116,7 +126,7 @@ def helped(n):
 @pytest.mark.parametrize(
     ("overrides", "names"),
     [
-        (["code._target_=mine.wrong.Worse"], ("line 26", "helped", "NameError", "return lost + n")),
+        (["code._target_=mine.wrong.Worse"], ("line 36", "helped", "NameError", "return lost + n")),
         (["wait.s=1", "code._target_=mine.wrong.Bad"], ("Bad(n=4)", "promise='least_squares'", "line 6")),
         (["wait.s=0", "code._target_=mine.wrong.Off"], ("promise='least_squares'", "line 18")),
     ],
@@ -126,6 +136,20 @@ def test_a_mistake_in_the_projects_code_is_the_projects(mine, capsys, overrides,
     Path("mine/wrong.py").write_text(WRONG)
     run = ["simulate", "scheme=uncoded", "wait=fastest", "n=4", "iterations=3", "seeds=1"]
     assert main([*run, *overrides]) == 2
+    said = capsys.readouterr().err
+    assert [name for name in ("mine/wrong.py", *names) if name not in said] == [] and "defect" not in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [("Shifted", ("verification failed", "Shifted", "line 25")), ("Short", ("combine", "Short", "line 30"))],
+)
+def test_a_wrong_combine_is_the_projects(mine, capsys, name, names):
+    """What the replay finds: a vector that is no gradient, or none of its length."""
+    Path("mine/wrong.py").write_text(WRONG)
+    run = ["run", "scheme=cgc", "n=4", "s=1", "task=digits_mlp", "iterations=3", "seeds=1"]
+    assert main([*run, f"code._target_=mine.wrong.{name}"]) == 2
     said = capsys.readouterr().err
     assert [name for name in ("mine/wrong.py", *names) if name not in said] == [] and "defect" not in said
 
