@@ -381,9 +381,6 @@ def hold():
 
 
 def _forget() -> None:
-    from gcexp.run import checks
-
-    checks._passed.clear()
     for name, module in list(sys.modules.items()):
         if name.startswith(("gcexp.run.", "gcexp.report.")):
             for known, function in list(vars(module).items()):

@@ -16,7 +16,7 @@ from gcexp.run.checks import check_named, declared_scores
 from gcexp.run.datasets import check_data_set
 from gcexp.run.dependencies import targets
 from gcexp.run.measured import CURVE
-from gcexp.run.run import check_count
+from gcexp.run.seeds import check_count
 
 #: The class that replays a recorded trace, and what it is found by in a composed delay model.
 _TRACE = "gcexp.delays.trace.Trace"
@@ -56,7 +56,7 @@ def _check_kind(figure: Figure) -> None:
         require(bool(figure.runs), f"kind {file.kind} needs runs")
     if file.kind == "curves":
         for run in figure.runs:
-            require(run.task is not None, f"kind curves needs a task, and run {run.label!r} has none")
+            require(run.trains, f"kind curves needs a task, and run {run.label!r} has none")
     if file.kind == "timings":
         for label in (*file.timings.against, *file.timings.against.values()):
             require_known("label", label, figure.labels, "timings.against")
@@ -85,7 +85,7 @@ def _check_values(figure: Figure) -> None:
 def _check_tasks(figure: Figure) -> None:
     """Whether the data sets are there, and how often a training is scored and replayed."""
     for run in figure.runs:
-        if run.task is None:
+        if not run.trains:
             continue
         task = run.config["task"]
         check_data_set(task.get("dataset"))

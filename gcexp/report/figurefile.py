@@ -17,7 +17,6 @@ from gcexp.report.figurechecks import check_figure
 from gcexp.report.paper import check_paper
 from gcexp.report.placeholders import check_texts
 from gcexp.run import paths
-from gcexp.run.checks import check
 from gcexp.run.options import papers, project, read_yaml, search_dirs
 from gcexp.run.records import unrecorded
 from gcexp.schema import fill, fitted
@@ -150,10 +149,9 @@ def read_figure(path: Path, preset: str, checks: bool = True) -> Figure:
         check_texts(content)
         file = _under(fill(FigureFile, _absolute(content, package), "figure file"), preset)
         parse_plot(file.plot)
-        runs = tuple(runs_of(file, instead))
+        runs = tuple(runs_of(file, instead, checks))
         found = Figure(paper_of(path), path.stem, preset, file, runs)
         if checks:
-            check(run.config for run in runs)
             check_figure(found)
         return found
     except UserError as error:

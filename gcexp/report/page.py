@@ -21,6 +21,7 @@ from gcexp.report.figurefile import target_files
 from gcexp.report.paper import papers
 from gcexp.report.statements import Outcome, committed
 from gcexp.run import paths
+from gcexp.run.seeds import seed_range
 
 if TYPE_CHECKING:
     from gcexp.report.figure import Figure
@@ -125,8 +126,8 @@ def about(figure: Figure) -> dict[str, str]:
     common = {key: value for key, value in common.items() if key not in ("label", "seeds", "task")}
     return {
         "data": ", ".join(figure.datasets),
-        "schemes": ", ".join(dict.fromkeys(str(run.scheme).partition("+")[0] for run in runs)),
-        "seeds": ", ".join(dict.fromkeys(run.seeds for run in runs)),
+        "schemes": ", ".join(dict.fromkeys(str(run.option("scheme")) for run in runs)),
+        "seeds": ", ".join(dict.fromkeys(seed_range(run.seeds) for run in runs)),
         **{key: _words(value) for key, value in common.items()},
     }
 

@@ -18,12 +18,11 @@ from omegaconf import OmegaConf
 
 from gcexp.codes import Code
 from gcexp.errors import ParameterError, UserError
-from gcexp.run import checks
 from gcexp.run.build import build, is_redrawn, redrawn, with_makers
 from gcexp.run.compose import compose, declared_inputs, meanings
 from gcexp.run.options import GROUPS, conf_dir, options, read_value, read_yaml
-from gcexp.run.run import HOME, overrides_of, token
 from gcexp.run.scheme import build_scheme
+from gcexp.run.tokens import HOME, overrides_of, token
 from gcexp.schema import arguments, typed
 from tests.conftest import unload, write_files
 
@@ -437,20 +436,6 @@ def test_an_edited_option_is_seen(option, forget):
         for _ in range(2):
             found = compose(["delay=mine"])["delay"]
             assert found == {"_target_": "x.Y", "scale": scale, "weights": {1: 0.5}}
-
-
-def test_a_check_runs_once_and_a_failure_again():
-    made = []
-
-    def fails():
-        raise UserError("wrong")
-
-    for _ in range(2):
-        assert checks.once(["passes"], lambda: made.append(1) or "found") == "found"
-        with pytest.raises(UserError):
-            checks.once(["fails"], fails)
-    assert made == [1]
-    assert checks.once(["fails"], lambda: "now") == "now"
 
 
 # --- Options from outside the package
