@@ -17,7 +17,7 @@ from gcexp.report.figurechecks import check_figure
 from gcexp.report.paper import check_paper
 from gcexp.report.placeholders import check_texts
 from gcexp.run import paths
-from gcexp.run.options import papers, project, read_yaml, search_dirs
+from gcexp.run.options import papers, project, read_yaml
 from gcexp.run.records import unrecorded
 from gcexp.schema import fill, fitted
 
@@ -39,8 +39,8 @@ def paper_of(path: Path) -> str:
 def target_files() -> dict[str, Path]:
     """The figure files of all papers by the names of their targets, in the order of papers and names; none is read.
 
-    Refused are names that cannot be targets of Snakemake, or that another file, a folder or a rule has already,
-    papers that are no packages, and figure files in conf/.
+    Refused are names that cannot be targets of Snakemake, or that another file, a folder or a rule has already, and
+    papers that are no packages.
     """
     found: dict[Path, str] = {}
     for package, folder in papers().items():
@@ -51,13 +51,6 @@ def target_files() -> dict[str, Path]:
             )
         with unrecorded():  # a figure counts by its values
             found |= dict.fromkeys((folder / "figures").glob("*.yaml"), package)
-    for folder in search_dirs():
-        for group in ("figure", "paper", "statements"):
-            if (folder / group).is_dir() and any(path.is_file() for path in (folder / group).rglob("*")):
-                raise UserError(
-                    f"{folder / group}: a paper is now a folder of its own, beside conf/, with __init__.py, paper.yaml,"
-                    " figures/NAME.yaml and perhaps statements.csv, as gcexp init makes it; move these files there"
-                )
     files: dict[str, Path] = {}
     taken: dict[str, object] = dict.fromkeys(RULES, "a rule of the workflow")
     for path in sorted(found, key=lambda path: (paper_of(path), path.name)):

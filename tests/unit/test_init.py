@@ -39,15 +39,6 @@ def test_its_options_and_figures_join_the_built_in_ones(mine, capsys):
     assert not list(Path().rglob("*.in")) and "mypaper" not in Path("README.md").read_text()
 
 
-def test_the_former_layouts_are_refused_in_one_sentence(mine, forget, refused_command):
-    (mine / "conf" / "figure").mkdir()
-    (mine / "conf" / "figure" / "old.yaml").write_text("title: old\n")
-    refused_command(("conf/figure", "gcexp init"), "list", "targets")
-    (mine / "config/config.yaml").rename("conf/workflow.yaml")
-    forget()
-    refused_command(("conf/workflow.yaml", "config/config.yaml"), "list", "delays")
-
-
 def test_the_clone_is_no_project(monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])
     assert project() is None and Path(rules()).is_file()
