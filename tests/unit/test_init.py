@@ -1,6 +1,9 @@
 """A project of one's own, outside the clone."""
 
+import errno
+import os
 import runpy
+import shutil
 from pathlib import Path
 
 import pytest
@@ -52,6 +55,20 @@ def test_a_name_that_cannot_be_used_is_a_sentence(here, refused, name):
     Path("taken").mkdir()
     refused(name, init, name)
     assert [path.name for path in here.iterdir()] == ["taken"]
+
+
+def test_a_project_is_made_whole_or_not_at_all(here, refused, monkeypatch):
+    """On a full disk half a project stayed, with an empty pyproject.toml, and the second try said that it exists."""
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "copytree", full)  # what comes last
+        refused(("mine", "No space left"), init, "mine")
+    assert not list(here.iterdir())
+    init("mine")
+    assert [path.name for path in here.iterdir()] == ["mine"] and (here / "mine/pyproject.toml").read_text()
 
 
 @pytest.mark.parametrize(
