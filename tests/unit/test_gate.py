@@ -194,7 +194,9 @@ def test_what_is_right_passes(written):
     for place in (plotted("dashed: [β = 4], where: {code.beta: [4, null]}"), barred("reference: {CGC: 1}")):
         edit(*place)
     edit(*typeset("formats: {n: .0f}, headers: {n: 12}"))
-    edit(*noted('"{n} workers, {0"'))
+    edit(*noted('"{n}"'))  # a number alone is a text, too
+    assert figurefile.figure("paper_curves", "quick").note.startswith("6 ")
+    edit("paper/figures/curves.yaml", '"{n}"', '"{n} workers, {0"')
     assert len(figurefile.figures("quick")) == 4
 
 
