@@ -54,7 +54,8 @@ def target_files() -> dict[str, Path]:
     files: dict[str, Path] = {}
     taken: dict[str, object] = dict.fromkeys(RULES, "a rule of the workflow")
     for path in sorted(found, key=lambda path: (paper_of(path), path.name)):
-        paper, target = _place(found[path]), f"{paper_of(path)}_{path.stem}"
+        paper = _place(found[path])
+        target = f"{paper_of(path)}_{path.stem}"
         place = paper / "figures" / path.name
         named = f"{place}: {path.stem!r} cannot name a target (allowed: letters, digits and _ . -)"
         require(bool(_NAME.fullmatch(path.stem)), named)
@@ -76,20 +77,26 @@ def page_files(published: bool = False, studies: bool = True) -> dict[str, Path]
     With `published` a project's call is about those that come with gcexp as well; without `studies` only about
     figures and tables that stand in a paper.
     """
-    files, here = target_files(), project()
-    own = {target: path for target, path in files.items() if here and path.is_relative_to(here)}
-    found = files if published else own or files
-    return {target: path for target, path in found.items() if studies or not is_study(path)}
+    found = target_files()
+    here = project()
+    if here is not None and not published:
+        own = {target: path for target, path in found.items() if path.is_relative_to(here)}
+        found = own or found
+    if studies:
+        return found
+    return {target: path for target, path in found.items() if not is_study(path)}
 
 
 def is_study(path: Path) -> bool:
     """Whether a figure file says ``study: true``, or its paper does: then it does not stand in the paper."""
-    return any(read_yaml(file).get("study") is True for file in (path, path.parent.parent / "paper.yaml"))
+    paper = path.parent.parent / "paper.yaml"
+    return read_yaml(path).get("study") is True or read_yaml(paper).get("study") is True
 
 
 def is_asked(path: Path, asked: Collection[str]) -> bool:
     """Whether a paper that is asked for by its name has this figure as its own."""
-    if (paper := paper_of(path)) not in asked:
+    paper = paper_of(path)
+    if paper not in asked:
         return False
     mine = [other for other in target_files().values() if paper_of(other) == paper]
     return not is_study(path) or all(map(is_study, mine))
@@ -97,10 +104,12 @@ def is_asked(path: Path, asked: Collection[str]) -> bool:
 
 def made_files(target: str, preset: str) -> list[str]:
     """What is there of a figure that was drawn, or typeset, before: nothing of one that was not."""
-    patterns = (*paths.DRAWN, *paths.TYPESET, paths.TABLE)
-    every = [pattern.format(preset=preset, target=target) for pattern in patterns]
-    found = [path for path in every if Path(path).is_file()]
-    return [] if found == every[-1:] else found
+    drawings = [pattern.format(preset=preset, target=target) for pattern in (*paths.DRAWN, *paths.TYPESET)]
+    table = paths.TABLE.format(preset=preset, target=target)
+    drawn = [path for path in drawings if Path(path).is_file()]
+    if drawn and Path(table).is_file():
+        return [*drawn, table]
+    return drawn
 
 
 def figures(preset: str, published: bool = False) -> list[Figure]:
@@ -134,7 +143,7 @@ def read_figure(path: Path, preset: str, checks: bool = True) -> Figure:
     draw or show a table import no codes, and the plan has checked the figure.
     """
     require_known("preset", preset, PRESETS)
-    package = next((name for name, place in papers().items() if place == path.parent.parent), paper_of(path))
+    package = _package_of(path)
     shown = _place(package) / "figures" / path.name
     instead = substitutes(preset)  # a mistake there is none of this figure
     try:
@@ -152,6 +161,14 @@ def read_figure(path: Path, preset: str, checks: bool = True) -> Figure:
         raise UserError(sentence if sentence.startswith(str(path)) else f"{shown}: {sentence}") from None
 
 
+def _package_of(path: Path) -> str:
+    """The dotted name of the package of a figure file's paper; the name of its folder where that is no paper."""
+    for package, folder in papers().items():
+        if folder == path.parent.parent:
+            return package
+    return paper_of(path)
+
+
 def _absolute(node: Any, package: str, key: str = "") -> Any:
     """The content of a figure file in which a function whose name begins with a dot is in the paper's package."""
     if isinstance(node, dict):
@@ -164,10 +181,13 @@ def _absolute(node: Any, package: str, key: str = "") -> Any:
 
 def _under(file: FigureFile, preset: str) -> FigureFile:
     """The file under a preset: with what the quick preset sets instead, which no other preset knows."""
-    quick = dict(file.quick) if preset == "quick" else {}
-    own = {
-        name: fitted(kind, quick.pop(name), f"quick.{name}") for name, kind in _OWN.items() if name in quick
-    }
+    if preset != "quick":
+        return replace(file, quick={})
+    quick = dict(file.quick)
+    own: dict[str, Any] = {}
+    for name, kind in _OWN.items():
+        if name in quick:
+            own[name] = fitted(kind, quick.pop(name), f"quick.{name}")
     if "plot" in own:
         own["plot"] = file.plot | own["plot"]
     return replace(file, quick=quick, **own)

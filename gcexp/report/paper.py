@@ -67,17 +67,24 @@ class Paper:
         >>> sorted(sources, key=lambda name: paper.place(name, sources[name]))
         ['f2', 'f10', 't', 'extra', 'b']
         """
-        if found := _NUMBERED.match(source):
-            place = int(found[2]) if found[2].isdigit() else _roman(found[2])
-            return (found[1] != "Fig.", place, found[3], name)
+        found = _NUMBERED.match(source)
+        if found is not None:
+            kind, number, rest = found.groups()
+            place = int(number) if number.isdigit() else _roman(number)
+            return (kind != "Fig.", place, rest, name)
         names = list(self.headline)
-        return (2, names.index(name) if name in names else len(names), "", name)
+        place = names.index(name) if name in names else len(names)
+        return (2, place, "", name)
 
 
 def _roman(text: str) -> int:
     """A number below 40, as tables have them."""
-    values = [(1, 5, 10)["IVX".index(letter)] for letter in text]
-    return sum(-one if one < max(values[place:]) else one for place, one in enumerate(values))
+    values = [{"I": 1, "V": 5, "X": 10}[letter] for letter in text]
+    total = 0
+    for place, value in enumerate(values):
+        before_a_larger_one = value < max(values[place:])
+        total += -value if before_a_larger_one else value
+    return total
 
 
 def papers(names: Collection[str] | None = None) -> dict[str, Paper]:

@@ -96,11 +96,13 @@ def _of_replay(run: Run) -> Cost:
 
 def _learned(run: Run) -> tuple[float, float]:
     """Iterations of all seeds in which a run learns, and the share of the data in their gradients."""
-    most, seeds = run.iterations, len(run.seeds)
+    steps: float = run.iterations
     if run.exact:  # one training for all exact schemes: it ends at no clock
-        return most * seeds, 1.0
+        return steps * len(run.seeds), 1.0
     duration, share = _sampled(run.overrides)
-    return seeds * (min(most, run.horizon / duration) if run.horizon else most), share
+    if run.horizon:
+        steps = min(steps, run.horizon / duration)
+    return steps * len(run.seeds), share
 
 
 @cache
@@ -115,22 +117,35 @@ def _sampled(overrides: tuple[str, ...]) -> tuple[float, float]:
 
 def _of_table(one: Figure) -> Cost:
     """Of runs its clocks and the replays of exact schemes; of an analysis what the published table took."""
-    rows = _rated("table", "*", 1)
-    with suppress(UserError, OSError, ValueError, KeyError, TypeError):
-        if not one.runs:
-            record = json.loads(provenance_file(table := table_of(one)).read_text("utf-8"))
-            return Cost("table", record["cpu_s"], record["peak_memory_mib"], table.stat().st_size)
-    parts = [rows, *(_of_replay(run) for run in one.runs if run.trains and run.exact)]
+    if not one.runs:
+        made = _as_it_was_made(one)
+        if made is not None:
+            return made
+    parts = [_rated("table", "*", 1)]
+    parts += [_of_replay(run) for run in one.runs if run.trains and run.exact]
     for run in one.runs:
         size = run.iterations * len(run.seeds) * (run.config["n"] or 1)
         parts.append(_rated("clock", run.option("scheme"), size))
     return _together(*parts)
 
 
+def _as_it_was_made(one: Figure) -> Cost | None:
+    """What the table of an analysis took, by its provenance; None where that is not told."""
+    with suppress(UserError, OSError, ValueError, KeyError, TypeError):
+        table = table_of(one)
+        record = json.loads(provenance_file(table).read_text("utf-8"))
+        return Cost("table", record["cpu_s"], record["peak_memory_mib"], table.stat().st_size)
+    return None
+
+
 def _together(*parts: Cost) -> Cost:
     """What one job costs that does several things, the first of which says its kind and its place on disk."""
-    memory, known = max(part.memory_mib for part in parts), all(part.known for part in parts)
-    return replace(parts[0], cpu_s=sum(part.cpu_s for part in parts), memory_mib=memory, known=known)
+    return replace(
+        parts[0],
+        cpu_s=sum(part.cpu_s for part in parts),
+        memory_mib=max(part.memory_mib for part in parts),
+        known=all(part.known for part in parts),
+    )
 
 
 def _rated(job: str, option: str | None, size: float, share: float = 1.0, scores: float = 0.0) -> Cost:
@@ -178,12 +193,15 @@ def format_plan(found: Sequence[Cost], preset: str) -> str:
     lines = [f"{'job':12}{'jobs':>6}{'CPU hours':>11}{'longest job':>13}{'memory':>9}{'disk':>10}"]
     lines += [_line(job, list(jobs)) for job, jobs in groupby(found, key=lambda cost: cost.job)]
     lines += [_line("all", found), "Estimated from the rates of costs.csv."]
-    if nameless := sum(not cost.known for cost in found):
+    nameless = sum(not cost.known for cost in found)
+    if nameless:
         lines.append(f"{nameless} jobs have no rate in costs.csv and count as nothing.")
     return "\n".join(lines)
 
 
 def _line(job: str, jobs: Sequence[Cost]) -> str:
-    hours, longest = sum(cost.cpu_s for cost in jobs) / 3600, max(cost.cpu_s for cost in jobs) / 60
-    memory, disk = max(cost.memory_mib for cost in jobs), sum(cost.disk for cost in jobs) / 2**20
+    hours = sum(cost.cpu_s for cost in jobs) / 3600
+    longest = max(cost.cpu_s for cost in jobs) / 60
+    memory = max(cost.memory_mib for cost in jobs)
+    disk = sum(cost.disk for cost in jobs) / 2**20
     return f"{job:12}{len(jobs):6}{hours:11.3f}{longest:9.1f} min{memory:5.0f} MiB{disk:6.0f} MiB"

@@ -65,12 +65,15 @@ def printed(path: Path) -> list[Printed]:
     """The numbers of a file, each once; none if there is no such file."""
     found: dict[str, Printed] = {}
     for place, row in rows_of(path, REQUIRED, more=True):
-        given = {name: cell.strip() for name, cell in row.items() if cell.strip()}
-        known: dict = {name: given.pop(name) for name in (*REQUIRED, *OPTIONAL) if name in given}
-        known |= {name: typed(known[name], fractions=True) for name in ("tolerance", "rows") if name in known}
-        if (value := as_number(known.get("expected"))) is not None:
+        where = {name: cell.strip() for name, cell in row.items() if cell.strip()}
+        known: dict = {name: where.pop(name) for name in (*REQUIRED, *OPTIONAL) if name in where}
+        for name in ("tolerance", "rows"):
+            if name in known:
+                known[name] = typed(known[name], fractions=True)
+        value = as_number(known.get("expected"))
+        if value is not None:
             known["expected"] = value
-        one = fill(Printed, known | {"where": given}, place)
+        one = fill(Printed, known | {"where": where}, place)
         require(str(one) not in found, f"{place}: {one} stands twice")
         found[str(one)] = one
     return list(found.values())
