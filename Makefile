@@ -28,7 +28,7 @@ WITH_BIN := PATH="$(CURDIR)/$(BIN):$$PATH"
 alone = mkdir -p .snakemake; exec 9> .snakemake/$(1); $(PYTHON) -c 'import fcntl; fcntl.flock(9, 6)' 2> /dev/null || { \
 	echo "another make works in this folder: waiting for it"; $(PYTHON) -c 'import fcntl; fcntl.flock(9, 2)'; }
 
-.PHONY: help setup reproduce test test-browser test-oldest check coverage audit verify lint format publish bench dist docs test-slurm test-faults lock clean distclean FORCE
+.PHONY: help setup reproduce test test-browser test-oldest check coverage audit verify lint format publish bench dist docs test-slurm test-faults lock clean distclean
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [TORCH_BACKEND=cpu] [TARGETS=figure] [PRESET=paper] [ARGS='more arguments']"
@@ -36,21 +36,17 @@ help: ## this list
 
 setup: $(STAMP) ## install everything into .venv (TORCH_BACKEND=cpu: torch without CUDA; PYTHON=: which Python)
 
-ifneq ($(shell cat $(STAMP) 2> /dev/null),$(CURDIR)) # new, or moved: scripts in .venv name their folder
-$(STAMP): FORCE
-endif
+# Scripts in .venv and the place of gcexp are relative paths: a folder that was moved or copied works as it is.
 $(STAMP): requirements.lock pyproject.toml
 	@[ -n "$(PYTHON)" ] || { echo "there is no Python: name one, make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	@$(call alone,setup.lock); set -e; \
-	if [ "$$(cat $@ 2> /dev/null)" = "$(CURDIR)" ] && [ -z "$$(find requirements.lock pyproject.toml -newer $@)" ]; then exit 0; fi; \
+	if [ -e $@ ] && [ -z "$$(find requirements.lock pyproject.toml -newer $@)" ]; then exit 0; fi; \
 	[ -x $(UV) ] || { $(PYTHON) -m venv .cache/uv && .cache/uv/bin/python -m pip install --quiet uv; }; \
-	$(UV) venv --quiet --clear --python "$(PYTHON)" .venv; \
+	$(UV) venv --quiet --clear --relocatable --python "$(PYTHON)" .venv; \
 	$(UV) pip sync --quiet --python $(BIN)/python $(if $(TORCH_BACKEND),--torch-backend $(TORCH_BACKEND)) requirements.lock; \
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps -e . pip; \
-	printf '%s\n' '#!/bin/sh' 'bin=$$(dirname "$$(realpath "$$0")"); here=$$(dirname "$$(dirname "$$bin")")' \
-		'[ "$$(cat "$$bin/../.installed" 2> /dev/null)" = "$$here" ] || { echo "gcexp: this folder was moved or copied: run make setup in $$here" >&2; exit 2; }' \
-		'exec "$$bin/python" -P -m gcexp.command.entry "$$@"' > $(BIN)/gcexp; \
-	echo "$(CURDIR)" > $@; echo "Installed into .venv. Activate it with: source .venv/bin/activate"
+	echo ../../../.. > "$$(ls .venv/lib/python*/site-packages/_editable_impl_gcexp.pth)"; \
+	touch $@; echo "Installed into .venv. Activate it with: source .venv/bin/activate"
 
 # After a kill -9 Snakemake says what is to be done: make reproduce ARGS=--unlock.
 reproduce: $(STAMP) ## the figures and tables of the papers, and their pages (TARGETS=figure or paper; PRESET=paper; ARGS=-n shows what would run)
@@ -97,7 +93,7 @@ test-browser: $(STAMP) ## the pages in a headless Chromium, which must be instal
 dist: $(STAMP) ## build wheel and sdist into dist/ and check what a package index would show
 	@rm -rf dist && SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build -d dist
 	@[ -x .cache/twine/bin/twine ] || { $(PYTHON) -m venv .cache/twine && .cache/twine/bin/python -m pip install --quiet 'twine>=6'; }
-	@.cache/twine/bin/twine check --strict dist/*
+	@.cache/twine/bin/python -m twine check --strict dist/*
 
 publish: $(STAMP) ## copy reports/paper to reports/published, to be committed
 	@$(BIN)/gcexp publish $(ARGS)

@@ -1,4 +1,4 @@
-"""Write files, and folders, completely or not at all."""
+"""Write files, and folders, completely or not at all, and name files that are read on a person's behalf."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -17,12 +18,51 @@ from gcexp.errors import UserError
 
 _HALF = re.compile(r"\..+\.[0-9a-f]{32}(\.[^.]+)?")  # the names that `written` gives
 _PLACES = [Path(__file__).resolve().parents[level] for level in (0, 1)]
+#: Where `used` writes names: one set for each block of `used_files` that is open, none outside of such blocks.
+_open_blocks: ContextVar[tuple[set[str], ...]] = ContextVar("open_blocks", default=())
 
 
 def bundled(name: Path | str) -> Path:
     """A file or folder that comes with the package: inside it in a wheel, beside it in a clone."""
     places = [folder / name for folder in _PLACES]
     return next((place for place in places if place.exists()), places[-1])
+
+
+def used(path: Path | str) -> None:
+    """Name a file whose content decides a result, so that the result is made again when the file changes.
+
+    Every reader of a person's own files calls it: of traces, data and styles. A reader that remembers what it has read
+    calls it also when it answers from memory. Code of a person's own may call it for the files that it opens. The file
+    need not be there: one that appears later is a change too.
+
+    Parameters
+    ----------
+    path : path
+        A file, a folder (which counts by the names and contents of its files) or a pattern such as ``raw/*.csv``
+        (which counts by what it matches). It may begin with ``~``.
+
+    Examples
+    --------
+    >>> with used_files() as names:
+    ...     used("times.csv")
+    >>> [Path(name).name for name in names]
+    ['times.csv']
+    >>> used("other.csv")  # outside of such a block nothing happens
+    """
+    name = os.path.abspath(os.path.expanduser(path))
+    for names in _open_blocks.get():
+        names.add(name)
+
+
+@contextmanager
+def used_files() -> Iterator[set[str]]:
+    """Collect what `used` names while a block runs, as absolute paths; an outer block collects it too."""
+    names = set[str]()
+    token = _open_blocks.set((*_open_blocks.get(), names))
+    try:
+        yield names
+    finally:
+        _open_blocks.reset(token)
 
 
 def read_json(path: Path | str) -> Any:

@@ -281,9 +281,7 @@ def _as(option: Any, value: Any, place: str) -> Any:
     listed = isinstance(value, list | tuple)
     if kind is typing.Literal:
         return next((choice for choice in parts if type(choice) is type(value) and choice == value), _MISFIT)
-    if kind is Any or not isinstance(
-        kind, type
-    ):  # Any, a type variable, a name that only a type checker knows
+    if kind is Any or not isinstance(kind, type):  # a type variable, or a name that only a type checker knows
         return value
     if kind is float:
         if isinstance(value, Real) and not truth:

@@ -50,20 +50,19 @@ class Summary:
 
 def summary_of(timeline: Timeline, bound: bool, marks: Sequence[int] = ()) -> Summary:
     """Statistics of a given timeline."""
-    shares, errors = _measured(timeline.coefficients.astype(float), bound)
-    values = timeline.duration, shares[timeline.pattern], errors[timeline.pattern]
-    rows = [[of[i, :steps] for of in values] for i, steps in enumerate(timeline.steps)]
-    means = np.array([[of.mean() for of in row] for row in rows])
-    running = [[time[:mark].mean() if mark <= len(time) else np.nan for mark in marks] for time, *_ in rows]
-    return Summary(
-        timeline.seeds,
-        timeline.steps,
-        duration=means[:, 0],
-        running=np.array(running).reshape(len(rows), len(marks)),
-        recovered=means[:, 1],
-        least=np.array([share.min() for _, share, _ in rows]),
-        error=means[:, 2],
-    )
+    share_of, error_of = _measured(timeline.coefficients.astype(float), bound)
+    S = len(timeline.seeds)
+    duration, recovered, least, error = (np.empty(S) for _ in range(4))
+    running = np.full((S, len(marks)), np.nan)
+    for i, steps in enumerate(timeline.steps):
+        time, pattern = timeline.duration[i, :steps], timeline.pattern[i, :steps]
+        shares = share_of[pattern]
+        duration[i], recovered[i], least[i] = time.mean(), shares.mean(), shares.min()
+        error[i] = error_of[pattern].mean()
+        for j, mark in enumerate(marks):
+            if mark <= steps:
+                running[i, j] = time[:mark].mean()
+    return Summary(timeline.seeds, timeline.steps, duration, running, recovered, least, error)
 
 
 def _measured(coefficients: np.ndarray, bound: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -87,7 +86,8 @@ def summarise(
     A sample of 64 iterations whose coefficients are a promise is decoded at the end. `marks` are numbers of first
     iterations over which `Summary.running` is the mean; all else is as of `gcexp.timeline.run_clock`.
     """
-    summed = _Summed(scheme, seeds := tuple(seeds), iterations, marks)
+    seeds = tuple(seeds)
+    summed = _Summed(scheme, seeds, iterations, marks)
     chunks = drawn_chunks(scheme, delay, seeds, iterations, chunk)
     for s, _, time, responses in played_chunks(scheme, chunks, tell):
         summed.add(s, time, responses)
@@ -97,7 +97,10 @@ def summarise(
 def joined(summaries: Iterable[Summary]) -> Summary:
     """Join summaries of different seeds, each with a code of its own."""
     parts = list(summaries)
-    return Summary(**{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Summary)})
+    joint = {}
+    for field in fields(Summary):
+        joint[field.name] = np.concatenate([getattr(part, field.name) for part in parts])
+    return Summary(**joint)
 
 
 class RunningMean:
@@ -110,7 +113,8 @@ class RunningMean:
     def __init__(self, count: int):
         self.count, self.value = count, np.nan
         self._sum: Generator[int, np.ndarray, float] | None = _pairwise(count)
-        self._wanted, self._rest = next(self._sum), np.empty(0)
+        self._wanted = next(self._sum)  # values that are added next
+        self._rest = np.empty(0)  # fewer than these, which wait
 
     def add(self, values: np.ndarray) -> None:
         """Add the next values; those behind the last are ignored."""
@@ -119,7 +123,8 @@ class RunningMean:
         values = np.concatenate([self._rest, values])
         at = 0
         while len(values) - at >= self._wanted:
-            piece, at = values[at : at + self._wanted], at + self._wanted
+            piece = values[at : at + self._wanted]
+            at += self._wanted
             try:
                 self._wanted = self._sum.send(piece)
             except StopIteration as end:
@@ -138,28 +143,40 @@ def _pairwise(count: int) -> Generator[int, np.ndarray, float]:
     return first + (yield from _pairwise(count - half))
 
 
+class _OfSeed:
+    """Means over the iterations of one seed, and the smallest recovered share."""
+
+    def __init__(self, iterations: int, marks: Sequence[int]):
+        self.duration, self.share, self.error = (RunningMean(iterations) for _ in range(3))
+        self.running = [RunningMean(mark) for mark in marks]
+        self.least = np.inf
+
+    def add(self, time: np.ndarray, shares: np.ndarray, errors: np.ndarray) -> None:
+        """Add the next iterations, (T,) each."""
+        for mean in (self.duration, *self.running):
+            mean.add(time)
+        self.share.add(shares)
+        self.error.add(errors)
+        self.least = np.minimum(self.least, shares.min())
+
+
 class _Summed:
     """Keeps means over all iterations, and a sample of the patterns that were not decoded."""
 
     def __init__(self, scheme: Scheme, seeds: tuple[int, ...], iterations: int, marks: Sequence[int]):
-        self.scheme, self.seeds, self.iterations = scheme, seeds, iterations
+        self.scheme, self.seeds, self.iterations, self.marks = scheme, seeds, iterations, marks
         self._most = max(1, int(scheme.code.messages.max(initial=1)))
-        counts = [iterations] * 3 + [*marks]  # of the recovered share, of the error, and of durations
-        self._means = [[RunningMean(count) for count in counts] for _ in seeds]
-        self._least = np.full(len(seeds), np.inf)
+        self._of_seed = [_OfSeed(iterations, marks) for _ in seeds]
         self._known: dict[bytes, tuple[float, float]] = {}
         self._draw = rng(seeds[0], CERTIFIED)
         self._drawn, self._sample = np.empty(0), list[np.ndarray]()
 
     def add(self, s: int, time: np.ndarray, responses: np.ndarray) -> None:
         """Add a chunk that begins with seed s: durations (S, T) and responses (S, T, n)."""
-        found = self._recovery(responses.reshape(-1, responses.shape[2]))
-        shares, errors = (found[:, column].reshape(time.shape) for column in (0, 1))
-        for i, (lengths, share, error) in enumerate(zip(time, shares, errors, strict=True), s):
-            values = [share, error] + [lengths] * (len(self._means[i]) - 2)
-            for mean, of_seed in zip(self._means[i], values, strict=True):
-                mean.add(of_seed)
-            self._least[i] = np.minimum(self._least[i], share.min())
+        recovery = self._recovery(responses.reshape(-1, responses.shape[2]))
+        shares, errors = recovery[:, 0].reshape(time.shape), recovery[:, 1].reshape(time.shape)
+        for i in range(len(time)):
+            self._of_seed[s + i].add(time[i], shares[i], errors[i])
 
     def _recovery(self, rows: np.ndarray) -> np.ndarray:
         """Share of the partitions with coefficient one, and the decoding error, of responses (R, n): (R, 2)."""
@@ -179,36 +196,43 @@ class _Summed:
 
     def _decoded_recovery(self, words: np.ndarray) -> np.ndarray:
         """The same of distinct packed patterns (U, W), each decoded once as long as it is remembered."""
-        code, names = self.scheme.code, [word.tobytes() for word in words]
+        code = self.scheme.code
+        names = [word.tobytes() for word in words]
         if (len(self._known) + len(names)) * words[0].nbytes > KNOWN:
             self._known = {}
         new = [i for i, name in enumerate(names) if name not in self._known]
         if new:
             c, _ = decoded(code, unpacked(words[new], code.n, self._most), lambda known: known[:0])
-            self._known |= zip([names[i] for i in new], zip(*_measured(c), strict=True), strict=True)
+            for i, share, error in zip(new, *_measured(c), strict=True):
+                self._known[names[i]] = (share, error)
         return np.array([self._known[name] for name in names])
 
     def _choose(self, rows: np.ndarray, known: np.ndarray) -> None:
         """Keep those of the smallest numbers drawn, one for each iteration."""
         drawn = self._draw.random(len(rows))
         most = self._drawn.max() if len(self._drawn) == SAMPLE else np.inf
-        mine = np.flatnonzero(known & (drawn < most))
-        if len(mine):
-            drawn, rows = np.concatenate([self._drawn, drawn[mine]]), [*self._sample, *rows[mine]]
-            first = np.argsort(drawn, kind="stable")[:SAMPLE]
-            self._drawn, self._sample = drawn[first], [rows[i] for i in first]
+        chosen = np.flatnonzero(known & (drawn < most))
+        if len(chosen):
+            drawn = np.concatenate([self._drawn, drawn[chosen]])
+            sample = [*self._sample, *rows[chosen]]
+            smallest = np.argsort(drawn, kind="stable")[:SAMPLE]
+            self._drawn, self._sample = drawn[smallest], [sample[i] for i in smallest]
 
     def summary(self) -> Summary:
         """The statistics of all chunks."""
         if self._sample:
-            decoded(self.scheme.code, distinct(np.array(self._sample))[0], lambda known: known)
-        means = np.array([[mean.value for mean in of_seed] for of_seed in self._means])
+            patterns, _ = distinct(np.array(self._sample))
+            decoded(self.scheme.code, patterns, lambda known: known)
+        S = len(self.seeds)
+        running = np.empty((S, len(self.marks)))
+        for i, one in enumerate(self._of_seed):
+            running[i] = [mean.value for mean in one.running]
         return Summary(
             np.array(self.seeds),
-            np.full(len(self.seeds), self.iterations),
-            duration=means[:, 2],
-            running=means[:, 3:],
-            recovered=means[:, 0],
-            least=self._least,
-            error=means[:, 1],
+            np.full(S, self.iterations),
+            duration=np.array([one.duration.value for one in self._of_seed]),
+            running=running,
+            recovered=np.array([one.share.value for one in self._of_seed]),
+            least=np.array([one.least for one in self._of_seed]),
+            error=np.array([one.error.value for one in self._of_seed]),
         )

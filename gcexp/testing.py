@@ -38,7 +38,10 @@ from gcexp.codes import Code
 from gcexp.codes.base import RESIDUAL_BOUND
 from gcexp.delays import DelayModel, Draws, ShiftedExponential
 from gcexp.errors import ParameterError
+from gcexp.extras import extras
 from gcexp.schemes import Lead, Scheme
+from gcexp.schemes.waiting import WaitingExtras
+from gcexp.tasks.base import ProblemExtras, TaskExtras
 from gcexp.timeline import simulate
 
 if TYPE_CHECKING:
@@ -325,6 +328,7 @@ class WaitContract:
 
     def __init__(self, scheme: Scheme, delay: DelayModel | None = None):
         self.scheme, self.delay = scheme, delay or ShiftedExponential(shift=0.5)
+        self.extras = extras(WaitingExtras, scheme.wait)
         self.name = f"{type(scheme.wait).__name__}-{type(scheme.code).__name__}"
 
     @cached_property
@@ -346,15 +350,16 @@ class WaitContract:
         """Stops and responses of all iterations; a rule with a memory is asked for one after the other."""
         code = self.scheme.code
         wait: Any = self.scheme.wait
-        if not hasattr(wait, "begin"):
+        if self.extras.begin is None:
             return wait.stop(code, arrive)
         before = self.draws.before()
-        state = wait.begin(None if before is None else Lead(code, partial(self.price, before)))
-        found = []
+        lead = None if before is None else Lead(code, partial(self.price, before))
+        state = self.extras.begin(lead)
+        times, counts = [], []
         for t in range(ITERATIONS):
-            *stopped, state = wait.stop(code, lambda r=None, t=t: arrive(r)[:, t : t + 1], state)
-            found.append(stopped)
-        times, counts = zip(*found, strict=True)
+            time, responses, state = wait.stop(code, lambda r=None, t=t: arrive(r)[:, t : t + 1], state)
+            times.append(time)
+            counts.append(responses)
         return np.concatenate(times, axis=1), np.concatenate(counts, axis=1)
 
     @cached_property
@@ -371,7 +376,7 @@ class WaitContract:
         assert ((responses >= 0) & (responses <= code.messages)).all() and responses.any()
 
     def check_hears_only_what_arrived(self) -> None:
-        if getattr(self.scheme.wait, "durations_only", False):
+        if self.extras.durations_only:
             return
         time, responses = self.stopped
         for r in range(1, int(self.scheme.code.messages.max()) + 1):
@@ -380,7 +385,7 @@ class WaitContract:
 
     def check_decides_each_iteration_alone(self) -> None:
         time, responses = self.stopped
-        if hasattr(self.scheme.wait, "begin"):
+        if self.extras.begin is not None:
             return
         for t in range(ITERATIONS):
             one = slice(t, t + 1)
@@ -480,7 +485,11 @@ class DelayContract:
 
 def _prices(draws: Draws, share: float = 1.0) -> np.ndarray:
     """Arrivals for two loads, times `share`, and two lengths, (4, S, T, n)."""
-    return np.stack([draws.arrival(load * share, length) for load in (0.1, 0.4) for length in (0.25, 1.0)])
+    priced = []
+    for load in (0.1, 0.4):
+        for length in (0.25, 1.0):
+            priced.append(draws.arrival(load * share, length))
+    return np.stack(priced)
 
 
 def _equal(one: Draws, other: Draws, part: tuple = (...,), share: float = 1.0) -> None:
@@ -506,7 +515,7 @@ class TaskContract:
 
     def __init__(self, task: Any, data: Dataset, k: int):
         self.task, self.data, self.name = task, data, type(task).__name__
-        self.k = getattr(self.problem, "partitions", None) or k
+        self.k = extras(ProblemExtras, self.problem).partitions or k
 
     @cached_property
     def problem(self):
@@ -521,8 +530,13 @@ class TaskContract:
 
     def gradient(self, problem, coefficients, iteration: int = 3) -> np.ndarray:
         """The weighted pass; statistics that it gathers are thrown away."""
-        more = [problem.statistics()] if hasattr(problem, "statistics") else []
-        return problem.gradient(self.parameters, np.asarray(coefficients, float), iteration, *more)
+        given = self.parameters, np.asarray(coefficients, float), iteration
+        return problem.gradient(*given, *self.statistics(problem))
+
+    def statistics(self, problem) -> list[np.ndarray]:
+        """What goes with every call of a problem that gathers statistics, and with no other."""
+        gathered = extras(ProblemExtras, problem).statistics
+        return [] if gathered is None else [gathered()]
 
     def check_is_a_value(self) -> None:
         copy = pickle.loads(pickle.dumps(self.task))
@@ -554,9 +568,8 @@ class TaskContract:
         c = np.linspace(0.5, 1.5, self.k)
         again = self.gradient(self.task.problem(self.data, 0), c)
         np.testing.assert_array_equal(self.gradient(self.problem, c), again)
-        np.testing.assert_array_equal(
-            self.gradient(self.problem, c), again
-        )  # and nothing is kept between calls
+        # Once more: nothing is kept between calls.
+        np.testing.assert_array_equal(self.gradient(self.problem, c), again)
 
     def check_counts_recovered_samples(self) -> None:
         alone = [self.problem.recovered_samples(one) for one in np.eye(self.k)]
@@ -564,17 +577,18 @@ class TaskContract:
         assert self.problem.recovered_samples(np.zeros(self.k)) == 0
 
     def check_scores_are_numbers(self) -> None:
-        more = [self.problem.statistics()] if hasattr(self.problem, "statistics") else []
-        start = self.problem.initial()
+        start, more = self.problem.initial(), self.statistics(self.problem)
         scores = self.problem.score(start, *more)
         assert scores and all(np.isfinite(value) for value in scores.values())
         assert scores == self.problem.score(start, *more), "scoring twice gives two answers"
 
     def check_scores_are_those_declared(self) -> None:
-        """In the class, where it names them: see `gcexp.tasks.Task`."""
-        if (declared := getattr(self.task, "scores", None)) is None:
+        """In the class, where it names them: see `gcexp.tasks.base.TaskExtras`."""
+        task = extras(TaskExtras, self.task)
+        if task.scores is None:
             return
+        declared = set(task.scores)
         if self.data.y_train.dtype.kind not in "iu":
-            declared = set(declared) - set(getattr(self.task, "scores_of_labels", ()))
-        more = [self.problem.statistics()] if hasattr(self.problem, "statistics") else []
-        assert set(self.problem.score(self.problem.initial(), *more)) == set(declared)
+            declared -= set(task.scores_of_labels)
+        found = self.problem.score(self.problem.initial(), *self.statistics(self.problem))
+        assert set(found) == declared

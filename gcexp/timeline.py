@@ -5,19 +5,23 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gcexp.delays.base import DelayExtras
 from gcexp.errors import DecodingError, ParameterError, require
+from gcexp.extras import extras
 from gcexp.files import written
 from gcexp.schema import quoted
 from gcexp.schemes.late import PIECES, free_after, pieces
+from gcexp.schemes.loads import LoadsExtras
+from gcexp.schemes.placement import PlacementExtras
 from gcexp.schemes.scheme import require_workers
 from gcexp.schemes.survivors import distinct_words, packed, unpacked
-from gcexp.schemes.waiting import Lead
+from gcexp.schemes.waiting import Lead, WaitingExtras
 from gcexp.seeding import rng
 
 if TYPE_CHECKING:  # a job that only reads a timeline loads no codes
@@ -33,6 +37,9 @@ CHUNK, CHUNK_SEATED = 2**18, 2**23
 _DECODED, _LEAST_DECODED, _MOST_DECODED = 2**17, 128, 2**21
 # Patterns that are certified although the code promises what they give, and the stream that draws them.
 SAMPLE, CERTIFIED = 64, "timeline.certified"
+
+#: First seed and first iteration of some draws, and what seats their workers, where it is not the placement itself.
+Piece = tuple[int, int, "Draws", Callable | None]
 
 
 @dataclass(frozen=True)
@@ -88,12 +95,14 @@ class Timeline:
         Tables that hold only 0 and 1 are stored as bits: ``numpy.unpackbits(table, axis=1, count=columns)`` reads them,
         with the number of columns stored beside them (``coefficients_columns``, ``patterns_columns``).
         """
-        stored = {f.name: getattr(self, f.name) for f in fields(self)}
+        stored = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in ("patterns", "coefficients"):
             table = stored[name]
-            if table.dtype.kind in "biu" and table.max(initial=0) <= 1:
-                table = table if table.itemsize == 1 else table != 0
-                stored |= {name: np.packbits(table, axis=1), f"{name}_columns": np.array(table.shape[1])}
+            only_0_and_1 = table.dtype.kind in "biu" and table.max(initial=0) <= 1
+            if only_0_and_1:
+                bits = table if table.itemsize == 1 else table != 0
+                stored[name] = np.packbits(bits, axis=1)
+                stored[f"{name}_columns"] = np.array(table.shape[1])
         with written(path) as temporary, open(temporary, "wb") as file:
             np.savez(file, **stored)
 
@@ -124,7 +133,8 @@ def run_clock(
     >>> timeline.duration.shape
     (2, 5)
     """
-    chunks = drawn_chunks(scheme, delay, seeds := tuple(seeds), iterations, chunk)
+    seeds = tuple(seeds)
+    chunks = drawn_chunks(scheme, delay, seeds, iterations, chunk)
     return _timeline(scheme, seeds, iterations, played_chunks(scheme, chunks, tell))
 
 
@@ -142,30 +152,46 @@ def simulate(scheme: Scheme, draws: Draws) -> Timeline:
     ((2, 5), True)
     """
     S, T, n = draws.shape
-    seats = scheme.placement
-    # A fixed placement that was not chosen in hindsight is the same in every chunk.
-    alike = seats is None or (getattr(seats, "stays", False) and not getattr(seats, "hindsight", False))
-    step = max(1, CHUNK // (S * n)) if alike else T
-    pieces = ((0, t, draws if step >= T else draws.between(t, t + step), None) for t in range(0, T, step))
-    return _timeline(scheme, draws.seeds, T, played_chunks(scheme, pieces))
+    placement = extras(PlacementExtras, scheme.placement)
+    same_in_every_chunk = placement.stays and not placement.hindsight
+    step = T
+    if scheme.placement is None or same_in_every_chunk:
+        step = max(1, CHUNK // (S * n))
+
+    def pieces() -> Iterator[Piece]:
+        for t in range(0, T, step):
+            some = draws if step >= T else draws.between(t, t + step)
+            yield 0, t, some, None
+
+    return _timeline(scheme, draws.seeds, T, played_chunks(scheme, pieces()))
 
 
 def drawn_chunks(
     scheme: Scheme, delay: DelayModel, seeds: tuple[int, ...], iterations: int, chunk: int | None
-) -> Iterator[tuple[int, int, Draws, Callable | None]]:
+) -> Iterator[Piece]:
     """Draws of some seeds, or of some iterations of a seed, at a time, as `played_chunks` asks for them."""
     n, placement = scheme.code.n, scheme.placement
     require_workers(delay, n)
-    chunk = chunk or (CHUNK_SEATED if placement is not None else CHUNK)
-    together = max(1, chunk // (n * iterations))
-    begin, settle = getattr(delay, "start", None), getattr(placement, "start", None)
-    if not callable(begin) or (placement is not None and settle is None):
-        begin = settle = None  # all iterations in one piece
-    step = max(1, chunk // n) if begin and together == 1 else iterations
-    for first in range(0, len(seeds), together):
-        some = seeds[first : first + together]
-        draw = begin(some, n) if begin else partial(delay.draw, some, n=n)
-        seat = settle(some, n) if settle else None
+    if chunk is None:
+        chunk = CHUNK if placement is None else CHUNK_SEATED
+    seeds_at_once = max(1, chunk // (n * iterations))
+    start_draws = extras(DelayExtras, delay).start
+    start_seats = extras(PlacementExtras, placement).start
+    seated_whole = placement is not None and start_seats is None
+    if seated_whole or not callable(start_draws):
+        start_draws = None  # then all iterations are drawn in one piece
+    step = iterations
+    if start_draws is not None and seeds_at_once == 1:
+        step = max(1, chunk // n)
+    for first in range(0, len(seeds), seeds_at_once):
+        some = seeds[first : first + seeds_at_once]
+        seat = None
+        if start_draws is None:
+            draw: Callable[[int], Draws] = partial(delay.draw, some, n=n)
+        else:
+            draw = start_draws(some, n)
+            if start_seats is not None:
+                seat = start_seats(some, n)
         for t in range(0, iterations, step):
             with np.errstate(over="ignore", invalid="ignore"):  # who plays them refuses what is not finite
                 draws = draw(min(step, iterations - t))
@@ -174,7 +200,7 @@ def drawn_chunks(
 
 def played_chunks(
     scheme: Scheme,
-    pieces: Iterable[tuple[int, int, Draws, Callable | None]],
+    pieces: Iterable[Piece],
     tell: Callable[[int], object] | None = None,
 ) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
     """Run the clock piece by piece: yields durations (S, T) and responses (S, T, n) behind seed s and iteration t.
@@ -183,21 +209,25 @@ def played_chunks(
     for slow. When the workers are free again, and what the waiting rule has learned, is handed on to the next piece of
     the same seeds.
     """
-    code, heard, carried = scheme.code, False, None
+    code = scheme.code
+    placement, loads = scheme.placement, extras(LoadsExtras, scheme.loads)
+    somebody_was_heard, carried = False, None
     for s, t, draws, seat in pieces:
         require(
             draws.shape[2] == code.n, f"the draws have {draws.shape[2]} workers, but {code!r} has {code.n}"
         )
         with np.errstate(over="ignore", invalid="ignore"):  # times that are not finite are refused below
-            carried, seats = carried if t and carried else _begun(scheme, draws), None
-            if scheme.placement is not None:
-                seat = seat or partial(scheme.placement.seat, seeds=draws.seeds)
+            if carried is None or t == 0:
+                carried = _begun(scheme, draws)
+            seats, placed = None, draws
+            if placement is not None:
+                seat = seat or partial(placement.seat, seeds=draws.seeds)
                 seats = seat(draws.is_slow, play=Game(scheme, draws, carried))
-            placed = draws if seats is None else draws.seated(seats)
+                placed = draws.seated(seats)
             time, responses, _, carried = _play(scheme, placed, seats, carried)
             del placed  # before the next draws
         require(
-            not getattr(scheme.loads, "exact", False) or bool((responses == code.messages).all()),
+            not loads.exact or bool((responses == code.messages).all()),
             f"{scheme.loads!r} gives every sample to one worker only, so the master must wait for "
             "all: use wait=decodable",
         )
@@ -205,11 +235,13 @@ def played_chunks(
             bool(np.isfinite(time).all()),
             "an iteration takes a time that is not finite; check the parameters of the delay model",
         )
-        heard = heard or bool(responses.any())
-        yield s, t, time + scheme.overhead if scheme.overhead else time, responses
+        somebody_was_heard = somebody_was_heard or bool(responses.any())
+        if scheme.overhead:
+            time = time + scheme.overhead
+        yield s, t, time, responses
         if tell:
             tell(time.size)
-    require(heard, f"{scheme.wait!r}: no message of {code!r} is ever heard")
+    require(somebody_was_heard, f"{scheme.wait!r}: no message of {code!r} is ever heard")
 
 
 def _timeline(
@@ -272,12 +304,15 @@ def decoded(
         u = rest[first : first + step]
         decoding = code.decode(patterns[u], partial=True)
         c, residual[u] = decoding.coefficients, decoding.residual
-        if (broken := known[u] & (c != coefficients[u]).any(1)).any():
+        broken = known[u] & (c != coefficients[u]).any(1)
+        if broken.any():
             workers = quoted(np.flatnonzero(patterns[u[broken.argmax()]]).tolist())
             raise DecodingError(f"{code!r} does not decode what it promises from workers {workers}", code)
         if coefficients.dtype == bool and not decoding.binary:
             coefficients = coefficients.astype(np.float64)
-        coefficients[u] = c != 0 if coefficients.dtype == bool else c
+        if coefficients.dtype == bool:
+            c = c != 0
+        coefficients[u] = c
     return coefficients, residual
 
 
@@ -299,11 +334,10 @@ def _begun(scheme: Scheme, draws: Draws) -> _Carried:
         f"{draws.renewed} has new workers in every row (persistent: false): late={scheme.late} and learned placement "
         "mean nothing there",
     )
-    follows = getattr(draws, "data_bound", False)
-    if scheme.bound and (follows or draws.counts):
+    if scheme.bound and (draws.data_bound or draws.counts):
         name = "work_floor" if scheme.loads else f"wait={type(scheme.wait).__name__.lower()}"
         why = "restarts are priced, and counts of epochs bound no time"
-        if follows:
+        if draws.data_bound:
             why = "times follow the data (data_bound), so loads bound nothing; use data_bound's own bound"
         raise ParameterError(f"{name}: {why}")
     require(
@@ -312,15 +346,20 @@ def _begun(scheme: Scheme, draws: Draws) -> _Carried:
         "micro-batches nor load_model=sum",
     )
     require(
-        scheme.loads is None or not follows,
+        scheme.loads is None or not draws.data_bound,
         "uneven loads belong to workers and data_bound times to partitions: choose one of the two",
     )
     S, _, n = draws.shape
-    begin, before = getattr(scheme.wait, "begin", None), draws.before()
-    lead = None if before is None else Lead(scheme.code, partial(_arrive, scheme, before))
-    known = None if before is None or follows else before.parts()
-    loads = None if scheme.loads is None else scheme.loads.start(n, known)
-    return _Carried(np.zeros((S, n)), begin(lead) if begin else None, loads)
+    before = draws.before()
+    begin = extras(WaitingExtras, scheme.wait).begin
+    memory = loads = None
+    if begin is not None:
+        lead = None if before is None else Lead(scheme.code, partial(_arrive, scheme, before))
+        memory = begin(lead)
+    if scheme.loads is not None:
+        known = None if before is None else before.parts()
+        loads = scheme.loads.start(n, known)
+    return _Carried(np.zeros((S, n)), memory, loads)
 
 
 def _play(
@@ -332,55 +371,100 @@ def _play(
     and a rule with a memory is given what it kept. The third answer (S, T, n), by seat, is the arrival of the last
     message, just behind the stop where the work was cut short; None where iterations do not depend on each other.
     """
-    code, rho = scheme.code, carried.loads(draws) if carried.loads else None
-    arrive = partial(_arrive, scheme, draws, rho=rho)
-    wait: Any = scheme.wait  # of one of two kinds
-    late = "stop" if getattr(wait, "halts", False) else scheme.late
-    learns = hasattr(wait, "begin")
-    if late == "stop" and not learns:
-        return *wait.stop(code, arrive), None, carried
+    rule = extras(WaitingExtras, scheme.wait)
+    rho = carried.loads(draws) if carried.loads else None
+    late = "stop" if rule.halts else scheme.late
+    if late == "stop" and rule.begin is None:
+        time, responses = scheme.wait.stop(scheme.code, partial(_arrive, scheme, draws, rho=rho))
+        return time, responses, None, carried
     S, T, n = draws.shape
-    most = int(code.messages.max(initial=0))
-    early: list[np.ndarray] = []  # arrivals of all messages but the last, (T, R - 1, S, n), once a rule asks
-    borders = _borders(scheme, draws, rho) if late == "chunk" else None
-    time, responses, end = np.empty((S, T)), np.empty((S, T, n), np.int16), arrive()
+    time, responses = np.empty((S, T)), np.empty((S, T, n), np.int16)
     done = None if seats is None else np.empty((S, T, n))
-    free, memory = carried.free.copy(), carried.memory
-    every = np.arange(S)[:, None]
+    turns = _InTurn(scheme, draws, rho, late, carried)
+    every_seed = np.arange(S)[:, None]
     for t in range(T):
-        who = slice(None) if seats is None else (every, seats[:, t])
-        begin = np.maximum(free[who], 0.0)
-        of_t: list[np.ndarray] = []
-
-        def at(r: int | None = None, t=t, begin=begin, of_t=of_t) -> np.ndarray:
-            if r is None or r >= most:
-                return end[:, t : t + 1] + begin[:, None]
-            if not early:
-                early.append(np.stack([arrive(one).swapaxes(0, 1) for one in range(1, most)], axis=1))
-            if not of_t:
-                of_t.append(early[0][t] + begin)
-                of_t[0].flags.writeable = False
-            return of_t[0][r - 1][:, None]
-
-        if learns:
-            stop, now, memory = wait.stop(code, at, memory)
-        else:
-            stop, now = wait.stop(code, at)
-        time[:, t], responses[:, t] = stop[:, 0], now[:, 0]
-        last = begin + end[:, t]
-        ends = None if borders is None else begin + borders[t]
-        again = free_after(late, begin, stop[:, 0], last, ends)
+        workers = slice(None) if seats is None else (every_seed, seats[:, t])
+        stop, heard, last, free = turns.play(t, workers)
+        time[:, t], responses[:, t] = stop, heard
         if done is not None:
-            kept = (again == last) | (late == "stop")
-            done[:, t] = np.where(kept, last, np.nextafter(stop, np.inf))
-        free[who] = again - (stop + scheme.overhead)
-    return time, responses, done, _Carried(free, memory, carried.loads)
+            finished = (free == last) | (late == "stop")
+            done[:, t] = np.where(finished, last, np.nextafter(stop[:, None], np.inf))
+    return time, responses, done, turns.carried()
+
+
+class _InTurn:
+    """Iterations that are played one after another, because each depends on those before it.
+
+    From one to the next it remembers `free`, when each worker can start again, and `memory`, what a waiting rule with
+    a memory has learned. Of the given draws it remembers the arrivals that rules ask for again and again.
+    """
+
+    def __init__(self, scheme: Scheme, draws: Draws, rho: np.ndarray | None, late: str, carried: _Carried):
+        self.free, self.memory = carried.free.copy(), carried.memory
+        self._loads = carried.loads
+        self._scheme, self._late = scheme, late
+        self._learns = extras(WaitingExtras, scheme.wait).begin is not None
+        self._messages = _Messages(scheme, draws, rho)
+        self._borders = _borders(scheme, draws, rho) if late == "chunk" else None
+
+    def play(self, t: int, workers: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Iteration t with some worker in each seat; `workers` chooses them from arrays (S, n).
+
+        From its start on: when the master stops (S,), the messages that it decodes with (S, n), and by seat when each
+        worker's last message arrives if nobody stops it, and when it can start again, (S, n) both.
+        """
+        begin = np.maximum(self.free[workers], 0.0)
+        arrive = _Arrivals(self._messages, t, begin)
+        wait: Any = self._scheme.wait  # of one of two kinds
+        if self._learns:
+            stop, heard, self.memory = wait.stop(self._scheme.code, arrive, self.memory)
+        else:
+            stop, heard = wait.stop(self._scheme.code, arrive)
+        last = begin + self._messages.last[:, t]
+        borders = None if self._borders is None else begin + self._borders[t]
+        free = free_after(self._late, begin, stop[:, 0], last, borders)
+        self.free[workers] = free - (stop + self._scheme.overhead)
+        return stop[:, 0], heard[:, 0], last, free
+
+    def carried(self) -> _Carried:
+        """What lasts beyond these draws."""
+        return _Carried(self.free, self.memory, self._loads)
+
+
+class _Messages:
+    """When the messages of all iterations arrive, counted from the start of each worker's own work."""
+
+    def __init__(self, scheme: Scheme, draws: Draws, rho: np.ndarray | None):
+        self.most = int(scheme.code.messages.max(initial=0))
+        self._arrive = partial(_arrive, scheme, draws, rho=rho)
+        self.last = self._arrive()  # (S, T, n)
+
+    @cached_property
+    def earlier(self) -> np.ndarray:
+        """All messages but the last, (T, R - 1, S, n); computed once a rule asks for one."""
+        return np.stack([self._arrive(r).swapaxes(0, 1) for r in range(1, self.most)], axis=1)
+
+
+class _Arrivals:
+    """Arrivals (S, 1, n) of one iteration, from its start on: what a waiting rule calls, with a number of messages."""
+
+    def __init__(self, messages: _Messages, t: int, begin: np.ndarray):
+        self._messages, self._t, self._begin = messages, t, begin
+        self._earlier: np.ndarray | None = None
+
+    def __call__(self, r: int | None = None) -> np.ndarray:
+        if r is None or r >= self._messages.most:
+            return self._messages.last[:, self._t : self._t + 1] + self._begin[:, None]
+        if self._earlier is None:
+            self._earlier = self._messages.earlier[self._t] + self._begin
+            self._earlier.flags.writeable = False
+        return self._earlier[r - 1][:, None]
 
 
 def _borders(scheme: Scheme, draws: Draws, rho: np.ndarray | None) -> np.ndarray:
     """Ends of the pieces of every load but the last, (T, C - 1, S, n), from the worker's start on; inf behind it."""
     require(
-        not getattr(draws, "data_bound", False),
+        not draws.data_bound,
         "late=chunk divides a worker's time by its load, but the times depend on the data "
         "(data_bound): use late=stop, finish or every",
     )
@@ -406,9 +490,9 @@ def _arrive(
     sent = (code.messages if r is None else np.minimum(r, code.messages)) * sending
     if rho is not None:
         return np.where(rho > 0, draws.arrival(rho / code.n, sent * code.length), 0.0)
-    if getattr(draws, "data_bound", False):
+    if draws.data_bound:
         computed = code.computed(int(code.messages.max(initial=0)) if r is None else r)
-        return draws.arrival_of(computed, sent)  # type: ignore[attr-defined]  # draws that are data-bound have it
+        return draws.arrival_of(computed, sent)
     work = code.load if r is None else code.work(r)
     return draws.arrival(work / code.k, sent * code.length)
 
@@ -453,7 +537,9 @@ class Game:
         """
         scheme, draws = self._scheme, self._draws.between(t, t + 1).seated(seats[:, None])
         time, _, done, self._carried = _play(scheme, draws, seats[:, None], self._carried)
-        arrived, done = np.empty(seats.shape), _arrive(scheme, draws) if done is None else done
+        if done is None:
+            done = _arrive(scheme, draws)
+        arrived = np.empty(seats.shape)
         np.put_along_axis(arrived, seats.astype(np.intp), done[:, 0], axis=1)
         return arrived, time[:, 0]
 
@@ -475,18 +561,19 @@ def first_iteration(scheme: Scheme, draws: Draws) -> Iteration:
         draws = draws.seated(scheme.placement.seat(draws.is_slow, draws.seeds, Game(scheme, draws, carried)))
     rho = carried.loads(draws) if carried.loads else None
     time, responses, _, _ = _play(scheme, draws, None, carried)
-    rounds = range(1, int(scheme.code.messages.max(initial=1)) + 1)
-    computed, arrived = (
-        np.array([_arrive(scheme, draws, r, rho, sending)[0, 0] for r in rounds]) for sending in (False, True)
-    )
+    numbers = range(1, int(scheme.code.messages.max(initial=1)) + 1)
+    computed = np.array([_arrive(scheme, draws, r, rho, sending=False)[0, 0] for r in numbers])
+    arrived = np.array([_arrive(scheme, draws, r, rho, sending=True)[0, 0] for r in numbers])
     return Iteration(computed, arrived, float(time[0, 0]), responses[0, 0])
 
 
 def joined(timelines: Iterable[Timeline]) -> Timeline:
     """Join timelines of different seeds, each with a code of its own."""
-    parts = list(timelines)
-    first = np.cumsum([0] + [len(p.patterns) for p in parts[:-1]])
-    shifted = [replace(p, pattern=p.pattern + i) for p, i in zip(parts, first, strict=True)]
-    return Timeline(
-        **{f.name: np.concatenate([getattr(p, f.name) for p in shifted]) for f in fields(Timeline)}
-    )
+    parts, patterns_before = [], 0
+    for timeline in timelines:
+        parts.append(replace(timeline, pattern=timeline.pattern + patterns_before))
+        patterns_before += len(timeline.patterns)
+    joint = {}
+    for field in fields(Timeline):
+        joint[field.name] = np.concatenate([getattr(part, field.name) for part in parts])
+    return Timeline(**joint)

@@ -4,14 +4,12 @@ import contextlib
 import fcntl
 import functools
 import importlib
-import json
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -41,7 +39,7 @@ plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
 """
 
 # scripts, not to be imported for doctests
-collect_ignore = ["distributed/ranks.py", "faults", "workflow/warm_snakemake.py"]
+collect_ignore = ["distributed/ranks.py", "faults"]
 INSTALLED = ("plugins", "versions")  # what is known of installed packages: no test installs one
 
 # Loaded by every Python that a test starts: the quick preset must do without a network.
@@ -58,30 +56,6 @@ connect, socket.socket.connect = socket.socket.connect, refuse
 
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-
-
-@functools.cache
-def _warm_snakemake() -> subprocess.Popen:
-    command = [sys.executable, "-P", str(ROOT / "tests/workflow/warm_snakemake.py")]
-    variables = os.environ | ONE_THREAD | {"PYTHONPATH": str(ROOT)}
-    server = subprocess.Popen(command, env=variables, stdin=-1, stdout=-1, text=True)
-    assert server.stdout.readline() == "ready\n"
-    return server
-
-
-@functools.cache
-def _warm_jobs() -> str:
-    """Name of a fork server for jobs: all workers of a test run share the one that took the name first."""
-    name = f"gcexp-tests-{ROOT.stat().st_ino}-{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}"
-    code = f"{GUARD}\nfrom gcexp.command.forkserver import serve\nserve({name!r})"
-    variables = os.environ | ONE_THREAD | {"PYTHONPATH": str(ROOT)}
-    _servers.append(
-        subprocess.Popen([sys.executable, "-P", "-c", code], env=variables, stdin=-1, stdout=-3, stderr=-3)
-    )
-    return name
-
-
-_servers: list[subprocess.Popen] = []  # which end when this process closes their standard input
 
 
 LONG = 300  # seconds, after which something hangs: on a machine with much else to do nothing is sooner
@@ -192,24 +166,8 @@ class Project:
         return process.returncode, output
 
     def snakemake(self, *arguments, timeout=600):
-        """Exit code and output of Snakemake, which like its jobs runs in a fork of a warm process.
-
-        A project that has code of its own starts both as a person does.
-        """
-        if self.code != ROOT:
-            return self.run(str(BIN / "snakemake"), *arguments, timeout=timeout)
-        with tempfile.NamedTemporaryFile("r") as output:
-            server = _warm_snakemake()
-            request = {
-                "arguments": arguments,
-                "folder": str(self.folder),
-                "environment": {"GCEXP_WARM": _warm_jobs()} | self.environment,
-                "output": output.name,
-                "seconds": timeout,
-            }
-            server.stdin.write(json.dumps(request) + "\n")
-            server.stdin.flush()
-            return int(server.stdout.readline()), output.read()
+        """Exit code and output of Snakemake."""
+        return self.run(str(BIN / "snakemake"), *arguments, timeout=timeout)
 
     def gcexp(self, *arguments):
         return self.run(str(BIN / "gcexp"), *arguments)

@@ -422,9 +422,8 @@ def _drawn(n: int, d: int, L: int, construction: str, generator: np.random.Gener
 
 def _rows(n: int, d: int, L: int) -> tuple[np.ndarray, np.ndarray]:
     """For every partition the rows of the workers that do not hold it, (n, (n-d) L), and of those that do, (n, d L)."""
-    order = (
-        np.arange(L)[:, None] * n + np.roll(arcs(n, n), -1, axis=0)[:, None]
-    )  # partition p: from worker p+1 on
+    workers = np.roll(arcs(n, n), -1, axis=0)  # of partition p from worker p + 1 on
+    order = np.arange(L)[:, None] * n + workers[:, None]
     return order[:, :, : n - d].reshape(n, -1), order[:, :, n - d :].reshape(n, -1)
 
 

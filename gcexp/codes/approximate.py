@@ -46,9 +46,8 @@ class ApproximateCode(Code):
             self._null, self._left = self._left[:, rank:], self._left[:, :rank]
             self._null[np.abs(self._null) < 1e-12] = 0  # rounding is not a direction
             self._singular = self._singular[:rank]
-            self._everyone = self._left @ (
-                right[:rank].sum(1) / self._singular
-            )  # best weights if all are heard
+            # The best weights if all are heard.
+            self._everyone = self._left @ (right[:rank].sum(1) / self._singular)
 
     def weights(self, responses):
         there = responses > 0

@@ -347,13 +347,13 @@ class Code:
         c, residual, binary = self._certified(
             combined.reshape(patterns, self.blocks, self.k, self.blocks), met
         )
+        certain = residual <= RESIDUAL_BOUND
+        kept = certain
         if self.promise == "indicator":
-            kept = (
-                (binary or (c * c == c).all(1)) & (c.sum(1) >= self.recovers) & (residual <= RESIDUAL_BOUND)
-            )
-        else:
-            kept = residual <= RESIDUAL_BOUND
-        if (broken := met & ~kept).any():
+            only_0_and_1 = binary or (c * c == c).all(1)
+            kept = only_0_and_1 & (c.sum(1) >= self.recovers) & certain
+        broken = met & ~kept
+        if broken.any():
             u = int(broken.argmax())
             raise DecodingError(
                 f"{self!r} did not decode from workers {quoted(np.flatnonzero(responses[u]).tolist())}: "
@@ -361,9 +361,8 @@ class Code:
                 f"{int((c[u] == 1).sum())} partitions (at least {self.recovers}){self._promised()}",
                 self,
             )
-        c[residual > RESIDUAL_BOUND] = (
-            0  # mixed blocks are the gradient of no weighted loss: the update is skipped
-        )
+        # Mixed blocks are the gradient of no weighted loss: the update is skipped.
+        c[residual > RESIDUAL_BOUND] = 0
         found = Decoding(weights, c, residual)
         if not partial and not met.all():
             self._refuse_approximation(responses, met, found)

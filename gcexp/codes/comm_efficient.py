@@ -124,10 +124,10 @@ class ShortMessageCode(Code):
         return np.array(np.frompyfunc(Fraction, 2, 1)(*self._ratios(self._chosen(responses))), dtype=object)
 
     def weights(self, responses):
-        weights, few = np.empty((len(responses), self.m, self.n)), responses.sum(1) < len(self._V)
-        weights[few] = super().weights(
-            responses[few]
-        )  # best effort; for m > 1 it mixes blocks and is skipped
+        weights = np.empty((len(responses), self.m, self.n))
+        few = responses.sum(1) < len(self._V)
+        # Best effort; for m > 1 it mixes blocks and is skipped.
+        weights[few] = super().weights(responses[few])
         chosen = self._chosen(responses[~few])
         keys = [row.tobytes() for row in np.packbits(chosen, axis=1)]
         new = list({key: i for i, key in enumerate(keys) if key not in self._solved}.items())

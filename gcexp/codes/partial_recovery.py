@@ -186,8 +186,8 @@ class CyclicTwoMessage(Code):
 
     formulas = {"k": "n", "load": "s + beta - n + 1", "messages": "2", "length": "1"}
     decoding = (
-        "disjoint arcs, greedy from every anchor for every place of the short arc; O(n^2 "
-        "floor(beta/p)), p the load"
+        "disjoint arcs, greedy from every anchor for every place of the short arc; "
+        "O(n^2 floor(beta/p)), p the load"
     )
     limit = "none: nothing is solved"
     source = ("sarmasarkar2021",)

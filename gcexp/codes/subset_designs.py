@@ -261,9 +261,8 @@ class CoPrime(Code):
         self.s, self.y = s, y
 
     def weights(self, responses):
-        full = (
-            responses == self.messages
-        )  # who sent only a part helps with single gradients, not with its sum
+        # Who sent only a part helps with single gradients, not with its sum.
+        full = responses == self.messages
         counted = full @ self._held
         single = one_copy(self.received(responses)[:, self._single_row], self._partition, self._copy)
         weights = np.zeros((len(responses), len(self.owner)))

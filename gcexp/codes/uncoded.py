@@ -50,10 +50,10 @@ class Uncoded(Code):
         super().__init__(sparse.eye_array(n, format="csr"), quorums=[Quorum(range(n), [(1, n)])])
 
     def trusted(self, responses):
-        small = (
-            responses.dtype.itemsize == 1 and responses.flags.c_contiguous
-        )  # 0 and 1 are truth values already
-        return np.ones(len(responses), dtype=bool), responses.view(bool) if small else responses.astype(bool)
+        known = np.ones(len(responses), dtype=bool)
+        if responses.dtype.itemsize == 1 and responses.flags.c_contiguous:
+            return known, responses.view(bool)  # 0 and 1 in bytes are truth values already
+        return known, responses.astype(bool)
 
     def weights(self, responses):
         return responses.astype(float)

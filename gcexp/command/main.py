@@ -19,8 +19,10 @@ from gcexp import __version__
 from gcexp.command import job
 from gcexp.command.arguments import add_options
 from gcexp.command.failure import said
+from gcexp.command.init import refuse_shadows
 from gcexp.command.job import VERBS
 from gcexp.errors import unknown
+from gcexp.run.records import recorded
 
 #: A module of this room each, with `add(parser)` and `run(arguments)`; only the one that is asked for is imported.
 COMMANDS = {
@@ -53,23 +55,7 @@ def main(argv: list[str] | None = None) -> int:
     """
     given = sys.argv[1:] if argv is None else argv
     try:
-        conf, told = Path("conf"), Path("config/config.yaml")
-        if (conf / "run.yaml").is_file() or (conf.is_dir() and told.is_file()):
-            from gcexp.command.init import refuse_shadows
-
-            refuse_shadows()
-            if str(Path.cwd()) not in sys.path:  # modules of a project lie beside its conf/
-                sys.path.insert(0, str(Path.cwd()))
-        arguments = _read(given)
-        if folder := getattr(arguments, "config_dir", None):
-            add_options(folder)
-        if given[:1] != ["job"]:
-            return arguments.do(arguments) or 0
-        from gcexp.run.records import recorded
-
-        first = arguments.output[0] if isinstance(arguments.output, list) else arguments.output
-        with recorded(first):  # what a rule calls writes down what it reads
-            return arguments.do(arguments) or 0
+        return _run(given)
     except KeyboardInterrupt:
         print("gcexp: interrupted", file=sys.stderr)
         return 130
@@ -84,14 +70,45 @@ def main(argv: list[str] | None = None) -> int:
         return code
 
 
+def _run(given: Sequence[str]) -> int:
+    """The exit code of a command that ends well."""
+    _find_modules_of_a_project()
+    arguments = _read(given)
+    folder = getattr(arguments, "config_dir", None)
+    if folder:
+        add_options(folder)
+    if given[:1] != ["job"]:
+        return arguments.do(arguments) or 0
+    several = isinstance(arguments.output, list)
+    first_output = arguments.output[0] if several else arguments.output
+    with recorded(first_output):  # what a rule calls writes down what it reads
+        return arguments.do(arguments) or 0
+
+
+def _find_modules_of_a_project() -> None:
+    """In the folder of a project its modules, which lie beside its conf/, are found."""
+    conf = Path("conf")
+    settings = Path("config/config.yaml")
+    is_project = (conf / "run.yaml").is_file() or (conf.is_dir() and settings.is_file())
+    if not is_project:
+        return
+    refuse_shadows()
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+
+
 def _read(given: Sequence[str]) -> argparse.Namespace:
     """The arguments of a command; those of a list may stand before and behind its options."""
     reader = parser(given)
     arguments, more = reader.parse_known_args(given)
-    rest = getattr(arguments, "rest", None)
-    if more and rest and not any(word.startswith("-") for word in more):
-        setattr(arguments, rest, [*getattr(arguments, rest), *more])
-    elif more:
+    if not more:
+        return arguments
+    name_of_list = getattr(arguments, "rest", None)
+    if name_of_list and not any(word.startswith("-") for word in more):
+        words = getattr(arguments, name_of_list)
+        setattr(arguments, name_of_list, [*words, *more])
+    else:
         reader.error(f"unrecognized arguments: {' '.join(more)}")
     return arguments
 
@@ -110,15 +127,16 @@ def parser(given: Sequence[str] = ()) -> argparse.ArgumentParser:
     phrases = COMMANDS | {"job": f"what rules of the workflow call: {', '.join(VERBS)}"}
     commands = _below(top, "COMMAND", phrases)
     verbs = _below(commands["job"], "VERB", VERBS)
-    first, second = (*given, "", "")[:2]
-    if first == "job":
-        if second in VERBS:
-            _fill(verbs[second], partial(job.add, verb=second), getattr(job, second))
-    elif first in COMMANDS:
-        module = importlib.import_module(f"gcexp.command.{first}")
-        _fill(commands[first], module.add, module.run)
-    elif first and not first.startswith("-"):
-        top.error(unknown("command", first, [*phrases, *(f"job {verb}" for verb in VERBS)]))
+    command = given[0] if given else ""
+    verb = given[1] if len(given) > 1 else ""
+    if command == "job":
+        if verb in VERBS:
+            _fill(verbs[verb], partial(job.add, verb=verb), getattr(job, verb))
+    elif command in COMMANDS:
+        module = importlib.import_module(f"gcexp.command.{command}")
+        _fill(commands[command], module.add, module.run)
+    elif command and not command.startswith("-"):
+        top.error(unknown("command", command, [*phrases, *(f"job {verb}" for verb in VERBS)]))
     return top
 
 

@@ -47,17 +47,6 @@ def planned_jobs(workflow: Any) -> int:
     return sum(1 for _ in workflow.dag.needrun_jobs())
 
 
-def runs_here(workflow: Any) -> bool:
-    """Whether jobs run on this machine, in the environment of this process: in none of ``--sdm``."""
-    return bool(workflow.local_exec) and not workflow.deployment_settings.deployment_method
-
-
-def leave_benchmarks(workflow: Any) -> None:
-    """Leave it to the fork server to write benchmark files: Snakemake would measure the command that waits for it."""
-    for one in (*workflow.rules, *workflow.dag.needrun_jobs()):
-        one._benchmark = None
-
-
 def _given() -> Any:
     from snakemake.cli import get_argument_parser
 

@@ -18,6 +18,7 @@ import numpy as np
 from gcexp.data.checksum import sha256
 from gcexp.data.sources import RawFile, Source
 from gcexp.errors import DataError, require
+from gcexp.files import used
 from gcexp.seeding import rng
 
 _SPLIT = ("x_train", "y_train", "x_test", "y_test")
@@ -103,6 +104,7 @@ class Description:
     def source(self, name: str) -> Source:
         """The data set of that name."""
         path = self.file
+        used(path)
         found = sha256(path)
         if self.sha256 not in (None, found):
             raise DataError(f"{path}: expected sha256 {self.sha256}, found {found}")

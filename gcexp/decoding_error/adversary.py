@@ -102,7 +102,10 @@ def path(
     """
     weight, support = np.asarray(weight), rows.B != 0
     state = Survivors(rows, np.ones(rows.n, dtype=bool) if start is None else start)
-    while (left := most - int(weight[~state.responses].sum())) >= 0:
+    while True:
+        left = most - int(weight[~state.responses].sum())
+        if left < 0:
+            return
         yield state.responses.copy(), state.total / rows.k
         rises = np.where(state.responses & (weight <= left), state.rises() / weight, -1)
         if rises.max(initial=-1) < 0:
@@ -142,23 +145,30 @@ def bad_sets(
     holders = holders[np.argsort(holders @ weight, kind="stable")]
     starts = holders[: max(4, int(_FLOPS / (n * n * max(most, 1))))]
     mixed = [random.permutation(n) for _ in range(_TRIALS)]
-    paths = (
-        [met for _ in range(_RESTARTS) for met in path(rows, weight, most, random)],
-        [met for lost in starts for met in path(rows, weight, most, random, ~lost)],
-    )
-    kinds = [
-        (np.array([responses for responses, _ in met]), np.array([e for _, e in met])) for met in paths if met
-    ]
-    orders = (np.arange(n), *mixed)
-    for met in ([_without(order, weight, w) for w in wanted for order in orders], list(given)):
+    from_everyone: list[tuple[np.ndarray, float]] = []
+    for _ in range(_RESTARTS):
+        from_everyone += path(rows, weight, most, random)
+    from_holders: list[tuple[np.ndarray, float]] = []
+    for lost in starts:
+        from_holders += path(rows, weight, most, random, ~lost)
+    in_an_order = []
+    for w in wanted:
+        for order in (np.arange(n), *mixed):
+            in_an_order.append(_without(order, weight, w))
+    kinds = []  # survivor sets of one kind, and their errors
+    for met in (from_everyone, from_holders):
         if met:
-            kinds.append((np.array(met), rows.errors(np.array(met))))
+            kinds.append((np.array([responses for responses, _ in met]), np.array([e for _, e in met])))
+    for some in (in_an_order, list(given)):
+        if some:
+            kinds.append((np.array(some), rows.errors(np.array(some))))
     errors, sets = np.full(len(wanted), -1.0), np.zeros((len(wanted), n), dtype=bool)
     for found, values in kinds:
         responses, first = np.unique(found, axis=0, return_index=True)
         lost, values = ~responses @ weight, values[first]
         for i, w in enumerate(wanted):
-            if not (reach := np.flatnonzero(lost <= w)).size:
+            reach = np.flatnonzero(lost <= w)
+            if not reach.size:
                 continue
             largest = values[reach] >= values[reach].max() - _SAME
             best = responses[reach[largest.argmax()]]  # the first of them: roundings decide nothing

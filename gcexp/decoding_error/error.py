@@ -208,7 +208,8 @@ def equal_weight(code: Code, survivors: np.ndarray, decoding: str) -> np.ndarray
         return code.k * code.n / (total * survivors)
     if isinstance(code, SoftBIBD):
         return bibd_weight(code.d, code.shared, survivors)
-    if (design := _design(_plain(code))) is not None:
+    design = _design(_plain(code))
+    if design is not None:
         return bibd_weight(design.load, design.intersection, survivors)
     factors = _factors(code)
     if factors is None:
@@ -341,9 +342,10 @@ def _worst(code: Code, many: list[int], seed: int, limits: _Limits) -> list[Wors
         high = min(high, _promised(code, s))
         if exact or high - low <= _SAME:
             high = low
-        how = (
-            "closed form" if all(curve.closed for curve in curves) else "enumeration" if exact else "bracket"
-        )
+        if all(curve.closed for curve in curves):
+            how = "closed form"
+        else:
+            how = "enumeration" if exact else "bracket"
         found[s] = WorstError(s, low, max(low, high), how, silent)
     return [found[s] for s in many]
 
@@ -379,7 +381,8 @@ def _curve(part: _Part, wanted: list[int], random, limits: _Limits, given, code:
         responses = np.arange(total, -1, -1)[:, None] > np.zeros(classes)
         return _Curve(value, value, responses, every, closed=True)
     equal = bool((weight == weight[0]).all())
-    if equal and (design := _design(rows)) is not None:
+    design = _design(rows) if equal else None
+    if design is not None:
         lost = np.arange(total + 1) // weight[0]
         value = k * bibd_error(design, lost)
         value[value < _SAME * k] = 0
@@ -402,9 +405,8 @@ def _curve(part: _Part, wanted: list[int], random, limits: _Limits, given, code:
             sets = np.flatnonzero(lost == w)
             top = sets[rows.table[sets].argmax()]
             lower[w], responses[w] = rows.table[top], top >> np.arange(classes) & 1
-        for w in range(
-            1, total + 1
-        ):  # a weight that no set has, or that a smaller set of classes does worse with
+        for w in range(1, total + 1):
+            # A weight that no set has, or that a smaller set of classes does worse with.
             if not lower[w] >= lower[w - 1]:
                 lower[w], responses[w] = lower[w - 1], responses[w - 1]
         exact[:] = True
@@ -428,9 +430,11 @@ def _curve(part: _Part, wanted: list[int], random, limits: _Limits, given, code:
             found = search_worst(single, gone, known, pinned, moving.update)
             lower[w], responses[w] = (found[0], heard(found[1])) if found else (known, greedy)
             upper[w], exact[w] = lower[w], True
-    if rest := [w for w in wanted if not exact[w]]:
+    rest = [w for w in wanted if not exact[w]]
+    if rest:
         lower[rest], responses[rest] = bad_sets(rows, weight, rest, random, given)
-        upper[rest] = upper_bounds(rows, [int((np.sort(weight).cumsum() <= w).sum()) for w in rest], code)
+        most_classes = [int((np.sort(weight).cumsum() <= w).sum()) for w in rest]
+        upper[rest] = upper_bounds(rows, most_classes, code)
     # The error does not decrease when one more worker is lost.
     upper[wanted] = np.minimum.accumulate(upper[wanted][::-1])[::-1]
     for before, w in zip(wanted, wanted[1:], strict=False):
@@ -444,7 +448,9 @@ def _transitive(rows: Rows) -> bool:
     n, G, h = rows.n, rows.G, rows.h
     if n < 2 or not (_flat(h) and _flat(G.diagonal())):
         return False
-    for b in (b for b in range(1, n + 1) if n % b == 0):
+    for b in range(1, n + 1):
+        if n % b:
+            continue
         table = np.arange(n).reshape(n // b, b)
         moves = [np.roll(table, 1, axis).ravel() for axis in (0, 1) if table.shape[axis] > 1]
         if all(np.abs(G[np.ix_(p, p)] - G).max() <= _SAME * np.abs(G).max() for p in moves):
@@ -506,11 +512,8 @@ def _product_sets(code: Code, asked: list[int], part: _Part) -> list[np.ndarray]
     orders = []  # first lost, ..., last lost
     for factor in (code.a, code.b):
         mine = rows(factor)
-        responses = [
-            responses
-            for responses, _ in path(mine, np.ones(mine.n, dtype=int), mine.n, np.random.default_rng(0))
-        ]
-        ranks = np.array(responses).sum(0)
+        losses = path(mine, np.ones(mine.n, dtype=int), mine.n, np.random.default_rng(0))
+        ranks = np.array([responses for responses, _ in losses]).sum(0)
         orders.append(np.argsort(ranks, kind="stable"))
     found, (n1, n2) = [], (code.a.n, code.b.n)
     for left in sorted({code.n - s for s in asked} - {0}):
@@ -615,7 +618,10 @@ def _worst_decoded(code, many, decoding, seed, steps, max_sets) -> list[WorstErr
         if high - low <= _SAME:
             high = low
         stragglers = tuple(np.flatnonzero(~worst_set).tolist())
-        how = "enumeration" if exact else "guarantee" if high == low else "bracket"
+        if exact:
+            how = "enumeration"
+        else:
+            how = "guarantee" if high == low else "bracket"
         found.append(WorstError(s, low, high, how, stragglers))
     return found
 

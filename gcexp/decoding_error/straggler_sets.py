@@ -22,9 +22,13 @@ def all_sets(n: int, s: int) -> Iterator[np.ndarray]:
     [[[0, 1, 1], [1, 0, 1], [1, 1, 0]]]
     """
     stragglers = combinations(range(n), s)
-    while batch := list(islice(stragglers, _BATCH)):
+    while True:
+        batch = list(islice(stragglers, _BATCH))
+        if not batch:
+            return
+        silent = np.array(batch, dtype=int).reshape(len(batch), s)
         responses = np.ones((len(batch), n), dtype=bool)
-        responses[np.arange(len(batch))[:, None], np.array(batch, dtype=int).reshape(len(batch), s)] = False
+        responses[np.arange(len(batch))[:, None], silent] = False
         yield responses
 
 

@@ -300,9 +300,8 @@ def search_worst(
     P = (vectors[:, free] / values[free]) @ vectors[:, free].T
     w = P @ rows.h
     P += _CHARGE * P.diagonal().max() * (vectors[:, ~free] @ vectors[:, ~free].T)
-    order = np.argsort(
-        -(w**2 / np.maximum(P.diagonal(), 1e-300)), kind="stable"
-    )  # those that hurt most first
+    harm = w**2 / np.maximum(P.diagonal(), 1e-300)
+    order = np.argsort(-harm, kind="stable")  # those that hurt most first
     if pinned:
         order = np.append(0, order[order != 0])
     inside = np.ix_(order, order)

@@ -70,6 +70,15 @@ class Draws:
         """Whether a load rho takes F + rho C, with F and C of `parts`."""
         return True
 
+    @property
+    def data_bound(self) -> bool:
+        """Whether times belong to partitions and not to workers. Such draws have `arrival_of`."""
+        return False
+
+    def arrival_of(self, computed: np.ndarray, length) -> np.ndarray:
+        """Arrival times (S, T, n) of workers that have computed some partitions, where draws are `data_bound`."""
+        raise NotImplementedError
+
     def parts(self) -> tuple[np.ndarray, np.ndarray]:
         """Fixed and growing part of each worker's time at relative load 1 with one gradient sent, each (S, T, n)."""
         fixed = self.start + np.asarray(self.transmit)
@@ -123,12 +132,22 @@ class DelayModel(Protocol):
     """A frozen dataclass with the parameters of the law."""
 
     def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
-        """Draw from a stream of each (seed, worker), so that more workers or iterations change no earlier draw.
+        """Draw from a stream of each (seed, worker), so that more workers or iterations change no earlier draw."""
 
-        A model may also have ``start(seeds, n)``, whose answer is a function of a number of iterations: each call gives
-        the draws of the next ones, all together the same as `draw` in one piece. Then a long run is drawn, waited for
-        and decoded some iterations at a time; without it each seed is drawn whole.
-        """
+
+@dataclass(frozen=True)
+class DelayExtras:
+    """What a delay model may have beside the member of `DelayModel`; read with `gcexp.extras.extras`."""
+
+    #: ``start(seeds, n)`` gives a function of a number of iterations: each call gives the draws of the next ones, all
+    #: together the same as `draw` in one piece. Then a long run is drawn, waited for and decoded some iterations at a
+    #: time; without it each seed is drawn whole. A parameter of that name is no such method.
+    start: Callable[[tuple[int, ...], int], Callable[[int], Draws]] | None = None
+    #: Its iterations are no steps of a training (local steps), so that no task can be trained. Read in the source of
+    #: its class before anything is imported.
+    clock_only: bool = False
+    #: Largest number of workers that it supports, by default that of `gcexp.codes.Code`.
+    most_workers: int | None = None
 
 
 class Streamed:

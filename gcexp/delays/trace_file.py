@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 from array import array
 from collections.abc import Iterable, Mapping
@@ -19,7 +18,7 @@ import numpy as np
 
 from gcexp.delays.trace_structure import LEAST_ROWS, barrier, structure
 from gcexp.errors import DataError, require, unknown
-from gcexp.files import bundled
+from gcexp.files import bundled, used
 from gcexp.schema import quoted
 
 NEEDED = ("iteration", "worker", "time")
@@ -91,7 +90,9 @@ def located(file: str | Path) -> Path:
         with suppress(OSError):
             if path.exists() and not (path.is_file() or path.is_dir()):  # a device may never end
                 raise DataError(f"trace {path} cannot be read: it is no regular file")
-            with open(path):  # what is looked for in vain is seen, too
+            if not path.is_dir():
+                used(path)  # also where nothing is: a file may appear there
+            with open(path):
                 return path
     names = [path.stem for path in bundled("data/traces").glob("*.csv")]
     raise DataError(
@@ -326,9 +327,9 @@ def _index_of(path: Path, *_when: int) -> dict:
 
 def _flags(path: Path) -> Flags:
     index = path.parent / "index.json"
+    used(index)
     try:
-        with open(index) as file:  # what is looked for in vain is seen, too
-            stat = os.fstat(file.fileno())
+        stat = index.stat()
         entry = _index_of(index, stat.st_mtime_ns, stat.st_size)[path.stem]
         return Flags(**{name: entry[name] for name in Flags.__dataclass_fields__ if name in entry})
     except (OSError, KeyError):

@@ -493,7 +493,7 @@ def why_impossible(n: int, k: int, load: int, redundancy: int, intersection: int
         return f"a design needs 1 < r < n and an intersection >= 1, got n={n}, r={r}, intersection={shared}"
     if n * l != k * r or shared * (n - 1) != l * (r - 1):
         return (
-            f"a design needs n l = k r and lambda (n - 1) = l (r - 1), "
+            "a design needs n l = k r and lambda (n - 1) = l (r - 1), "
             f"got n={n}, k={k}, l={l}, r={r}, lambda={shared}"
         )
     if k < n:

@@ -76,6 +76,7 @@ def key_columns(runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
         for run in runs:
             for override in overrides_of(part, run.tokens[part]) if part in run.tokens else ():
                 keys[override.partition("=")[0]] = None
+    keys.pop("exact", None)  # what a scheme declares changes no number
     return {key: {run.id: _value(run, key) for run in runs} for key in keys}
 
 

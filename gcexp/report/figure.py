@@ -227,7 +227,7 @@ class Figure:
         found = tracked(self.file.kind)
         for run in self.runs:
             columns = [f"{name}={value}" for name, value in run.columns]
-            found.append("; ".join([f"{run.label} = {run.id}", *columns, digest_of(run.config)]))
+            found.append("; ".join([f"{run.label} = {run.id}", *columns, digest_of(values(run.config, ""))]))
         function = str(self.file.analysis.get("function"))
         found += [f"function={function}"] if self.file.analysis else []
         found += [str(self.file.timings), str(self.file.passages)]

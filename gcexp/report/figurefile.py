@@ -18,7 +18,6 @@ from gcexp.report.paper import check_paper
 from gcexp.report.placeholders import check_texts
 from gcexp.run import paths
 from gcexp.run.options import papers, project, read_yaml
-from gcexp.run.records import unrecorded
 from gcexp.schema import fill, fitted
 
 PRESETS = ("quick", "paper")
@@ -49,8 +48,7 @@ def target_files() -> dict[str, Path]:
                 f"{_place(package)} has a paper.yaml and is no package: it needs a name of letters, digits and _, and"
                 " an __init__.py, which may be empty"
             )
-        with unrecorded():  # a figure counts by its values
-            found |= dict.fromkeys((folder / "figures").glob("*.yaml"), package)
+        found |= dict.fromkeys((folder / "figures").glob("*.yaml"), package)
     files: dict[str, Path] = {}
     taken: dict[str, object] = dict.fromkeys(RULES, "a rule of the workflow")
     for path in sorted(found, key=lambda path: (paper_of(path), path.name)):

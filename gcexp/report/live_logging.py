@@ -23,7 +23,7 @@ from gcexp.run.measured import scored
 from gcexp.run.options import conf_dir, read_yaml
 from gcexp.run.own_checkpoint import OwnCheckpoint
 from gcexp.run.provenance import finished_provenance
-from gcexp.run.records import Seen, unrecorded
+from gcexp.run.records import Seen
 from gcexp.run.run import Run
 from gcexp.run.tokens import PARTS
 from gcexp.tasks.checkpoint import stamp
@@ -186,11 +186,9 @@ class _LoggedCheckpoint(OwnCheckpoint):
 
     def load(self) -> dict[str, np.ndarray] | None:
         state = super().load()
-        with unrecorded():  # the training reads nothing of it
-            self._run.begin(self._stamp, state)
+        self._run.begin(self._stamp, state)
         return state
 
     def save(self, state: dict[str, np.ndarray]) -> None:
         super().save(state)
-        with unrecorded():
-            self._run.keep(state)
+        self._run.keep(state)

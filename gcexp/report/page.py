@@ -21,7 +21,6 @@ from gcexp.report.figurefile import target_files
 from gcexp.report.paper import Paper, papers
 from gcexp.report.statements import Outcome, committed
 from gcexp.run import paths
-from gcexp.run.seeds import seed_range
 
 if TYPE_CHECKING:
     from gcexp.report.figure import Figure
@@ -163,7 +162,7 @@ def about(figure: Figure) -> dict[str, str]:
     return {
         "data": ", ".join(figure.datasets),
         "schemes": ", ".join(dict.fromkeys(str(run.option("scheme")) for run in runs)),
-        "seeds": ", ".join(dict.fromkeys(seed_range(run.seeds) for run in runs)),
+        "seeds": ", ".join(dict.fromkeys(run.seed_range for run in runs)),
         **{key: _words(value) for key, value in common.items()},
     }
 

@@ -14,7 +14,6 @@ from gcexp.report.statements import committed
 from gcexp.run import options
 from gcexp.run.dependencies import digest_of
 from gcexp.run.options import read_yaml
-from gcexp.run.records import unrecorded
 from gcexp.schema import fill
 
 _BIBLIOGRAPHY = "docs/references.bib"
@@ -125,8 +124,7 @@ def check_paper(folder: Path) -> None:
     """Whether what a paper says of itself is right, and names figures that it has."""
     path = folder / "paper.yaml"
     paper = read_paper(folder)
-    with unrecorded():
-        figures = [file.stem for file in (folder / "figures").glob("*.yaml")]
+    figures = [file.stem for file in (folder / "figures").glob("*.yaml")]
     if paper.picture:
         require_known("figure", paper.picture, figures, f"{path}: picture")
     for name in paper.headline:
@@ -143,8 +141,7 @@ def papers_fingerprint(names: Collection[str]) -> list[str]:
 def _bibliography() -> str:
     """The entries of docs/references.bib; none where it did not come with the package."""
     place = bundled(_BIBLIOGRAPHY)
-    with unrecorded():  # what is cited counts, as the values do
-        return place.read_text("utf-8") if place.is_file() else ""
+    return place.read_text("utf-8") if place.is_file() else ""
 
 
 def _cited(text: str) -> list[str]:

@@ -46,6 +46,9 @@ def _built(node: Any, key: str, kind: type | None = None) -> Any:
     if not isinstance(node, dict) or "_target_" not in node:
         return node
     cls = locate(node["_target_"], f"{key}._target_")
+    node = dict(node)
+    if kind is not None:  # what an option file names for `gcexp.run.dependencies`
+        fitted(str | list[str] | None, node.pop("inputs", None), f"{key}.inputs")
     if kind and isinstance(cls, type) and not fits(cls, kind):
         raise UserError(f"{key}._target_: {node['_target_']} is no {kind.__name__}")
     given = {k: _built(v, f"{key}.{k}") for k, v in node.items() if k not in ("_target_", "_partial_")}

@@ -13,7 +13,6 @@ from typing import Any
 
 from gcexp.errors import UserError, no_python
 from gcexp.run.modules import is_own, source, spec_of
-from gcexp.run.records import unrecorded
 
 
 def outside(target: str) -> bool:
@@ -84,8 +83,7 @@ def _text(module: str) -> str | None:
     if file is None or not (module.partition(".")[0] == "gcexp" or is_own(str(file))):
         return None
     try:
-        with unrecorded():  # what a module says here decides what a plan refuses, and no number
-            text = file.read_text("utf-8")
+        text = file.read_text("utf-8")
         ast.parse(text)
     except SyntaxError as error:
         error.filename = str(file)

@@ -1,37 +1,50 @@
-"""What a result depends on beside the files that its job reads: one table of the stages.
+"""What a result depends on beside its input files and what its job reads: one table of the stages.
 
 Rules, checkpoints and the keys of prepared data ask for the same list: the sources of the library's rooms whose code
-runs in a stage, the values of the options, and the versions of the libraries that compute. A person's own modules and
-files are told by the job itself (`gcexp.run.records`).
+runs in a stage, the values of the options with what their ``inputs:`` hold, and the versions of the libraries that
+compute. All this is known before a job runs. A person's own modules, and files that only the job knows, are told by the
+job itself (`gcexp.run.records`).
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from gcexp.run.build import named
+from gcexp.run.contents import content
 from gcexp.run.declared import outside
-from gcexp.run.records import content, versions_of
+from gcexp.run.records import versions_of
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What decides the result of a stage beside its input files."""
+    """What decides the result of a stage beside its input files.
 
-    rooms: tuple[str, ...] = ()  #: folders and files of the package whose code runs in it
-    keys: tuple[str, ...] = ()  #: those of a run's config whose values decide
-    libraries: tuple[str, ...] = ()  #: distributions whose versions do
-    version: int = 1  #: raised when the result changes and nothing else here shows it
-    trained: bool = (
-        False  #: it may take hours: of gcexp.tasks only modules that the task's classes import count
-    )
+    Attributes
+    ----------
+    rooms : tuple of str
+        Folders and files of the package whose code runs in it.
+    keys : tuple of str
+        Those of a run's config whose values decide.
+    libraries : tuple of str
+        Distributions whose versions decide.
+    version : int
+        Raised when the result changes and nothing else here shows it.
+    trained : bool
+        Whether it may take hours: of ``gcexp.tasks`` only the modules that the task's classes import count then.
+    """
+
+    rooms: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    version: int = 1
+    trained: bool = False
 
 
 _RUN = (
@@ -87,33 +100,67 @@ def tracked(stage: str, config: dict | None = None) -> list[str]:
     `config` is the composed run, where the stage is of one run.
     """
     found = STAGES[stage]
-    keys, config = (found.keys, config) if config is not None else ((), {})
-    installed = versions_of(found.libraries)
-    flat = [f"version={found.version}", *(f"{name}=={version}" for name, version in installed.items())]
-    for key in keys:
-        flat += values(config.get(key), key)
+    lines = [f"version={found.version}"]
+    lines += [f"{name}=={version}" for name, version in versions_of(found.libraries).items()]
+    classes = set[str]()
+    if config is not None:
+        for key in found.keys:
+            lines += values(config.get(key), key)
+            classes.update(targets(config.get(key)))
     if found.trained:
-        flat += _learning(frozenset(target for key in keys for target in targets(config.get(key))))
-    return flat + [f"{room}={_room(room)}" for room in found.rooms]
+        lines += _learning(frozenset(classes))
+    lines += [f"{room}={_room(room)}" for room in found.rooms]
+    return lines
 
 
 @cache
 def _room(name: str) -> str:
-    """Hash of the modules in a folder or a file of the package, remarks included: to leave them out takes 0.4 CPU-s."""
-    place, digest = _ROOT / name, hashlib.sha256()
-    for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+    """Hash of all files in a folder of the package, or of one file.
+
+    Comments count too: to leave them out of everything takes 0.4 CPU-s.
+    """
+    place = _ROOT / name
+    files = [place]
+    if place.is_dir():
+        files = sorted(file for file in place.rglob("[!.]*.*") if "__pycache__" not in file.parts)
+    digest = hashlib.sha256()
+    for file in files:
         text = file.read_bytes()
-        digest.update(f"{file.relative_to(_ROOT).as_posix()} {len(text)}\n".encode() + text)
+        digest.update(f"{file.relative_to(_ROOT).as_posix()} {len(text)}\n".encode())
+        digest.update(text)
     return digest.hexdigest()[:12]
 
 
 def values(node: Any, prefix: str) -> list[str]:
-    """Every value of a node with its key, in the order of the keys' names."""
+    """Every value of a node with its key, in the order of the keys' names, and what ``inputs`` in it hold.
+
+    >>> values({"scale": 2, "inputs": ["no-such-file"]}, "delay")
+    ["delay.inputs=['no-such-file']", 'delay.scale=2', 'delay: no-such-file holds None']
+    """
     if isinstance(node, dict):
-        return [line for key in sorted(node, key=str) for line in values(node[key], f"{prefix}.{key}")]
+        lines = []
+        for key in sorted(node, key=str):
+            lines += values(node[key], f"{prefix}.{key}")
+        for name in _inputs_of(node):
+            lines.append(f"{prefix}: {name} holds {content(name)}")
+        return lines
     if isinstance(node, list) and any(isinstance(value, dict) for value in node):
-        return [line for i, value in enumerate(node) for line in values(value, f"{prefix}.{i}")]
+        lines = []
+        for i, value in enumerate(node):
+            lines += values(value, f"{prefix}.{i}")
+        return lines
     return [f"{prefix}={node}"]
+
+
+def _inputs_of(node: dict) -> list[str]:
+    """Files, folders and patterns that an option file names under ``inputs:``, for what its own Python opens.
+
+    A class inside of another may have an argument of this name. If its values are texts, asking for files of these
+    names does no harm.
+    """
+    inputs = node.get("inputs")
+    names = inputs if isinstance(inputs, list) else [inputs]
+    return [name for name in names if isinstance(name, str)]
 
 
 def digest_of(key: Any) -> str:
@@ -134,18 +181,26 @@ def _learning(classes: frozenset[str]) -> list[str]:
     directly or through others. A class from outside may import any.
     """
     files = {f"gcexp.tasks.{file.stem}": file for file in (_ROOT / "tasks").glob("[!_]*.py")}
-    found: set[str] = set()
-    waiting = {"gcexp.tasks.training", *(name.rpartition(".")[0] for name in classes)}
-    waiting |= files.keys() if any(map(outside, classes)) else set()
-    while waiting := waiting & files.keys() - found - {_STORING}:
-        found |= waiting
-        waiting = {name for file in waiting for name in _imported(files[file])}
+    waiting = ["gcexp.tasks.training", *(name.rpartition(".")[0] for name in classes)]
+    if any(outside(name) for name in classes):
+        waiting += files
+    deciding = set[str]()
+    while waiting:
+        module = waiting.pop()
+        if module in files and module != _STORING and module not in deciding:
+            deciding.add(module)
+            waiting += _imported(files[module])
     lines = [f"gcexp.seeding={content(_ROOT / 'seeding.py')}"]
-    return lines + [f"{name}={content(files[name])}" for name in sorted(found)]
+    return lines + [f"{module}={content(files[module])}" for module in sorted(deciding)]
 
 
-def _imported(file: Path) -> Iterator[str]:
-    """Names behind `gcexp.tasks` in the imports of a module, those of modules among them."""
-    imports = r"^\s*(?:from|import) gcexp\.tasks\b(?:[^\n(]*\([^)]*\)|[^\n]*)"
-    for line in re.findall(imports, file.read_text("utf-8"), re.MULTILINE):
-        yield from (f"gcexp.tasks.{word}" for word in re.findall(r"\w+", line))
+def _imported(file: Path) -> list[str]:
+    """Dotted names of all that a module imports: modules, and names in modules, which may be modules themselves."""
+    names = []
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):  # none in the package is relative
+            names.append(f"{node.module}")
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return names

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -111,13 +111,7 @@ class HomeTrainings:
         """Train the run, or take what an exact run has learned before."""
         if run.training_key in self.known:
             return self.known[run.training_key]
-        checkpoint = None
-        if self.checkpoint is not None:
-            make = self.checkpoint
-
-            def checkpoint(decided: list[str], seen: Seen) -> Checkpoint:
-                return make(run, decided, seen)
-
+        checkpoint = partial(self.checkpoint, run) if self.checkpoint else None
         found = run.train(timeline, home_data(run), checkpoint, self.progress)
         if run.exact:
             self.known[run.training_key] = found
@@ -148,10 +142,7 @@ class FiledTrainings:
     def trajectory(self, run: Run, timeline: Timeline | None) -> Trajectory:
         """Train the run, from where an earlier job was when it ended, and write what it learned."""
         data = prepared_here(run)
-
-        def checkpoint(decided: list[str], seen: Seen) -> Checkpoint:
-            return self.checkpoint(checkpoint_file(self.output), decided, seen)
-
+        checkpoint = partial(self.checkpoint, checkpoint_file(self.output))
         with recorded(self.output, run.config) as facts:
             trajectory = run.train(timeline, data, checkpoint)
             facts["data"] = read_json(data.with_suffix(".json"))

@@ -16,7 +16,6 @@ import yaml
 from gcexp.errors import UserError, unknown
 from gcexp.files import bundled
 from gcexp.run.modules import plugins
-from gcexp.run.records import unrecorded
 from gcexp.schema import quoted, typed
 
 _MOST_VALUES = 100_000  # in one YAML file
@@ -105,8 +104,7 @@ def papers() -> dict[str, Path]:
 
 
 def _papers_in(folder: Path, package: str = "") -> dict[str, Path]:
-    with unrecorded():
-        return {f"{package}{path.parent.name}": path.parent for path in sorted(folder.glob("*/paper.yaml"))}
+    return {f"{package}{path.parent.name}": path.parent for path in sorted(folder.glob("*/paper.yaml"))}
 
 
 def project() -> Path | None:
@@ -131,10 +129,9 @@ def options(group: str) -> list[str]:
 def _files(group: str) -> dict[str, Path]:
     """Every option of a group with the first file of its name on the search path."""
     found: dict[str, Path] = {}
-    with unrecorded():  # an option counts by its values
-        for folder in (folder / group for folder in reversed(search_dirs())):
-            if os.path.isdir(folder):
-                found |= _options_in(folder, folder.stat().st_mtime_ns)
+    for folder in (folder / group for folder in reversed(search_dirs())):
+        if os.path.isdir(folder):
+            found |= _options_in(folder, folder.stat().st_mtime_ns)
     return found
 
 
@@ -146,8 +143,7 @@ def _options_in(folder: Path, _changed: int) -> dict[str, Path]:
 def read_yaml(path: Path) -> dict:
     """A YAML file as a dict, whose values count and not the file; a syntax error becomes a sentence with the line."""
     try:
-        with unrecorded():
-            text = path.read_text("utf-8")
+        text = path.read_text("utf-8")
         loaded = copy.deepcopy(_loaded(text, _Loader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)

@@ -15,7 +15,7 @@ _RECORD = "record"
 
 
 class OwnCheckpoint(Checkpoint):
-    """A checkpoint with a record of what its training read of a person's own files.
+    """A checkpoint with a record of what its training read of a person's own.
 
     `seen` is what the running training reads; what earlier processes read for it is added when it goes on.
     """
@@ -26,17 +26,21 @@ class OwnCheckpoint(Checkpoint):
 
     def load(self) -> dict[str, np.ndarray] | None:
         """As of any checkpoint; None where something that the training read has changed."""
-        if (state := super().load()) is None:
+        state = super().load()
+        if state is None:
             return None
         record = json.loads(str(state.pop(_RECORD, "{}")))
-        if changed := changes(record):
+        changed = changes(record)
+        if changed:
+            names = ", ".join(changed)
             print(
-                f"checkpoint {self.path} is not used: {', '.join(changed)} changed; training starts over",
-                file=sys.stderr,
+                f"checkpoint {self.path} is not used: {names} changed; training starts over", file=sys.stderr
             )
             return None
         self._seen.earlier = record
         return state
 
     def save(self, state: dict[str, np.ndarray]) -> None:
-        super().save(state | {_RECORD: np.array(json.dumps(self._seen.record()))})
+        """As of any checkpoint, with the record beside the state."""
+        record = json.dumps(self._seen.record())
+        super().save(state | {_RECORD: np.array(record)})

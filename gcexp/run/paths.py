@@ -43,8 +43,6 @@ IMPORTED_PART = "results/mlflow/{preset}/{part}.imported"
 TRACKED = "results/mlflow/mlflow.db"
 #: Where jobs write.
 WRITTEN = ("results", "reports", "data/prepared")
-#: What records leave out: rules name it as their inputs, and raw files have checksums.
-MADE = (*WRITTEN, "data/raw", "logs", "benchmarks-raw", ".cache", ".snakemake", ".git")
 
 
 def log(pattern: str) -> str:

@@ -21,8 +21,7 @@ from gcexp.errors import DataError, UserError
 from gcexp.files import read_json, written
 from gcexp.run.declared import outside
 from gcexp.run.dependencies import targets
-from gcexp.run.modules import plugins
-from gcexp.run.records import unrecorded, version_of, versions_of
+from gcexp.run.records import version_of, versions_of
 
 #: Distributions whose versions stand in every provenance.
 _LIBRARIES = "gcexp numpy scipy torch scikit-learn pandas matplotlib snakemake hydra-core".split()
@@ -36,10 +35,7 @@ def provenance_file(output: Path | str) -> Path:
 
 @contextmanager
 def recorded(output: Path | str, config: dict, **more) -> Iterator[dict]:
-    """Write the provenance of `output` when the block ends well; the yielded dict takes further facts.
-
-    The peak memory is that of the process: where the fork server ran the command, with all that it had imported.
-    """
+    """Write the provenance of `output` when the block ends well; the yielded dict takes further facts."""
     wall, cpu, facts = time.time(), time.process_time(), dict(more)
     yield facts
     if Path(output).is_file():
@@ -64,11 +60,6 @@ def recorded(output: Path | str, config: dict, **more) -> Iterator[dict]:
 def versions() -> dict[str, str]:
     """Versions of what decides a result, by package."""
     return versions_of(_LIBRARIES)
-
-
-def ask_once() -> None:
-    """Find out what is the same for all jobs of a build in this folder: the forks of this process know it then."""
-    versions(), _commit(os.getcwd()), packages(), plugins()
 
 
 @cache
@@ -102,11 +93,10 @@ def _package(top: str) -> dict:
     spec = importlib.util.find_spec(top)
     assert spec is not None, top
     digest, folders = hashlib.sha256(), [Path(place) for place in spec.submodule_search_locations or ()]
-    with unrecorded():  # modules that a job loads count, the others do not
-        for folder in folders or [Path(spec.origin or "").parent]:
-            for file in sorted(folder.rglob("*.py")) if folders else [Path(spec.origin or "")]:
-                name = file.relative_to(folder).as_posix()
-                digest.update(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    for folder in folders or [Path(spec.origin or "").parent]:
+        for file in sorted(folder.rglob("*.py")) if folders else [Path(spec.origin or "")]:
+            name = file.relative_to(folder).as_posix()
+            digest.update(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
     installed = {"version": found} if (found := version_of(top)) else {}
     return installed | _commit(folder) | {"sha256": digest.hexdigest()}
 

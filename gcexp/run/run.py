@@ -219,6 +219,11 @@ class Run:
         """The seeds themselves."""
         return seed_list(self.config["seeds"])
 
+    @property
+    def seed_range(self) -> str:
+        """The seeds as file names spell them: ``0-4``, or ``3`` for seed 3 alone."""
+        return seed_range(self.config["seeds"])
+
     @cached_property
     def tokens(self) -> dict[str, str]:
         """Path element of each part whose option was named: see `gcexp.run.tokens`."""
@@ -239,13 +244,13 @@ class Run:
         """Name of the run in tables and in MLflow: the part of the path that all its files share."""
         learned = [self.tokens.get("task"), self.tokens.get("optimizer")] if self.trains else []
         parts = [*learned, self.tokens.get("scheme"), self.tokens.get("delay")]
-        ends = [self.length, f"seeds{seed_range(self.config['seeds'])}"]
+        ends = [self.length, f"seeds{self.seed_range}"]
         return "/".join([*filter(None, parts), *ends])
 
     def file(self, pattern: str) -> str:
         """A file of the run by its pattern in `gcexp.run.paths`."""
-        seeds = seed_range(self.config["seeds"])
-        return pattern.format(**self.tokens, iterations=self.iterations, length=self.length, seeds=seeds)
+        lengths = {"iterations": self.iterations, "length": self.length, "seeds": self.seed_range}
+        return pattern.format(**self.tokens, **lengths)
 
     # --- Which training it needs
 
@@ -305,7 +310,7 @@ class Run:
         record = json.dumps({key: value for key, value in data.items() if key != "key"}, sort_keys=True)
         device = self.device
         lines = self.fingerprint("trajectory") + ([] if device is None else [f"device={device}"])
-        return [*lines, f"seeds={seed_range(self.config['seeds'])}", record]
+        return [*lines, f"seeds={self.seed_range}", record]
 
     @property
     def device(self) -> str | None:

@@ -146,5 +146,6 @@ class QuorumGrace:
 
     def stop(self, code, arrive):
         at, q = arrive(), quorum(self.q, code.n)
-        time = np.minimum(at.max(-1), (1 + self.grace) * np.partition(at, q - 1, axis=-1)[..., q - 1])
+        of_quorum = np.partition(at, q - 1, axis=-1)[..., q - 1]
+        time = np.minimum(at.max(-1), (1 + self.grace) * of_quorum)
         return time, responses_by(code, arrive, time)

@@ -159,8 +159,10 @@ class Spanned:
             bool((wanted >= 0).all() and (wanted < code.k).all()),
             f"wait=spanned: wanted partitions are 0 to k-1 = {code.k - 1}, got {wanted.tolist()}",
         )
-        which = np.eye(code.k)[wanted]
-        targets = np.kron(which.sum(0) if self.target == "sum" else which, np.eye(code.blocks))
+        targets = np.eye(code.k)[wanted]
+        if self.target == "sum":
+            targets = targets.sum(0)
+        targets = np.kron(targets, np.eye(code.blocks))
         B, shape = code.encoding.toarray(), arrive(1).shape
         time, responses = np.empty(shape[0] * shape[1]), np.zeros((shape[0] * shape[1], code.n), np.int16)
         for rows, arrivals in Arrivals.chunks(code, arrive, width=B.shape[1] ** 2):
@@ -189,7 +191,8 @@ class Spanned:
         time, span = np.empty(len(message)), Span(len(message), B.shape[1], targets, self.tolerance, B.dtype)
         open_ = np.arange(len(message))
         for p in range(message.shape[1]):
-            used[open_, p] = new = span.insert(B[message[open_, p]])
+            new = span.insert(B[message[open_, p]])
+            used[open_, p] = new
             if p + 1 < len(targets) or not new.any():  # independent targets: fewer messages do not span them
                 continue
             done = span.inside.all(1)

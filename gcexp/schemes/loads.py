@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar, Protocol
 
 import numpy as np
 
 from gcexp.codes import Code
 from gcexp.errors import require, require_known
-from gcexp.schemes.waiting import known_before
+from gcexp.schemes.waiting import WorkerLimit, known_before
 from gcexp.theory.bounds import water_loads
 
 KNOW = ("hindsight", "last", "prefix")
@@ -28,10 +27,21 @@ class Loads(Protocol):
 
         ``draws.parts()`` are the fixed and the growing part of every worker's time at relative load 1, ``known`` those
         of the iterations before the run, each (S, P, n), where a delay model has them.
-
-        ``exact = True`` says that shares cover the data once: the gradient is exact, and only a rule that hears
-        everybody makes sense.
         """
+
+
+@dataclass(frozen=True)
+class LoadsExtras(WorkerLimit):
+    """What loads may have beside the members of `Loads`; read with `gcexp.extras.extras`."""
+
+    #: Shares cover the data once: the gradient is exact, and only a rule that hears everybody makes sense.
+    exact: bool = False
+    #: Loads are chosen from times that nobody knows beforehand.
+    hindsight: bool = False
+    #: Loads are learned from earlier iterations.
+    learned: bool = False
+    #: The data of each batch are drawn anew, so that what is heard makes up a whole batch.
+    fresh: bool = False
 
 
 class _Shares:
@@ -182,15 +192,19 @@ class Uneven(_Shares):
             require(
                 not draws.renewed,
                 f"know=last learns from the iteration before, but the rows of {draws.renewed} belong "
-                "to different workers "
-                "(persistent: false)",
+                "to different workers (persistent: false)",
             )
             found = np.empty(draws.shape)
             for t in range(draws.shape[1]):
                 found[:, t] = 1.0 if seen is None else water_loads(*seen, self.cap)
-                now = fixed[:, t], growing[:, t]
-                measured = found[:, t] > 0
-                seen = now if seen is None else tuple(map(partial(np.where, measured), now, seen))
+                if seen is None:
+                    seen = fixed[:, t], growing[:, t]
+                else:
+                    measured = found[:, t] > 0
+                    seen = (
+                        np.where(measured, fixed[:, t], seen[0]),
+                        np.where(measured, growing[:, t], seen[1]),
+                    )
             return found
 
         return loads
@@ -285,12 +299,8 @@ class Backup(_Shares):
 
     def check(self, code):
         super().check(code)
-        require(
-            0 <= self.b < code.n,
-            f"backup b={self.b} leaves no worker of n={code.n}"
-            if self.b > 0
-            else f"backup needs b >= 0, got {self.b}",
-        )
+        require(self.b >= 0, f"backup needs b >= 0, got {self.b}")
+        require(self.b < code.n, f"backup b={self.b} leaves no worker of n={code.n}")
 
     def start(self, n, known):
         return lambda draws: np.full(draws.shape, n / (n - self.b))

@@ -126,11 +126,9 @@ class DropCompute:
         return self.check == "border"
 
     def begin(self, lead):
-        return (
-            None
-            if self.tau is not None
-            else self._learned(known_before("wait=dropcompute without tau", lead))
-        )
+        if self.tau is not None:
+            return None
+        return self._learned(known_before("wait=dropcompute without tau", lead))
 
     def _learned(self, lead) -> np.ndarray:
         """The threshold of each seed, (S,), from ends of micro-batches before the run."""

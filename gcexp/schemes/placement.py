@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from gcexp.codes import Code
 from gcexp.errors import require, require_known
 from gcexp.schemes.survivors import distinct_words, packed
-from gcexp.schemes.waiting import known_before
+from gcexp.schemes.waiting import WorkerLimit, known_before
 from gcexp.seeding import rng
 
 LAYOUTS = ("row", "column")
@@ -45,10 +46,26 @@ class Placement(Protocol):
         what the master saw calls ``play(t, seats)``, with seats (S, n), for t = 0, 1, ... in turn: it plays iteration t
         and returns each worker's arrival (S, n) and when the master stopped (S,); ``play.shape`` is (S, T, n). So no
         rule can look ahead, and none needs to know load, code or delay law.
-
-        A rule may also have ``start(seeds, n)``, whose answer takes ``is_slow`` and `play` of the next iterations at
-        each call, so that a long run is seated some iterations at a time; without it each seed is seated whole.
         """
+
+
+@dataclass(frozen=True)
+class PlacementExtras(WorkerLimit):
+    """What a placement may have beside the members of `Placement`; read with `gcexp.extras.extras`."""
+
+    #: ``start(seeds, n)`` gives a function that takes ``is_slow`` and `play` of the next iterations at each call, so
+    #: that a long run is seated some iterations at a time; without it each seed is seated whole.
+    start: Callable[[Sequence[int], int], Callable] | None = None
+    #: The placement is the same in every iteration.
+    stays: bool = False
+    #: It is chosen from times that nobody knows beforehand.
+    hindsight: bool = False
+    #: It is learned from times before the run.
+    learned: bool = False
+    #: ``stored(code, seed)`` are the partitions that each worker keeps, boolean (n, k); else those that it computes.
+    stored: Callable[[Code, int], np.ndarray] | None = None
+    #: ``codewords(code, seed)`` are the codewords that each worker may have to send, (n,); else one.
+    codewords: Callable[[Code, int], np.ndarray] | None = None
 
 
 # --- Clusters ----------------------------------------------------------------------------------------------------
@@ -190,10 +207,14 @@ def greedy_clusters(
                 break
             if order_mode == "refresh":
                 order = np.argsort((allowed & free[:, None]).sum(2), axis=1, kind="stable")
-    while phases == 2 and (u := np.flatnonzero((cluster < 0).any(1))).size:  # the first worker left of each
-        w = (cluster[u] < 0).argmax(1)
-        _place_one(u, w, allowed, is_slow, cluster, room, swap_rule)
-    return cluster
+    if phases == 1:
+        return cluster
+    while True:
+        u = np.flatnonzero((cluster < 0).any(1))
+        if not u.size:
+            return cluster
+        first_left = (cluster[u] < 0).argmax(1)
+        _place_one(u, first_left, allowed, is_slow, cluster, room, swap_rule)
 
 
 def _place_one(u, w, allowed, is_slow, cluster, room, swap_rule):
@@ -411,22 +432,32 @@ class Hindsight(_Fixed):
         else:
             random = rng(0, "placement.hindsight")
             tried = np.array([random.permutation(n) for _ in range(self.sampled)], dtype=np.int16)
-        mean = _tried(play, tried)
+        mean = _mean_durations(_Trial(play, tried))
         place = {"best": 0, "median": (len(tried) - 1) // 2, "worst": len(tried) - 1}[self.which]
         chosen = np.argsort(mean, axis=1, kind="stable")[:, place]
         return np.broadcast_to(tried[chosen][:, None], play.shape)
 
 
-_KEPT: dict[tuple, np.ndarray] = {}  # of the last game: its median and worst seats need no new trial
+class _Trial:
+    """Some seats (U, n) that are tried in a game; trials of equal seats in equal games are equal."""
+
+    def __init__(self, play, tried: np.ndarray):
+        self.play, self.tried = play, tried
+        self._key = play.fingerprint, tried.tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Trial) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
 
 
-def _tried(play, tried: np.ndarray) -> np.ndarray:
-    """Mean durations (S, U) of a game with each of some seats (U, n)."""
-    key = play.fingerprint, tried.tobytes()
-    if key not in _KEPT:
-        _KEPT.clear()
-        _KEPT[key] = np.stack([play.in_hindsight(seats) for seats in tried], axis=1)
-    return _KEPT[key]
+@lru_cache(
+    maxsize=1
+)  # the best, the median and the worst seats of one game are asked for one after the other
+def _mean_durations(trial: _Trial) -> np.ndarray:
+    """Mean durations (S, U) of a game with each of the seats."""
+    return np.stack([trial.play.in_hindsight(seats) for seats in trial.tried], axis=1)
 
 
 def _pairings(workers: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

@@ -147,10 +147,15 @@ def phases(
         )
         tables.append(table)
     if timing == "nominal":
-        prices = [
-            [c + length * t_cm + e + d for (c, _, e, d), length in zip(tables[0], lengths, strict=True)]
-            for t_cm in send
-        ]
+        first, later = (_nominal(tables[0], lengths, t_cm) for t_cm in send)
     else:
-        prices = [[sum(four) for four in table] for table in tables]
-    return Restart(tuple(prices[0]), tuple(prices[1]), tuple(lost))
+        first, later = (tuple(sum(four) for four in table) for table in tables)
+    return Restart(first, later, tuple(lost))
+
+
+def _nominal(table: list[list[float]], lengths: list[float], t_cm: float) -> tuple[float, ...]:
+    """Times of a final epoch by s, where a gradient is sent in t_cm seconds and all else takes what is in the table."""
+    times = []
+    for (computing, _, encoding, decoding), length in zip(table, lengths, strict=True):
+        times.append(computing + length * t_cm + encoding + decoding)
+    return tuple(times)

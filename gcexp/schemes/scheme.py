@@ -9,16 +9,17 @@ import numpy as np
 
 from gcexp.codes import Code
 from gcexp.errors import require, require_known
+from gcexp.extras import extras
 from gcexp.schema import quoted
 from gcexp.schemes.late import LATE
-from gcexp.schemes.loads import Loads
-from gcexp.schemes.placement import Placement
-from gcexp.schemes.waiting import WaitingRule
+from gcexp.schemes.loads import Loads, LoadsExtras
+from gcexp.schemes.placement import Placement, PlacementExtras
+from gcexp.schemes.waiting import WaitingExtras, WaitingRule, WorkerLimit
 
 
 def durations_only(wait: object) -> bool:
     """Whether a waiting rule gives durations only, from which nothing can be decoded."""
-    return bool(getattr(wait, "durations_only", False))
+    return bool(extras(WaitingExtras, wait).durations_only)
 
 
 def require_workers(part: object, n: int, key: str = "n") -> None:
@@ -31,7 +32,7 @@ def require_workers(part: object, n: int, key: str = "n") -> None:
     Traceback (most recent call last):
     gcexp.errors.ParameterError: CyclicMDS supports at most 10000 workers, got n=100000
     """
-    most = getattr(part, "most_workers", Code.most_workers)
+    most = extras(WorkerLimit, part).most_workers
     name = part.__name__ if isinstance(part, type) else type(part).__name__
     require(n <= most, f"{name} supports at most {most} workers, got {key}={quoted(n)}")
 
@@ -52,7 +53,6 @@ class Scheme:
         What a worker does whose work was not waited for, see `gcexp.schemes.late.free_after`.
     chunks : int, optional
         Pieces of a worker's own share, for ``late=chunk``; default: a trace's micro-batches, else 8.
-
     loads : Loads, optional
         How much each worker is given, where that is not what the code says.
     bound : bool
@@ -85,7 +85,7 @@ class Scheme:
             f"chunks must be a number of pieces >= 1, got {self.chunks}",
         )
         require(
-            self.late == "stop" or not getattr(self.wait, "anew", False),
+            self.late == "stop" or not extras(WaitingExtras, self.wait).anew,
             "wait=restart starts all workers again in each iteration, so it needs late=stop",
         )
         if self.placement is not None:
@@ -102,33 +102,43 @@ class Scheme:
             self._check_bound()
 
     def _check_bound(self) -> None:
-        by_rule, by_loads = durations_only(self.wait), getattr(self.loads, "hindsight", False)
-        require(by_rule or by_loads, f"the scheme declares bound: true, but {self.wait!r} gives no bound")
+        rule = extras(WaitingExtras, self.wait)
+        bounded_by_loads = extras(LoadsExtras, self.loads).hindsight
+        require(
+            rule.durations_only or bounded_by_loads,
+            f"the scheme declares bound: true, but {self.wait!r} gives no bound",
+        )
         require(
             self.late == "stop",
             f"a bound is computed with late=stop and holds for every value of late; got late={self.late}",
         )
-        if getattr(self.wait, "by_loads", False):
-            require(
-                self.loads is None,
-                "wait=capacity uses the loads of its code; for other loads use scheme=work_floor",
-            )
-            code, stays = self.code, self.placement is None or getattr(self.placement, "stays", False)
-            same = all(len(np.unique(counts)) == 1 for counts in (code.load, code.messages))
-            name = type(self.placement).__name__.lower()
-            require(
-                same or stays,
-                "wait=capacity with unequal loads needs workers that keep their places, but "
-                f"placement {name} moves them",
-            )
+        if not rule.by_loads:
+            return
+        require(
+            self.loads is None,
+            "wait=capacity uses the loads of its code; for other loads use scheme=work_floor",
+        )
+        stays = self.placement is None or extras(PlacementExtras, self.placement).stays
+        equal_loads = len(np.unique(self.code.load)) == 1
+        equal_messages = len(np.unique(self.code.messages)) == 1
+        name = type(self.placement).__name__.lower()
+        require(
+            stays or (equal_loads and equal_messages),
+            "wait=capacity with unequal loads needs workers that keep their places, but "
+            f"placement {name} moves them",
+        )
 
     def costs(self, seed: int) -> dict[str, float]:
         """The largest costs of a worker: gradients sent, partitions computed and stored, codewords that it may send."""
-        code, placement = self.code, self.placement
-        stored, codewords = getattr(placement, "stored", None), getattr(placement, "codewords", None)
+        code, placement = self.code, extras(PlacementExtras, self.placement)
+        stored, codewords = code.load, 1
+        if placement.stored is not None:
+            stored = placement.stored(code, seed).sum(1)
+        if placement.codewords is not None:
+            codewords = int(placement.codewords(code, seed).max())
         return {
             "messages": float((code.messages * code.length).max()),
             "load": float(code.load.max()),
-            "stored_partitions": int((stored(code, seed).sum(1) if stored else code.load).max()),
-            "codewords": int(codewords(code, seed).max()) if codewords else 1,
+            "stored_partitions": int(stored.max()),
+            "codewords": codewords,
         }

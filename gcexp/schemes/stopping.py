@@ -17,7 +17,8 @@ from gcexp.schemes.survivors import distinct
 from gcexp.schemes.waiting import Decodable, Fastest
 
 _CLOSE = 1e-9  # a coefficient this close to 0 or 1 is 0 or 1
-_FEW, _KEPT = 64, 2**24  # iterations whose patterns are remembered; bytes of those patterns, about
+_FEW = 64  # iterations whose patterns are remembered
+_REMEMBERED = 2**24  # bytes of those patterns, about
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,14 @@ class Recovered:
         count = np.minimum(_holding(code, arrivals.place, need), most)
         if self.monotone:
             high = np.full(len(count), most)
-            while len(open_ := np.flatnonzero(count < high)):
+            while True:
+                open_ = np.flatnonzero(count < high)
+                if not len(open_):
+                    return count
                 middle = (count[open_] + high[open_]) // 2
                 enough = _recovers(code, arrivals.responses(middle, open_), need)
                 high[open_[enough]] = middle[enough]
                 count[open_[~enough]] = middle[~enough] + 1
-            return count
         waiting = count < most
         while waiting.any():
             # Of many iterations those with the fewest messages: their patterns occur at this step only.
@@ -120,7 +123,10 @@ class Deadline:
 
     def stop(self, code, arrive):
         time = np.full(arrive(1).shape[:2], float(self.time))
-        return np.minimum(time, arrive().max(-1)) if self.early else time, responses_by(code, arrive, time)
+        responses = responses_by(code, arrive, time)
+        if self.early:
+            time = np.minimum(time, arrive().max(-1))
+        return time, responses
 
 
 def responses_by(code: Code, arrive: Callable, time: np.ndarray) -> np.ndarray:
@@ -204,18 +210,31 @@ def _recovers(code: Code, responses: np.ndarray, need: int) -> np.ndarray:
     if len(responses) > _FEW:
         patterns, which = distinct(responses)
         return _enough(code, patterns, need)[which]
-    known, keys = _tried(code, need), [pattern.tobytes() for pattern in responses]
-    if len(known) * code.n > _KEPT:
-        known.clear()
-    if new := {key: i for i, key in enumerate(keys) if key not in known}:
-        known.update(zip(new, _enough(code, responses[[*new.values()]], need).tolist(), strict=True))
-    return np.array([known[key] for key in keys])
+    return _tried(code, need).answers(responses)
+
+
+class _Tried:
+    """Remembers of a code which patterns decode to at least `need` coefficients 1 and else 0."""
+
+    def __init__(self, code: Code, need: int):
+        self._code, self._need = code, need
+        self._known: dict[bytes, bool] = {}
+
+    def answers(self, responses: np.ndarray) -> np.ndarray:
+        """`_enough` of a few patterns, each decoded once as long as it is remembered."""
+        if len(self._known) * self._code.n > _REMEMBERED:
+            self._known.clear()
+        names = [pattern.tobytes() for pattern in responses]
+        new = {name: i for i, name in enumerate(names) if name not in self._known}
+        if new:
+            enough = _enough(self._code, responses[list(new.values())], self._need)
+            self._known.update(zip(new, enough.tolist(), strict=True))
+        return np.array([self._known[name] for name in names])
 
 
 @lru_cache(maxsize=8)  # where workers are late, the same few patterns are asked for again and again
-def _tried(code: Code, need: int) -> dict[bytes, bool]:
-    """Answers of `_enough` so far, by pattern."""
-    return {}
+def _tried(code: Code, need: int) -> _Tried:
+    return _Tried(code, need)
 
 
 def _enough(code: Code, patterns: np.ndarray, need: int) -> np.ndarray:

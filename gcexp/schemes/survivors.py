@@ -72,6 +72,8 @@ def distinct_words(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _order(numbers: np.ndarray) -> np.ndarray:
     """Stable order of whole numbers >= 0, by 16 bits after 16 bits: numpy sorts those in linear time."""
     order = np.argsort(numbers.astype(np.uint16), kind="stable")
-    while (numbers := numbers >> 16).any():
+    while True:
+        numbers = numbers >> 16
+        if not numbers.any():
+            return order
         order = order[np.argsort(numbers[order].astype(np.uint16), kind="stable")]
-    return order

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, reduce
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -43,9 +43,9 @@ def known_before(what: str, times):
 class WaitingRule(Protocol):
     """A frozen dataclass with one method, or with two where it has a memory.
 
-    A rule with a memory has ``begin(lead) -> state``, with a `Lead` or None where nothing is known, and
-    ``stop(code, arrive, state) -> (time, responses, state)``. It is asked iteration by iteration, T = 1, and keeps
-    nothing but arrivals cut at their stops.
+    See Also
+    --------
+    WaitingExtras : what a rule may have beside this.
     """
 
     def stop(self, code: Code, arrive: Callable) -> tuple[np.ndarray, np.ndarray]:
@@ -54,6 +54,35 @@ class WaitingRule(Protocol):
         ``arrive(r)`` gives the arrival (S, T, n) of every worker's r-th message, ``arrive()`` that of its last;
         neither is to be written to.
         """
+
+
+@dataclass(frozen=True)
+class WorkerLimit:
+    """What every part that is built for a number of workers may have; read with `gcexp.extras.extras`."""
+
+    #: Largest number of workers that it supports.
+    most_workers: int = Code.most_workers
+
+
+@dataclass(frozen=True)
+class WaitingExtras(WorkerLimit):
+    """What a waiting rule may have beside the member of `WaitingRule`; read with `gcexp.extras.extras`."""
+
+    #: Of a rule with a memory: ``begin(lead)`` gives its state before the first iteration, from a `Lead`, or None where
+    #: nothing is known. Its other method is then ``stop(code, arrive, state) -> (time, responses, state)``. It is asked
+    #: iteration by iteration, T = 1, and keeps nothing but arrivals cut at their stops.
+    begin: Callable[[Lead | None], Any] | None = None
+    #: All workers have stopped computing when the master stops, so that nobody is late for any value of ``late``.
+    halts: bool = False
+    #: All workers start together in each iteration, whatever happened before: ``late`` must be "stop".
+    anew: bool = False
+    #: A bound: it gives durations only, from which nothing can be decoded.
+    durations_only: bool = False
+    #: A bound that holds for the loads of the code, where workers keep them: no other loads, and where they are
+    #: unequal no placement that moves workers.
+    by_loads: bool = False
+    #: Workers that it ignores. A run refuses a number of them that is not below n.
+    s: int | None = None
 
 
 # Workers of a group up to which, and places from either end up to which, comparing whole columns beats a partition.
@@ -173,22 +202,27 @@ class Decodable:
         if len(together) > 1:
             arrive = cache(arrive)  # quorums ask for the same few numbers of messages
         for some in together:
-            at = [(r, some.of(arrive(r)), q) for r, q in some.need]
-            options = [_smallest(t, q) for _, t, q in at]
+            arrived, options = [], []  # for each pair (r, q) of the quorums
+            for r, q in some.need:
+                at = some.of(arrive(r))
+                arrived.append((r, at))
+                options.append(_smallest(at, q))
             met = reduce(np.minimum, options)  # (S, T, quorums)
             last = met.max(-1)
-            first = responses is None
-            if first:
+            nobody_heard_yet = responses is None
+            if nobody_heard_yet:
                 time, responses = last, np.zeros((*last.shape, code.n), np.int16)
-            mine = some.of(responses)
-            for (r, t, _), option in zip(
-                at[::-1], options[::-1], strict=True
-            ):  # fewest messages written last
-                got = t <= met[..., None]
-                if len(at) > 1:
-                    got &= (option == met)[..., None]
-                mine = got * np.int16(r) if first and len(at) == 1 else np.where(got, r, mine)
-            some.put(responses, mine)
+            if nobody_heard_yet and len(options) == 1:
+                r, at = arrived[0]
+                counts = (at <= met[..., None]) * np.int16(r)
+            else:
+                counts = some.of(responses)
+                for (r, at), option in zip(arrived[::-1], options[::-1], strict=True):  # fewest messages last
+                    heard = at <= met[..., None]
+                    if len(options) > 1:
+                        heard &= (option == met)[..., None]
+                    counts = np.where(heard, r, counts)
+            some.put(responses, counts)
             time = np.maximum(time, last)
         return time, responses
 
@@ -221,4 +255,7 @@ class Fewest:
             len(set(members)) == len(members) and (code.messages == 1).all(),
             f"wait=fewest needs disjoint quorums and one message per worker, as clusters have; {code!r} has others",
         )
-        return Fastest(q=sum(q for quorum in code.quorums for _, q in quorum.need)).stop(code, arrive)
+        needed = 0
+        for quorum in code.quorums:
+            needed += sum(q for _, q in quorum.need)
+        return Fastest(q=needed).stop(code, arrive)

@@ -6,7 +6,8 @@ Conventions: `N` samples, `k` partitions, `l` parameters, `c` the partition coef
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
@@ -30,11 +31,9 @@ class Task(Protocol):
     verify_every : int
         Parameters are kept for verification before every so many updates, the first included.
 
-    Notes
-    -----
-    A class may say the names of its scores as a plain tuple, ``scores = ("test_accuracy", "test_loss")``, and those of
-    them that only labels have, not real targets, as ``scores_of_labels``. They are read in its source, so that a figure
-    that draws another score is refused before it is trained; a task without them is not asked.
+    See Also
+    --------
+    TaskExtras : what a task may have beside these.
     """
 
     @property
@@ -50,6 +49,32 @@ class Task(Protocol):
         """The task bound to data in the seed's order."""
 
 
+@dataclass(frozen=True)
+class TaskExtras:
+    """What a task may have beside the members of `Task`; read with `gcexp.extras.extras`.
+
+    Scores, and whether a task is exact only, are read in the source of its class before anything is imported. A class
+    that inherits them and defines anew what they are about (`problem` for scores, `together` for `exact_only`) says
+    them anew.
+    """
+
+    #: Names of its scores, as a plain tuple in the class. A figure that draws another score is refused before anything
+    #: is trained; a task without them is not asked.
+    scores: tuple[str, ...] | None = None
+    #: Those of them that only labels have, not real targets.
+    scores_of_labels: tuple[str, ...] = ()
+    #: Number of partitions k, where a gradient depends on how the rows are cut, as with batch normalisation. Exact
+    #: training then passes so many coefficients; else one.
+    partitions: int | None = None
+    #: ``together(data, seeds)`` gives one problem for all seeds, which exact training takes side by side: parameters
+    #: and gradients are (S, l), scores (S,).
+    together: Callable[[Dataset, Sequence[int]], Problem] | None = None
+    #: Whether it trains nothing but seeds together, with all coefficients 1.
+    exact_only: bool = False
+    #: Where it computes, by a name of `gcexp.tasks.devices.DEVICES`; a task without it computes on the processor.
+    device: str | None = None
+
+
 class Problem(Protocol):
     """A task bound to one seed: its N training rows (of an iteration) in order, partitions are contiguous slices.
 
@@ -57,20 +82,14 @@ class Problem(Protocol):
     what makes sum_i c_i g_i the gradient of one weighted loss. The rows are all of the data, shuffled once, or the
     mini-batch of each iteration.
 
-    A problem whose gradient depends on how the rows are cut, as with batch normalisation, has `partitions`: its number
-    of partitions k, and exact training passes so many coefficients. One that gathers numbers beside the gradient
-    (running statistics) has `statistics`: the method gives them as they are before training, `gradient` then takes
-    such an array as a fourth argument and renews it in place, and `score` takes it as a second one. One with kinks has
-    `rounding`, which bounds what float32 may do to a gradient (see `gcexp.tasks.rounding`); one that float64 would take
-    too long has `precision` float32, the type of its partition gradients.
-
-    A task whose seeds exact training takes side by side has `together(data, seeds)`, which gives one problem for all:
-    parameters and gradients are (S, l), scores (S,); `exact_only` says that it trains nothing else.
-
     Attributes
     ----------
     n_samples : int
         Training samples N of one iteration.
+
+    See Also
+    --------
+    ProblemExtras : what a problem may have beside these.
     """
 
     @property
@@ -101,6 +120,20 @@ class Problem(Protocol):
 
         test_accuracy, test_loss, train_loss: means over samples, whatever the sum that is differentiated.
         """
+
+
+@dataclass(frozen=True)
+class ProblemExtras:
+    """What a problem may have beside the members of `Problem`; read with `gcexp.extras.extras`."""
+
+    #: As of `TaskExtras`.
+    partitions: int | None = None
+    #: Of a problem that gathers numbers beside the gradient, as running statistics: the method gives them as they are
+    #: before training. `gradient` then takes such an array as a fourth argument and renews it in place, and `score`
+    #: takes it as a second one.
+    statistics: Callable[[], np.ndarray] | None = None
+    #: Type of its partition gradients: float32 where float64 would take too long to verify.
+    precision: type = np.float64
 
 
 class Optimizer(Protocol):

@@ -18,7 +18,6 @@ from gcexp.errors import require, require_known
 from gcexp.seeding import rng
 from gcexp.tasks.base import Settings, Sliced, partition_edges, spans
 from gcexp.tasks.devices import DEVICES, device_of, flat_of, leaves_of
-from gcexp.tasks.rounding import Rounding, rounding
 
 if TYPE_CHECKING:
     from gcexp.data import Dataset
@@ -123,19 +122,6 @@ class PerceptronProblem(Sliced):
     def _loss(self, rows: slice, leaves: list[torch.Tensor], reduction: str) -> torch.Tensor:
         output = _forward(self._x[rows].to(leaves[0]), leaves)
         return cross_entropy(output, self._y[rows].to(leaves[0].device), reduction=reduction)
-
-    def rounding(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> Rounding:
-        leaves = self._leaves(parameters.astype(np.float64))
-        weights = torch.from_numpy(self.weights(coefficients)).to(leaves[0])
-        used = weights != 0
-        return rounding(
-            lambda x: _forward(x, leaves),
-            lambda output, labels: cross_entropy(output, labels, reduction="none"),
-            self._x.to(leaves[0])[used],
-            self._y.to(leaves[0].device)[used],
-            weights[used],
-            leaves,
-        )
 
     @torch.no_grad()
     def score(self, parameters: np.ndarray) -> dict[str, float]:

@@ -13,7 +13,6 @@ from gcexp.tasks.mlp import MultilayerPerceptron, PerceptronProblem
 
 if TYPE_CHECKING:
     from gcexp.data import Dataset
-    from gcexp.tasks.rounding import Rounding
 
 SHARDS = ("random", "by_label")
 
@@ -56,9 +55,9 @@ class ShardedPerceptron(MultilayerPerceptron):
         order = super().order(labels, seed)
         return order if self.shards == "random" else order[np.argsort(labels[order], kind="stable")]
 
-    def problem(self, data: Dataset, seed: int) -> PerceptronProblem:
+    def problem(self, data: Dataset, seed: int) -> PerceptronProblem | Reshuffled:  # type: ignore[override]
         problem = super().problem(data, seed)
-        return Reshuffled(problem, seed) if self.reshuffle else problem  # type: ignore[return-value]
+        return Reshuffled(problem, seed) if self.reshuffle else problem
 
 
 class Reshuffled:
@@ -77,8 +76,18 @@ class Reshuffled:
     def __init__(self, problem: PerceptronProblem, seed: int):
         self._problem, self._seed = problem, seed
 
-    def __getattr__(self, name: str):
-        return getattr(self._problem, name)
+    @property
+    def n_samples(self) -> int:
+        return self._problem.n_samples
+
+    def initial(self) -> np.ndarray:
+        return self._problem.initial()
+
+    def recovered_samples(self, coefficients: np.ndarray) -> int:
+        return self._problem.recovered_samples(coefficients)
+
+    def score(self, parameters: np.ndarray) -> dict[str, float]:
+        return self._problem.score(parameters)
 
     def place(self, k: int, iteration: int) -> np.ndarray:
         """Place in the code of each of the k partitions, (k,)."""
@@ -92,9 +101,6 @@ class Reshuffled:
         """Gradients by place: row place(i) is g_i."""
         gradients = self._problem.partition_gradients(parameters, k, iteration)
         return gradients[np.argsort(self.place(k, iteration))]
-
-    def rounding(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> Rounding:
-        return self._problem.rounding(parameters, self._dealt(coefficients, iteration), iteration)
 
     def _dealt(self, coefficients: np.ndarray, iteration: int) -> np.ndarray:
         return np.asarray(coefficients)[self.place(len(coefficients), iteration)]

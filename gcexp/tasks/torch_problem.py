@@ -16,7 +16,6 @@ from gcexp.seeding import rng
 from gcexp.tasks.base import Sliced, partition_edges
 from gcexp.tasks.devices import device_of, flat_of, leaves_of
 from gcexp.tasks.partition_norm import Blocks, PartitionNorm, by_partition
-from gcexp.tasks.rounding import Rounding, rounding
 
 if TYPE_CHECKING:
     from torch import nn
@@ -64,9 +63,9 @@ class TorchProblem(Sliced):
         precision: type = np.float64,
     ):
         device = device_of(device)
-        self._device, self._loss, self._inputs, self._augment = device, loss, inputs, augment
-        self._seed, self._data, self._passes, self.partitions = seed, data, passes, partitions
-        self.precision = precision
+        self._device, self._passes, self.partitions, self.precision = device, passes, partitions, precision
+        self._data, self._seed = data, seed
+        self._loss, self._inputs, self._augment = loss, inputs, augment
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(rng(seed, "initial_weights").integers(2**63)))
             module = make()
@@ -128,8 +127,12 @@ class TorchProblem(Sliced):
 
     def statistics(self) -> np.ndarray:
         """Running means and variances of batch normalisation before training: 0 and 1."""
-        parts = [t.reshape(-1).cpu() for m in self._normalised for t in (m.running_mean, m.running_var)]
-        return torch.cat(parts).float().numpy().copy() if parts else np.zeros(0, np.float32)
+        if not self._normalised:
+            return np.zeros(0, np.float32)
+        parts = []
+        for m in self._normalised:
+            parts += [m.running_mean.reshape(-1).cpu(), m.running_var.reshape(-1).cpu()]
+        return torch.cat(parts).float().numpy().copy()
 
     def rows(self, iteration: int) -> np.ndarray:
         """Samples of an iteration in order: partition i is the i-th contiguous slice of them."""
@@ -176,25 +179,6 @@ class TorchProblem(Sliced):
         self._blocks.gathered.clear()
         return gradients
 
-    def rounding(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> Rounding:
-        self._check(len(coefficients))
-        with self._in_float64():
-            leaves = self._leaves(parameters.astype(np.float64))
-            named = dict(zip(self._names, leaves, strict=True))
-            x, targets, weights = self._samples(np.flatnonzero(coefficients), coefficients, iteration)
-            self._module.train()
-            found = rounding(
-                lambda samples: functional_call(self._module, named, (samples,)),
-                self._losses,
-                x.double(),
-                targets,
-                weights.to(leaves[0]),
-                leaves,
-                separable=not self._normalised,
-            )
-        self._blocks.gathered.clear()
-        return found
-
     @torch.no_grad()
     def score(self, parameters: np.ndarray, statistics: np.ndarray | None = None) -> dict[str, float]:
         """Accuracy (of labels) and mean loss on the test samples, normalised with the running statistics."""
@@ -210,7 +194,11 @@ class TorchProblem(Sliced):
             lost += float(self._losses(output, targets).double().sum())
             if self._classes:
                 right += int((output.argmax(1) == targets).sum())
-        return ({"test_accuracy": right / len(y)} if self._classes else {}) | {"test_loss": lost / len(y)}
+        scores = {}
+        if self._classes:
+            scores["test_accuracy"] = right / len(y)
+        scores["test_loss"] = lost / len(y)
+        return scores
 
     @contextmanager
     def _in_float64(self) -> Iterator[None]:
@@ -291,22 +279,24 @@ class TorchProblem(Sliced):
 
     def _buffers(self, statistics: np.ndarray) -> dict[str, torch.Tensor]:
         """Running statistics by the name of their buffer."""
-        sizes = [m.num_features for m in self._normalised for _ in range(2)]
-        parts = iter(torch.tensor(statistics, device=self._device).split(sizes))
+        values = torch.tensor(statistics, device=self._device)
         where = {m: name for name, m in self._module.named_modules()}
-        return {
-            f"{where[m]}.{kind}" if where[m] else kind: next(parts)
-            for m in self._normalised
-            for kind in ("running_mean", "running_var")
-        }
+        found, end = {}, 0
+        for m in self._normalised:
+            for kind in ("running_mean", "running_var"):
+                name = f"{where[m]}.{kind}" if where[m] else kind
+                found[name] = values[end : end + m.num_features]
+                end += m.num_features
+        return found
 
     def _renew(self, statistics: np.ndarray) -> None:
         """Move running statistics towards the average over the partitions just seen."""
-        at = 0
+        end = 0
         for m in self._normalised:
             seen = self._blocks.gathered.pop(m, None)
             for j in range(2):
-                span = slice(at, at := at + m.num_features)
+                span = slice(end, end + m.num_features)
+                end += m.num_features
                 if seen:
                     mean = torch.stack([pair[j] for pair in seen]).mean(0).cpu().numpy()
                     statistics[span] += np.float32(m.momentum) * (mean - statistics[span])

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gcexp.errors import ParameterError, UserError, require
+from gcexp.extras import extras
 from gcexp.files import written
 from gcexp.progress import bar
-from gcexp.tasks import Optimizer, Task
+from gcexp.tasks.base import Optimizer, ProblemExtras, Task, TaskExtras
 from gcexp.tasks.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
@@ -162,16 +163,20 @@ def train(
         seeds.ndim == 1 and len(seeds) >= 1 and steps.shape == seeds.shape and bool((steps >= 0).all()),
         f"training takes S >= 1 seeds and a number of steps >= 0 for each, got {seeds.tolist()} and {steps.tolist()}",
     )
-    together = (coefficients is None) == (pattern is None)
-    require(together, "training needs both coefficients and pattern, or neither")
+    require(
+        (coefficients is None) == (pattern is None),
+        "training needs both coefficients and pattern, or neither",
+    )
     if coefficients is None:
-        k = getattr(task, "partitions", None) or 1  # most gradients are the same however the samples are cut
+        k = (
+            extras(TaskExtras, task).partitions or 1
+        )  # most gradients are the same however the samples are cut
         coefficients, pattern = np.ones((1, k)), np.zeros((len(seeds), steps.max()), dtype=np.int64)
     require(
         len(pattern) == len(seeds) and pattern.shape[1] >= steps.max(),  # type: ignore[arg-type, union-attr]
         f"training {len(seeds)} seeds for {steps.max()} steps needs a pattern of that size, got shape {pattern.shape}",  # type: ignore[union-attr]
     )
-    if hasattr(task, "together"):
+    if extras(TaskExtras, task).together is not None:
         require(
             bool((coefficients == 1).all() and (steps == steps[0]).all()),
             f"{type(task).__name__} trains all seeds together, which needs coefficients of 1 and "
@@ -185,51 +190,53 @@ def train(
 
 
 def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoint, progress) -> Trajectory:
-    together = hasattr(task, "together")
-    if together:
+    together = extras(TaskExtras, task).together
+    if together is not None:
         optimizer = _EachSeed(optimizer)
     grids = [np.union1d(np.arange(0, T, task.evaluate_every), T) for T in steps.tolist()]
-    state = (checkpoint.load() if checkpoint else None) or {}
-    trajectory = Trajectory.from_arrays(state) if state else None
-    first, start = int(state.get("at_row", 0)), int(state.get("at_step", 0))
+    saved = (checkpoint.load() if checkpoint else None) or {}
+    trajectory = Trajectory.from_arrays(saved) if saved else None
+    first, start = int(saved.get("at_row", 0)), int(saved.get("at_step", 0))
 
     def save(row: int, t: int) -> None:
         at = {"at_row": np.array(row), "at_step": np.array(t), "at_parameters": parameters}
-        at |= {_RULE + name: array for name, array in rule.items()}
-        at |= {"at_statistics": statistics[0]} if statistics else {}
+        for name, array in rule.items():
+            at[_RULE + name] = array
+        if statistics:
+            at["at_statistics"] = statistics[0]
         checkpoint.save(trajectory.arrays() | at)  # type: ignore[union-attr]
 
-    passes = 1 if together else len(seeds)
+    passes = len(seeds) if together is None else 1
     done = int(steps[:first].sum()) + start
     with bar(int(steps[:passes].sum()), "training", "step", progress, done) as moving:
         for row in range(first, passes):
-            # All that has a row per seed, parameters first, has them all in the one pass of seeds trained together.
-            rows: int | slice = slice(None) if together else row
-            problem = task.together(data, seeds.tolist()) if together else task.problem(data, int(seeds[row]))
+            rows: int | slice = row
+            if together is None:
+                problem = task.problem(data, int(seeds[row]))
+            else:
+                problem = together(data, seeds.tolist())
+                rows = slice(None)  # what has a row per seed, parameters first, has them all in this one pass
             # Running statistics go with every call of a problem that gathers them, and with no other.
-            statistics = (problem.statistics(),) if hasattr(problem, "statistics") else ()
+            gathered = extras(ProblemExtras, problem).statistics
+            statistics: tuple[np.ndarray, ...] = ()
+            if gathered is not None:
+                statistics = (saved["at_statistics"] if start else gathered(),)
             if start:
-                parameters = state["at_parameters"]
-                statistics = (state["at_statistics"],) if statistics else ()
-                own = [name for name in state if name.startswith(_RULE)]
-                rule = {name.removeprefix(_RULE): state[name] for name in own}
+                parameters = saved["at_parameters"]
+                rule = {name.removeprefix(_RULE): saved[name] for name in saved if name.startswith(_RULE)}
             else:
                 parameters = problem.initial()
                 rule = optimizer.init(parameters)
             if trajectory is None:
-                evaluated = np.unique(np.concatenate(grids))
-                verified = np.arange(0, steps.max(), task.verify_every)
-                kept = np.full((len(seeds), len(verified), parameters.shape[-1]), np.nan, np.float32)
-                skipped = np.zeros(len(seeds), np.int64)
-                trajectory = Trajectory(seeds, steps, evaluated, {}, verified, kept, skipped)
-            columns = dict(zip(grids[row], np.searchsorted(trajectory.evaluated, grids[row]), strict=True))
+                trajectory = _blank(task, seeds, steps, grids, parameters.shape[-1])
+            column_of = dict(zip(grids[row], np.searchsorted(trajectory.evaluated, grids[row]), strict=True))
             score = None  # of the parameters as they are; None after an update
             for t in range(start, int(steps[row]) + 1):
-                if t in columns:
+                if t in column_of:
                     score = score or problem.score(parameters, *statistics)
                     for name, value in score.items():
                         blank = np.full((len(seeds), len(trajectory.evaluated)), np.nan)
-                        trajectory.scores.setdefault(name, blank)[rows, columns[t]] = value
+                        trajectory.scores.setdefault(name, blank)[rows, column_of[t]] = value
                 if t == steps[row]:
                     break
                 if t % task.verify_every == 0:
@@ -241,12 +248,7 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
                     parameters, rule = optimizer.update(
                         gradient, rule, parameters, problem.n_samples, recovered
                     )
-                    if not (finite := np.isfinite(parameters)).all():
-                        seed = seeds[row if finite.ndim == 1 else int(finite.all(1).argmin())]
-                        raise ParameterError(
-                            f"training diverged: seed {seed} has parameters that are not finite after "
-                            f"iteration {t}; a smaller optimizer.learning_rate may help"
-                        )
+                    _require_finite(parameters, seeds[rows], t)
                     score = None
                 else:  # the time passed, the model stays: no momentum, no decay
                     trajectory.skipped[row] += 1
@@ -257,6 +259,32 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
             if checkpoint:
                 save(row + 1, 0)
     return trajectory  # type: ignore[return-value]
+
+
+def _blank(task: Task, seeds: np.ndarray, steps: np.ndarray, grids: list[np.ndarray], l: int) -> Trajectory:
+    """A trajectory before anything was scored or kept, with l parameters."""
+    verified = np.arange(0, steps.max(), task.verify_every)
+    return Trajectory(
+        seeds,
+        steps,
+        evaluated=np.unique(np.concatenate(grids)),
+        scores={},
+        verified=verified,
+        parameters=np.full((len(seeds), len(verified), l), np.nan, np.float32),
+        skipped=np.zeros(len(seeds), np.int64),
+    )
+
+
+def _require_finite(parameters: np.ndarray, seeds: np.ndarray, iteration: int) -> None:
+    """Raise `ParameterError` that names the first seed whose parameters (l,) or (S, l) are not finite."""
+    finite = np.isfinite(parameters)
+    if not finite.all():
+        finite = finite.reshape(-1, finite.shape[-1]).all(1)
+        seed = np.atleast_1d(seeds)[finite.argmin()]
+        raise ParameterError(
+            f"training diverged: seed {seed} has parameters that are not finite after "
+            f"iteration {iteration}; a smaller optimizer.learning_rate may help"
+        )
 
 
 class _EachSeed:

@@ -20,7 +20,7 @@ DAY = 86400.0
 
 
 def killed(trial, kind, victim, name):
-    """Send a signal to the workflow, a job, their group, or the server of warm jobs, at a random moment.
+    """Send a signal to the workflow, a job, or their group, at a random moment.
 
     The moment is one of a job of some kind, or of a build that has everything to do.
     """
@@ -36,9 +36,9 @@ def killed(trial, kind, victim, name):
         os.killpg(process.pid, number)
     elif victim == "workflow":
         process.send_signal(number)
-    elif found := trial.job("gcexp.command.forkserver") if victim == "server" else job:
+    elif job:
         with suppress(psutil.NoSuchProcess):
-            found.send_signal(number)
+            job.send_signal(number)
     return [trial.end_of(process)]
 
 
@@ -154,7 +154,7 @@ def faults():
         for victim in (VICTIMS[place % 3], VICTIMS[(place + 1) % 3]):
             name = SIGNALS[(place + len(found)) % 2]
             found.append((f"{name} of the {victim}", killed, (kind, victim, name)))
-    everything = (("workflow", "SIGTERM"), ("server", "SIGKILL"), *(("group", name) for name in SIGNALS))
+    everything = (("workflow", "SIGTERM"), *(("group", name) for name in SIGNALS))
     for victim, name in everything:
         found.append((f"{name} of the {victim}", killed, ("everything", victim, name)))
     found += [("file size limit", disk_full, (kind,)) for kind in ("data", "train", "draw")]

@@ -31,7 +31,7 @@ known,Sec. I,definition,A code is a matrix,,,no: a definition,
 #: Gradients that replays share are kept in files, however small they are.
 KEPT = """
 import sys
-if {"table", "train", "gcexp.command.forkserver"} & {*sys.orig_argv}:
+if {"table", "train"} & {*sys.orig_argv}:
     from gcexp.run import verification
     verification.LARGE = 0
 """

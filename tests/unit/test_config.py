@@ -19,7 +19,7 @@ from omegaconf import OmegaConf
 from gcexp.codes import Code
 from gcexp.errors import ParameterError, UserError
 from gcexp.run.build import build, is_redrawn, redrawn, with_makers
-from gcexp.run.compose import compose, declared_inputs, meanings
+from gcexp.run.compose import compose
 from gcexp.run.options import GROUPS, conf_dir, options, read_value, read_yaml
 from gcexp.run.scheme import build_scheme
 from gcexp.run.tokens import HOME, overrides_of, token
@@ -140,23 +140,24 @@ def test_option_files_that_speak_of_each_other_compose_as_in_hydra(option):
         compose(["delay=two"])
 
 
-def test_inputs_are_declared_in_option_files_and_reach_no_class(option, refused):
-    """Hydra does not know this key: without it the composed run is the same."""
-    option("delay/below", "_target_: x.Y\nfile: times.csv\nscale: 1\ninputs: ['${delay.file}', raw/*.csv]\n")
-    option("delay/mine", "defaults: [below]\ninputs: raw/*.csv # files\nscale: 2\n")
-    option("code/mine", "_target_: x.Z\ninputs: [matrix.npz]\n")
-    option("scheme/mine", f"{GLOBAL}defaults:\n  - override /code: mine\ninputs: [notes]\nn: 7\n")
-    overrides = ["scheme=mine", "delay=mine", "delay.file=other.csv"]
-    config = compose(overrides)
-    assert config["delay"] == {"_target_": "x.Y", "file": "other.csv", "scale": 2}
-    assert config["code"] == {"_target_": "x.Z"} and "inputs" not in config
-    assert sorted(declared_inputs(overrides)) == ["matrix.npz", "notes", "other.csv", "raw/*.csv"]
-    assert declared_inputs(["scheme=cgc", "task=mnist_mlp"]) == []
-    assert "delay.inputs" not in meanings(overrides)
-    refused("delay.inputs", compose, [*overrides, "delay.inputs=x"])
-    for value in ("3", "[1]", "{a: b}"):
-        option("delay/mine", f"_target_: x.Y\ninputs: {value}\n")
-        refused(("delay/mine.yaml", "inputs"), compose, ["delay=mine"])
+def test_what_an_option_lists_under_inputs_reaches_no_class(option, refused):
+    """Composed as any key; it is left out when the class is built, and only there where the option file has it."""
+    option(
+        "delay/below", "_target_: gcexp.delays.Trace\nfile: times.csv\ninputs: ['${delay.file}', raw/*.csv]\n"
+    )
+    option("delay/mine", "defaults: [below]\nphi: 0.5\n")
+    config = compose(["delay=mine", "delay.file=other.csv"])
+    assert config["delay"]["inputs"] == ["other.csv", "raw/*.csv"]
+    assert build(config, "delay").file == "other.csv"
+    config["delay"]["inputs"] = "other.csv"
+    assert build(config, "delay").file == "other.csv"
+    for wrong in (3, [1], {"a": "b"}):
+        config["delay"]["inputs"] = wrong
+        refused("delay.inputs", build, config, "delay")
+    inside = {"_target_": "gcexp.delays.Trace", "file": "times.csv", "inputs": "times.csv"}
+    refused("inputs", build, {"delay": {"_target_": "gcexp.delays.LocalSteps", "inner": inside}}, "delay")
+    option("scheme/mine", f"{GLOBAL}inputs: [notes]\n")
+    refused(("scheme/mine.yaml", "inputs"), compose, ["scheme=mine"])
 
 
 def test_a_composed_run_may_be_changed_without_harm():

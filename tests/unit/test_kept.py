@@ -45,12 +45,11 @@ OWN = {
 
 def test_a_task_of_ones_own_is_trained_again_when_its_helper_changes(here, monkeypatch, forget):
     """The helper is in another package of one's own; one part of it is imported while training."""
-    pytest.importorskip("importlib_metadata")  # MLflow imports it, and it then lists the folders of modules
     monkeypatch.syspath_prepend(here)
     prepared("digits")
     write_files(here, OWN)
     config = compose(RUN)
-    config = config | {"task": config["task"] | {"_target_": "mine_here.task.Mine"}}
+    config = config | {"task": config["task"] | {"_target_": "mine_here.task.Mine", "inputs": "sizes/*.txt"}}
 
     def trains():
         unload("mine_here", "helper_there")
@@ -68,6 +67,10 @@ def test_a_task_of_ones_own_is_trained_again_when_its_helper_changes(here, monke
     ):
         Path(f"helper_there/{name}.py").write_text(text)
         assert [trains(), trains()] == [again, False], name
+    write_files(here, {"sizes/one.txt": "5\n"})
+    assert [trains(), trains()] == [True, False]
+    Path("sizes/one.csv").write_text("5\n")
+    assert not trains()
     unload("mine_here", "helper_there")
 
 

@@ -87,16 +87,24 @@ def test_continuous_integration_says_what_it_took(tmp_path):
     assert re.search(r"^set-up, lint and tests took \d+ s\n.* deselected in [0-9.]+s\n\Z", done.stdout, re.M)
 
 
-def test_a_clone_that_was_moved_says_how_to_go_on(tmp_path):
-    """The script that `make setup` writes, in another folder than the one that it was installed for."""
-    script = Path(sys.executable).parent / "gcexp"
-    if "make setup" not in script.read_text():
+def test_a_clone_that_was_moved_uses_itself(tmp_path):
+    """What `make setup` installs names no folder: a moved or copied clone runs its own code."""
+    environment = ROOT / ".venv"
+    if not (environment / ".installed").exists():
         pytest.skip("this environment was not made by make setup")
-    there = tmp_path / ".venv" / "bin"
-    there.mkdir(parents=True)
-    shutil.copy2(script, there)
-    shutil.copy2(script.parent.parent / ".installed", there.parent)
-    done = subprocess.run([there / "gcexp", "list"], capture_output=True, text=True)
-    assert done.returncode == 2 and f"run make setup in {tmp_path}" in done.stderr
-    done = subprocess.run([script, "--version"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    moved = tmp_path / "moved"
+    shutil.copytree(ROOT / "gcexp", moved / "gcexp", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "conf", moved / "conf")
+    (moved / ".venv/bin").mkdir(parents=True)
+    for name in ("python", "gcexp"):
+        shutil.copy2(environment / "bin" / name, moved / ".venv/bin", follow_symlinks=False)
+    shutil.copy2(environment / "pyvenv.cfg", moved / ".venv")
+    for path in environment.glob("lib/python*/site-packages/*"):
+        place = moved / path.relative_to(ROOT)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(path)
+    (moved / "gcexp/errors.py").write_text("raise SystemExit('the moved clone')")
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [moved / ".venv/bin/gcexp", "list"]
+    done = subprocess.run(command, cwd=tmp_path, env=kept, capture_output=True, text=True)
+    assert "the moved clone" in done.stderr

@@ -1,4 +1,4 @@
-"""What a job read, and which edits a plan sees: one table, all in this process."""
+"""What a job read, and which edits a plan sees: three tables of edits, all in this process."""
 
 import contextlib
 import importlib
@@ -6,6 +6,7 @@ import json
 import os
 import runpy
 import shutil
+import sys
 import textwrap
 from pathlib import Path
 
@@ -13,10 +14,13 @@ import matplotlib  # noqa: F401
 import numpy as np
 import pytest
 
+from gcexp.delays.trace_file import read_trace
+from gcexp.files import used
 from gcexp.report import paper
 from gcexp.run import dependencies, modules, options, records
+from gcexp.run.contents import code_of
 from gcexp.run.modules import own_modules
-from gcexp.run.records import EDITED, PLANNED, changes, code_of, observed, recorded, state, unrecorded
+from gcexp.run.records import EDITED, PLANNED, observed, recorded, state
 from tests.conftest import unload, write_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,9 +64,14 @@ FILES = {
                     open(name)
                 except OSError:
                     pass
+            from gcexp.data.described import Description
             from gcexp.delays.trace_file import read_trace
+            from gcexp.files import used
             read_trace("times")
             read_trace("traces/more.csv")
+            read_trace("pai-job1")
+            Description("data.csv").source("mine")
+            used("named.txt")
             open("large.bin", "rb").read()
             folder = os.open("folder", os.O_RDONLY)
             os.close(os.open("handled.txt", os.O_RDONLY, dir_fd=folder))
@@ -85,6 +94,8 @@ FILES = {
     "script.txt": "1 + 1\n",
     "values.json": "{}",
     "table.csv": "1 2\n",
+    "data.csv": "x,y\n1,0\n",
+    "named.txt": "a\n",
     "folder/a.txt": "a\n",
     "folder/handled.txt": "a\n",
     "globbed/a.txt": "a\n",
@@ -101,7 +112,7 @@ FILES = {
 PLAIN = """
 mine/aliased mine/relative mine/sub mine/computed mine/formatted mine/types_only mine/unread helper/again spaces/inner
 plugged/site-packages/theirs/inside plugged/site-packages/gcexp_papers/paper/numbers
-plugged/site-packages/foreign/__init__ alone
+plugged/site-packages/foreign/__init__ alone by_path
 """
 FILES |= {f"{name}.py": "x = 1\n" for name in PLAIN.split()}
 
@@ -118,8 +129,9 @@ def gone(path):
     return path, lambda old: None
 
 
-#: Path and what its text becomes: every one of these makes the result again.
-MUST = {
+#: Path and what its text becomes: every one of these makes the result again, since the job has loaded a module of a
+#: person's own, or one of our readers has named a file.
+SEEN = {
     "relative import": line("mine/relative.py"),
     "import as": line("mine/aliased.py"),
     "import *": line("mine/sub.py"),
@@ -135,6 +147,30 @@ MUST = {
     "what that __init__ imports": line("mine/parts/two.py"),
     "class": replace("mine/parts/one.py", "return 1", "return 2"),
     "effect of an import": line("mine/effects.py"),
+    "module that is loaded by its path": line("by_path.py"),
+    "deleted module": gone("mine/relative.py"),
+    "package in the place of a module": ("mine/relative/__init__.py", lambda _: "x = 2\n"),
+    "package in the place of a helper": ("helper/again/__init__.py", lambda _: "x = 2\n"),
+    "__init__ of a namespace package": ("spaces/__init__.py", lambda _: "x = 2\n"),
+    "syntax error": line("mine/relative.py", "def\n"),
+    "installed plug-in": line("plugged/site-packages/theirs/inside.py"),
+    "installed paper": line("plugged/site-packages/gcexp_papers/paper/numbers.py"),
+    "bare name": replace("times", "1.5", "1.6"),
+    "trace": replace("traces/more.csv", "1.5", "1.6"),
+    "deleted trace": gone("traces/more.csv"),
+    "index of traces": replace("traces/index.json", '"s"', '"ms"'),
+    "index of traces that was not there": ("index.json", lambda _: "{}"),
+    "trace in the place of a bundled one": ("pai-job1", lambda _: TRACE),
+    "data set": replace("data.csv", "1,0", "1,1"),
+    "file that the code itself names": line("named.txt"),
+}
+
+#: These too, since the option file of the class lists them under `inputs:`.
+INPUTS = """
+effects.cfg alone.py script.txt mine/resource.txt mine/packed.bin values.json arrays.npz table.csv ~/far.csv large.bin
+absent.txt absent/deep.txt folder globbed/*.txt
+""".split()
+LISTED = {
     "what an import reads": line("effects.cfg"),
     "module that is run": line("alone.py"),
     "text that is run": line("script.txt"),
@@ -144,33 +180,27 @@ MUST = {
     "npz": gone("arrays.npz"),
     "table": replace("table.csv", "1 2", "1 3"),
     "path with ~": replace("home/far.csv", "1", "2"),
-    "bare name": replace("times", "1.5", "1.6"),
-    "trace": replace("traces/more.csv", "1.5", "1.6"),
-    "index of traces": replace("traces/index.json", '"s"', '"ms"'),
-    "index of traces that was not there": ("index.json", lambda _: "{}"),
     "absent file": ("absent.txt", lambda _: ""),
     "absent folder": ("absent/deep.txt", lambda _: ""),
     "folder gains a file": ("folder/b.txt", lambda _: ""),
     "folder loses a file": gone("folder/a.txt"),
-    "globbed folder gains a file": ("globbed/b.txt", lambda _: ""),
-    "deleted module": gone("mine/relative.py"),
-    "deleted file": gone("table.csv"),
+    "content of a file in a folder": line("folder/a.txt"),
+    "folder gains a folder with a file": ("folder/more/c.txt", lambda _: ""),
     "file opened by a handle of its folder": line("folder/handled.txt"),
-    "package in the place of a module": ("mine/relative/__init__.py", lambda _: "x = 2\n"),
-    "package in the place of a helper": ("helper/again/__init__.py", lambda _: "x = 2\n"),
-    "__init__ of a namespace package": ("spaces/__init__.py", lambda _: "x = 2\n"),
-    "syntax error": line("mine/relative.py", "def\n"),
+    "pattern matches one more": ("globbed/b.txt", lambda _: ""),
+    "content of a file that a pattern matches": line("globbed/a.txt"),
+    "pattern matches one less": gone("globbed/a.txt"),
+    "deleted file": gone("table.csv"),
     "large file": ("large.bin", lambda old: old[:-1] + "b"),
-    "installed plug-in": line("plugged/site-packages/theirs/inside.py"),
-    "installed paper": line("plugged/site-packages/gcexp_papers/paper/numbers.py"),
 }
 
-#: And these do not.
+#: And these make nothing again.
 NOT = {
     "new docstring": replace("mine/relative.py", "x = 1", '"""New."""\nx = 1'),
     "other docstring": replace("mine/effects.py", "Old.", "New."),
     "docstring of a method": replace("mine/parts/one.py", "return 1", '"""One."""\n        return 1'),
     "comment": replace("mine/relative.py", "x = 1", "# why\nx = 1  # one"),
+    "comment in a module that is listed": replace("alone.py", "x = 1", "# why\nx = 1"),
     "blank lines": replace("mine/relative.py", "x = 1", "\n\nx = 1  "),
     "module that is not read": line("mine/unread.py"),
     "module for types alone": line("mine/types_only.py"),
@@ -178,13 +208,18 @@ NOT = {
     "new package": ("more/__init__.py", lambda _: ""),
     "README": line("mine/README.md"),
     "file in the working folder": ("notes.txt", lambda _: "a"),
-    "content of a listed file": line("folder/a.txt"),
+    "hidden file in a folder": ("folder/.swap", lambda _: "a"),
+    "bytecode in a folder": ("folder/__pycache__/a.pyc", lambda _: "a"),
+    "file that a pattern does not match": ("globbed/b.csv", lambda _: "a"),
     "only touched": ("table.csv", lambda text: text),
     "what the job made": line("made.txt"),
     "what we made": line("results/earlier.txt"),
     "cache in one's home": line("home/.cache/font.json"),
     "installed library": line("plugged/site-packages/foreign/__init__.py"),
 }
+
+#: The composed run of the job. Options count by their values, and by what is listed there.
+CONFIG = {"delay": {"_target_": "mine.job.Delay", "inputs": INPUTS}}
 
 
 def write(path, text):
@@ -197,7 +232,15 @@ def write(path, text):
 
 
 def forget_modules():
-    unload("mine", "helper", "spaces", "theirs", "foreign")
+    unload("mine", "helper", "spaces", "theirs", "foreign", "by_path")
+
+
+def load_by_path(path):
+    """As pytest and many frameworks load a file; it stays among the loaded modules under a name that nobody finds."""
+    spec = importlib.util.spec_from_file_location(f"by_path.{Path(path).stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +266,8 @@ def job(tmp_path_factory):
                 open("results/earlier.txt").close()
                 for name in ("theirs", "foreign"):
                     importlib.import_module(name)
-                runpy.run_path("plugged/site-packages/gcexp_papers/paper/numbers.py")
+                load_by_path("by_path.py")
+                load_by_path("plugged/site-packages/gcexp_papers/paper/numbers.py")
                 importlib.import_module("mine.job").run()
                 OUTPUT.write_text("done")
             patch.delenv(PLANNED)
@@ -233,9 +277,14 @@ def job(tmp_path_factory):
         forget_modules()
 
 
+def planned():
+    """What a plan says of the job: its record, and the lines of its fingerprint."""
+    return [state(OUTPUT), *dependencies.tracked("timeline", CONFIG)]
+
+
 @pytest.fixture(scope="module")
 def first(job):
-    return state(OUTPUT)
+    return planned()
 
 
 @pytest.fixture
@@ -252,7 +301,7 @@ def edited(job, first):
             os.utime(path, ns=(0, 0))
         importlib.invalidate_caches()  # each plan is a process of its own
 
-    assert first == state(OUTPUT) == "new"
+    assert first == planned() and first[0] == "new"
     yield edit
     for path, kept, parent in made:
         path.unlink(missing_ok=True)
@@ -261,36 +310,43 @@ def edited(job, first):
         if parent:
             shutil.rmtree(parent)
     importlib.invalidate_caches()
-    assert state(OUTPUT) == first
+    assert planned() == first
 
 
-@pytest.mark.parametrize("name", MUST)
+@pytest.mark.parametrize("name", SEEN)
 def test_an_edit_is_seen(name, edited):
-    edited(*MUST[name])
+    edited(*SEEN[name])
     assert state(OUTPUT) != "new"
-    place = Path(MUST[name][0])
+    place = Path(SEEN[name][0])
     assert place.stem in state(OUTPUT) or place.parent.name in state(OUTPUT)
 
 
+@pytest.mark.parametrize("name", LISTED)
+def test_an_edit_of_what_an_option_lists_is_seen(name, edited, first):
+    edited(*LISTED[name])
+    (changed,) = set(planned()) - set(first)
+    assert any(part in changed for part in Path(LISTED[name][0]).parts)
+
+
 @pytest.mark.parametrize("name", NOT)
-def test_an_edit_that_changes_nothing_is_not_seen(name, edited):
+def test_an_edit_that_changes_nothing_is_not_seen(name, edited, first):
     edited(*NOT[name])
-    assert state(OUTPUT) == "new"
+    assert planned() == first
 
 
 def test_a_job_is_made_again_once(job, edited):
-    edited(*MUST["table"])
+    edited(*SEEN["trace"])
     said = state(OUTPUT)
     job(said)
     assert state(OUTPUT) == said  # what it was told stays true
-    Path("table.csv").write_text(FILES["table.csv"])
+    Path("traces/more.csv").write_text(FILES["traces/more.csv"])
     assert state(OUTPUT) not in ("new", said)  # back again is a change too
     job("new")
 
 
 def test_what_is_edited_under_a_job_is_read_again(job):
     with recorded("results/b.txt"):
-        Path("table.csv").read_text()
+        used("table.csv")
         Path("table.csv").write_text(FILES["table.csv"])
     record = json.loads(Path("results/records/results/b.txt.json").read_text())
     assert record["files"]["table.csv"] == EDITED
@@ -315,8 +371,57 @@ def test_without_a_record_a_result_is_made_once_more(tmp_path, monkeypatch):
     assert not list(tmp_path.glob("results/records/**/*.json"))
 
 
+def test_a_reader_that_remembers_names_its_file_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("times.csv", TRACE)
+    found = []
+    for _ in range(2):
+        with observed() as seen:
+            found.append(read_trace("times.csv"))
+        names = {Path(path).name for path in seen.files}
+        assert names == {"times.csv", "index.json"}
+    assert found[0] is found[1]
+
+
+def test_what_a_block_reads_is_forgotten_with_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with observed() as outer:
+        with observed() as inner:
+            used("inside")
+        used("outside")
+    used("afterwards")
+    with pytest.raises(ZeroDivisionError), observed() as broken:
+        1 / 0  # noqa: B018
+    used("afterwards")
+    assert [Path(path).name for path in inner.files] == ["inside"]
+    assert {Path(path).name for path in outer.files} == {"inside", "outside"}
+    assert not broken.files
+
+
+UNTOUCHED = """
+import os, sys
+opened, hooks = os.open, []
+sys.addaudithook = hooks.append
+import gcexp
+from gcexp.command.main import main
+run = dict(n=4, iterations=2, seeds=1, task="digits_mlp", progress=False)
+gcexp.sweep({"scheme": ["cgc", "uncoded"]}, **run)
+assert main("job data digits -o data/prepared/digits.npz".split()) == 0
+assert main("job train scheme=uncoded n=4 iterations=2 seeds=1 task=digits_mlp -o results/a.npz".split()) == 0
+assert os.path.isfile("results/records/results/a.npz.json")
+assert os.open is opened and type(os.open) is type(len), os.open
+assert not hooks, hooks
+"""
+
+
+@pytest.mark.slow
+def test_a_call_leaves_the_interpreter_as_it_was(fresh):
+    code, output = fresh.run(sys.executable, "-c", UNTOUCHED)
+    assert code == 0, output
+
+
 def test_only_libraries_that_own_modules_use_stand_in_a_record(first, monkeypatch):
-    """What else the process has imported decides nothing: a fork server imports everything."""
+    """What else the process has imported decides nothing: one process may run several jobs."""
     installed, mine = records.version_of, {k: v for k, v in own_modules().items() if "mine" in k}
     with monkeypatch.context() as patch, recorded("results/d.txt"):
         patch.setattr(records, "own_modules", lambda: mine)
@@ -324,14 +429,6 @@ def test_only_libraries_that_own_modules_use_stand_in_a_record(first, monkeypatc
     assert "numpy" in record["versions"] and "matplotlib" not in record["versions"]
     monkeypatch.setattr(records, "version_of", lambda name: "99.0" if name == "numpy" else installed(name))
     assert state(OUTPUT).endswith(" numpy")
-
-
-def test_what_counts_by_its_values_is_not_recorded(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write("options.yaml", "a: 1\n")
-    with observed() as seen, unrecorded():
-        Path("options.yaml").read_text()
-    assert "options.yaml" not in seen.record()["files"] and not changes(seen.record())
 
 
 def test_modules_of_one_s_own(job):
@@ -373,6 +470,7 @@ LIBRARY = {
     "figures/lines.py": {"draw", "typeset", "page"},
     "figures/rows.py": {"draw", "typeset", "page", "curves", "timings", "analysis", "tracking"},
     "report/page.py": {"page"},
+    "report/templates/base.html.j2": {"page"},
     "report/table.py": {"curves", "timings", "analysis", "page"},
     "command/list.py": set(),
 }
@@ -385,13 +483,13 @@ def library(tmp_path_factory):
     return folder
 
 
-CONFIG = {"task": {"_target_": "gcexp.tasks.mlp.MultilayerPerceptron"}}
+LEARNING = {"task": {"_target_": "gcexp.tasks.mlp.MultilayerPerceptron"}}
 
 
 def lines(folder):
     """What every stage tracks with the library in a folder."""
     there = runpy.run_path(str(folder / "run/dependencies.py"))
-    return {stage: there["tracked"](stage, CONFIG) for stage in there["STAGES"]}
+    return {stage: there["tracked"](stage, LEARNING) for stage in there["STAGES"]}
 
 
 @pytest.mark.parametrize("name", LIBRARY)
@@ -414,7 +512,7 @@ def test_a_fingerprint_names_the_libraries_that_compute(monkeypatch, library, st
     """An upgraded library makes again what it computed: of matplotlib no training."""
     installed = records.version_of
     monkeypatch.setattr(records, "version_of", lambda name: "99" if name == library else installed(name))
-    tracked = {stage: dependencies.tracked(stage, CONFIG) for stage in dependencies.STAGES}
+    tracked = {stage: dependencies.tracked(stage, LEARNING) for stage in dependencies.STAGES}
     assert {stage for stage in tracked if f"{library}==99" in tracked[stage]} == stages
 
 

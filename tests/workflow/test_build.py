@@ -124,9 +124,9 @@ JOBS = {
     ("page",): "page small_three -o reports/quick/index.html",
 }
 #: What brings options, files and records to a stage and decides nothing of its result.
-CARRYING = (
-    "build compose datasets declared dependencies modules options own_checkpoint paths provenance records run"
-)
+CARRYING = """
+build compose contents datasets declared dependencies modules options own_checkpoint paths provenance records run
+"""
 CARRIERS = {
     *"command errors.py files.py progress.py schema.py".split(),
     *(f"run/{name}.py" for name in CARRYING.split()),

@@ -225,5 +225,5 @@ def test_snakemake_needs_no_activated_environment(fresh):
     other = fresh / ".guard" / "gcexp"
     other.write_text("#!/bin/sh\nexit 7\n")
     other.chmod(0o755)
-    fresh.variables |= {"PATH": f"{other.parent}:/usr/bin:/bin", "GCEXP_WARM": ""}
+    fresh.variables |= {"PATH": f"{other.parent}:/usr/bin:/bin"}
     assert fresh.build("-j1", "data/prepared/digits.npz")

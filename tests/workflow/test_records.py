@@ -1,4 +1,4 @@
-"""One call of Snakemake sees an edit of what a job read, whatever it is; the next one has nothing to do.
+"""One call of Snakemake sees an edit of what a job depends on, whatever it is; the next one has nothing to do.
 
 An edit of the library that changes no training is one of `test_plans.py`.
 """
@@ -38,7 +38,7 @@ def mine(fresh):
     files = {
         "small/figures/data.yaml": FIGURE,
         "conf/dataset/mine.yaml": DATA,
-        "conf/delay/mine.yaml": "_target_: mine_delays.Mine\nshift: 1.0\nmean: 1.0\n",
+        "conf/delay/mine.yaml": "_target_: mine_delays.Mine\nshift: 1.0\nmean: 1.0\ninputs: factor\n",
         "mine_delays/__init__.py": DELAY,
         "helper_there/__init__.py": "",
         "helper_there/scale.py": "SCALE = 1\n",

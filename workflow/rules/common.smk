@@ -1,80 +1,30 @@
 # What the rules share: every figure file that is asked for is read and checked here, before the first job.
 import atexit
-import functools
-import gc
-import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from snakemake.utils import validate
 from threadpoolctl import threadpool_limits
 
-gc.disable()  # a plan leaves 5 MB of cycles; to look for them takes 1 CPU-s of 4
 threadpool_limits(1)  # small systems of equations on several threads cost a plan 2 to 12 CPU-s
 
-from gcexp.command import failure, forkserver, progress, snakemake_inside
-from gcexp.errors import UserError, require_known, unknown
-from gcexp.files import bundled, remove_half_written
+from gcexp.command import failure, progress, snakemake_inside
+from gcexp.errors import UserError
+from gcexp.files import remove_half_written
 from gcexp.report import audit, end_message, figurefile
-from gcexp.report.figure import RenderOptions
 from gcexp.report.paper import papers_fingerprint
-from gcexp.report.printed import check_stated
+from gcexp.report.request import Request, complete_settings, default_settings
 from gcexp.run import datasets, dependencies, paths, records
 from gcexp.run.options import read_yaml
 from gcexp.run.run import run_of_path
 
 snakemake_inside.use_this_interpreter()
-TARGETS, MENTIONED = snakemake_inside.asked(workflow)
-# Figures and papers, whether they are made or imported into MLflow.
-NAMED = [target.removeprefix("mlflow_") for target in TARGETS]
 
 
 def stop(sentence, code=2):
     # After sys.exit Snakemake shows the sentence alone: no trace, no lock.
     print(f"gcexp: {sentence}", file=sys.stderr)
     sys.exit(code)
-
-
-def stop_as_gcexp(error):
-    # With the sentence and the exit code that `gcexp` has for the error.
-    stop(*failure.said(error, sys.argv))
-
-
-@functools.cache
-def by_target(preset):
-    return {figure.target: replace(figure, render=RENDER_OPTIONS) for figure in figures_to_plan(preset)}
-
-
-def figures_to_plan(preset):
-    # A job that another Snakemake started needs the figures that it makes; all were checked before it was submitted.
-    jobs = snakemake_inside.handed_jobs(workflow)
-    if jobs and not any(name in ("page", "tracking", "tracking_part") for name, _ in jobs):
-        made = {wildcards["target"] for _, wildcards in jobs if "target" in wildcards}
-        return [figurefile.figure(target, preset) for target in sorted(made)]
-    # A figure or a paper is asked for by its name, and a file is named by its figure.
-    asked = {*NAMED, *MENTIONED, *(Path(target).stem for target in TARGETS)}
-    files = figurefile.target_files()
-    named = {target for target, path in files.items() if target in asked or figurefile.is_asked(path, asked)}
-    if not NAMED or not {*NAMED} <= {*files, *map(figurefile.paper_of, files.values())}:
-        named |= {*figurefile.page_files(config["published"], studies="everything" in TARGETS)}
-    return figurefile.named_figures([target for target in files if target in named], preset)
-
-
-def shown_files(preset):
-    # The page shows what this plan makes, and the studies that were made before.
-    files = figurefile.page_files(config["published"], studies=True)
-    planned = by_target(preset)
-    return {
-        target: path
-        for target, path in files.items()
-        if target in planned or figurefile.made_files(target, preset)
-    }
-
-
-def papers_of(files):
-    # The papers of some figure files, by target.
-    return sorted({figurefile.paper_of(path) for path in files.values()})
 
 
 # What config/config.yaml of this folder and `--config key=value` may set, and the defaults.
@@ -88,33 +38,20 @@ if Path("config/config.yaml").is_file():
 
 
 try:
-    DEFAULTS = read_yaml(bundled("config/config.yaml"))
-    for key in config:
-        if key not in DEFAULTS:
-            raise UserError(unknown("--config key", key, DEFAULTS))
-    config.update(DEFAULTS | config)
-    for key, default in DEFAULTS.items():
-        if isinstance(default, bool):  # Snakemake hands `true` over as text
-            config[key] = {"true": True, "false": False}.get(str(config[key]).lower(), config[key])
-    RENDER_OPTIONS = RenderOptions.of(config, "plot_")
-    require_known("preset", config["preset"], figurefile.PRESETS)
-    FIGURES = by_target(config["preset"])
-    for preset in figurefile.PRESETS:  # another one may be asked for by its rule or by a file
-        folder = paths.REPORT.format(preset=preset)
-        if preset in TARGETS or any(target.startswith(folder) for target in TARGETS):
-            by_target(preset)
-    if "audit" in TARGETS:
-        for folder in audit.papers().values():
-            check_stated(folder)
-    if config != DEFAULTS and snakemake_inside.is_first(workflow):  # to import jsonschema takes 0.15 CPU-s
+    config.update(complete_settings(config))
+    targets, mentioned = snakemake_inside.asked(workflow)
+    REQUEST = Request(config, targets, mentioned, snakemake_inside.handed_jobs(workflow))
+    REQUEST.check()
+    FIGURES = REQUEST.figures(config["preset"])
+    if config != default_settings() and snakemake_inside.is_first(workflow):
         validate(config, "../schemas/config.schema.yaml")
 except UserError as error:
     stop(error)
 except WorkflowError as error:  # of `validate`
     wrong = error.__context__
     stop(f"--config {'.'.join(map(str, wrong.path))}: {wrong.message}")
-except Exception as error:  # in a module of a person's own, say
-    stop_as_gcexp(error)
+except Exception as error:  # in a module of a person's own, say: with the sentence and exit code of gcexp
+    stop(*failure.said(error, sys.argv))
 
 PAPERS = sorted({figure.paper for figure in FIGURES.values()})
 DRAWN = [figure.target for figure in FIGURES.values() if not figure.is_table]
@@ -130,38 +67,13 @@ wildcard_constraints:
     seeds=r"\d+(-\d+)?",
 
 
-# What nobody makes is told with the nearest name, in a sentence. (Snakemake knows the targets only later.)
-PART = None  # figures that were asked for, None: everything
-files = figurefile.target_files()
-known = {*files, *map(figurefile.paper_of, files.values())}
-known |= {f"mlflow_{name}" for name in known} | {*figurefile.RULES}
-for asked in TARGETS:
-    if "/" not in asked and asked not in known and not Path(asked).exists():
-        stop(unknown("target", asked, known))
-if TARGETS and not {*TARGETS} & {*figurefile.RULES, paths.PAGE.format(preset=config["preset"])}:
-    PART = [figure for figure in FIGURES.values() if {figure.target, figure.paper} & {*NAMED}]
-if PART is None:
-    # The page also shows studies that were made before, and what was found out about the statements.
-    try:
-        shown = shown_files(config["preset"])
-        figurefile.named_figures([target for target in shown if target not in FIGURES], config["preset"])
-        papers_fingerprint(papers_of(shown))
-    except Exception as error:
-        stop_as_gcexp(error)
-
-
 onstart:
-    gc.enable()
     remove_half_written(*paths.WRITTEN)  # of jobs that were killed
-    jobs = snakemake_inside.planned_jobs(workflow)
-    progress.watch(logger, jobs)
-    # Jobs of the quick preset are shorter than their imports.
-    if config["preset"] == "quick" and snakemake_inside.runs_here(workflow) and forkserver.start(jobs):
-        snakemake_inside.leave_benchmarks(workflow)
+    progress.watch(logger, snakemake_inside.planned_jobs(workflow))
 
 
 def figure_of(wildcards):
-    return by_target(wildcards.preset)[wildcards.target]
+    return REQUEST.figures(wildcards.preset)[wildcards.target]
 
 
 def labels_of(wildcards):
@@ -188,37 +100,11 @@ def described_data(wildcards):
     return [ancient(paths.DATA.format(dataset=dataset)), paths.DATA_RECORD.format(dataset=dataset)]
 
 
-def shown_products(preset):
-    # Everything of figures in this plan; of studies that were made before what is there.
-    made = (file for target in shown_files(preset) for file in figurefile.made_files(target, preset))
-    planned = (product for figure in by_target(preset).values() for product in figure.products)
-    return list(dict.fromkeys([*planned, *made]))
-
-
-def own_figures(paper):
-    # Figures and tables that stand in the paper; of a collection of studies all of them.
-    mine = [figure for figure in FIGURES.values() if figure.paper == paper]
-    return [figure for figure in mine if not figure.file.study] or mine
-
-
-def index_and_lost(preset):
-    # The page stands for all that is made. What was lost since is named beside it: Snakemake would not look for it.
-    page = paths.PAGE.format(preset=preset)
-    products = (product for figure in by_target(preset).values() for product in figure.products)
-    lost = [product for product in products if os.path.exists(page) and not os.path.exists(product)]
-    return [page, *lost, *([paths.IMPORTED.format(preset=preset)] if config["mlflow"] else [])]
-
-
-def figures_of_part(part, preset):
-    # A figure, or the own figures of a paper.
-    return [by_target(preset)[part]] if part in by_target(preset) else own_figures(part)
-
-
-def imported_part(part):
-    # With `--config mlflow=true` what is made is imported too.
-    with_runs = any(figure.runs for figure in figures_of_part(part, config["preset"]))
-    return (
-        [paths.IMPORTED_PART.format(preset=config["preset"], part=part)]
-        if config["mlflow"] and with_runs
-        else []
-    )
+def fingerprint_of_page(wildcards):
+    files = REQUEST.shown_files(wildcards.preset).values()
+    shown = [dependencies.digest_of(read_yaml(path)) for path in files]
+    return [
+        *dependencies.tracked("page"),
+        *shown,
+        *papers_fingerprint(REQUEST.shown_papers(wildcards.preset)),
+    ]

@@ -50,7 +50,7 @@ rule draw:
     params:
         fingerprint=lambda w: figure_of(w).drawing_fingerprint,
         record=lambda w: records.state(figure_of(w).drawings[0]),
-        render=RENDER_OPTIONS.arguments,
+        render=REQUEST.render.arguments,
     message:
         "drawing {wildcards.target}"
     shell:

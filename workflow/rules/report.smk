@@ -1,7 +1,7 @@
 rule page:
     # The page of every figure: the index of all that is made.
     input:
-        products=lambda w: shown_products(w.preset),
+        products=lambda w: REQUEST.shown_products(w.preset),
     output:
         paths.PAGE,
     log:
@@ -14,11 +14,9 @@ rule page:
         mem_mb=1000,
         runtime=10,
     params:
-        fingerprint=lambda w: dependencies.tracked("page")
-        + [dependencies.digest_of(read_yaml(path)) for path in shown_files(w.preset).values()]
-        + papers_fingerprint(papers_of(shown_files(w.preset))),
+        fingerprint=fingerprint_of_page,
         record=records.state_of(paths.PAGE),
-        targets=lambda w: list(shown_files(w.preset)),
+        targets=lambda w: [*REQUEST.shown_files(w.preset)],
     message:
         "report page of the {wildcards.preset} preset"
     shell:

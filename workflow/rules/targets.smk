@@ -6,7 +6,7 @@ for figure in FIGURES.values():
             figure.target
         input:
             figure.products,
-            imported_part(figure.target),
+            REQUEST.imported(figure.target),
 
 
 for paper in PAPERS:
@@ -15,8 +15,8 @@ for paper in PAPERS:
         name:
             paper
         input:
-            [product for figure in own_figures(paper) for product in figure.products],
-            imported_part(paper),
+            REQUEST.products_of(paper, config["preset"]),
+            REQUEST.imported(paper),
 
 
 for part in [*FIGURES, *PAPERS]:
@@ -30,12 +30,12 @@ for part in [*FIGURES, *PAPERS]:
 
 rule everything:
     input:
-        index_and_lost(config["preset"]),
+        REQUEST.index_and_lost(config["preset"]),
 
 
 rule quick:
     input:
-        lambda w: index_and_lost("quick"),
+        lambda w: REQUEST.index_and_lost("quick"),
 
 
 rule mlflow:

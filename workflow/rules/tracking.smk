@@ -1,7 +1,7 @@
 rule tracking:
     # The one writer to MLflow: imports the runs of finished figures, each once.
     input:
-        lambda w: [product for figure in by_target(w.preset).values() for product in figure.products],
+        lambda w: REQUEST.products(w.preset),
     output:
         paths.IMPORTED,
     log:
@@ -16,7 +16,7 @@ rule tracking:
     params:
         fingerprint=lambda w: dependencies.tracked("tracking"),
         record=records.state_of(paths.IMPORTED),
-        targets=lambda w: [figure.target for figure in by_target(w.preset).values()],
+        targets=lambda w: [*REQUEST.figures(w.preset)],
         uri=lambda w: ["--uri", config["tracking_uri"]] if config["tracking_uri"] else [],
     message:
         "importing finished runs into MLflow"
@@ -27,7 +27,7 @@ rule tracking:
 use rule tracking as tracking_part with:
     # The same of one figure, or of a paper's own.
     input:
-        lambda w: [product for figure in figures_of_part(w.part, w.preset) for product in figure.products],
+        lambda w: REQUEST.products_of(w.part, w.preset),
     output:
         paths.IMPORTED_PART,
     log:
@@ -39,7 +39,7 @@ use rule tracking as tracking_part with:
     params:
         fingerprint=lambda w: dependencies.tracked("tracking"),
         record=records.state_of(paths.IMPORTED_PART),
-        targets=lambda w: [figure.target for figure in figures_of_part(w.part, w.preset)],
+        targets=lambda w: [figure.target for figure in REQUEST.figures_of(w.part, w.preset)],
         uri=lambda w: ["--uri", config["tracking_uri"]] if config["tracking_uri"] else [],
     message:
         "importing the runs of {wildcards.part} into MLflow"
