@@ -50,7 +50,18 @@ class DecodingError(Defect, ArithmeticError):
 
 
 class VerificationError(Defect):
-    """The replay of encode, drop and decode does not give what training used."""
+    """The replay of encode, drop and decode does not give what training used.
+
+    Parameters
+    ----------
+    sentence : str
+    *parts : Code and Task, optional
+        What was replayed; the class of each may be a project's own.
+    """
+
+    def __init__(self, sentence: str, *parts: object):
+        super().__init__(sentence)
+        self.parts = parts
 
 
 def require(condition: bool, sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""Write files completely or not at all, and name those that are read on a person's behalf."""
+"""Write files, and folders, completely or not at all, and name files that are read on a person's behalf."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -78,6 +79,9 @@ def writable(path: Path | str) -> Iterator[None]:
     """Turn an error of the file system about writing `path` into a `UserError`."""
     try:
         yield
+    except shutil.Error as error:  # of a whole folder: what went wrong with the first file
+        _, _, reason = error.args[0][0]
+        raise UserError(f"{path}: cannot be written ({reason})") from error
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror or error})") from error
 
@@ -108,7 +112,7 @@ def written(path: Path | str) -> Iterator[Path]:
     """Temporary path beside `path`, renamed to it when the block ends well and removed otherwise."""
     refuse_special(path := Path(path))
     # The suffix stays last, because matplotlib and numpy choose the format by it. Not tempfile: its files are private.
-    temporary = path.with_name(f".{path.stem}.{uuid4().hex}{path.suffix}")
+    temporary = _beside(path)
     with writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -119,6 +123,52 @@ def written(path: Path | str) -> Iterator[Path]:
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def written_folder(path: Path | str) -> Iterator[Path]:
+    """Temporary folder beside `path`, which takes its place when the block ends well and is removed otherwise.
+
+    A folder that is there already stays as it is until then, and what was in it goes.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "tables"
+    >>> for name in ("a.csv", "b.csv"):
+    ...     with written_folder(place) as fresh:
+    ...         _ = (fresh / name).write_text("1")
+    >>> [path.name for path in place.parent.rglob("*")]
+    ['tables', 'b.csv']
+    """
+    path = Path(path)
+    temporary = _beside(path)
+    with writable(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            temporary.mkdir()
+            yield temporary
+            _take_place(temporary, path)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _take_place(fresh: Path, path: Path) -> None:
+    """Rename a folder to `path`; one that is there already is put aside, and back where this fails."""
+    if not path.exists():
+        fresh.rename(path)
+        return
+    former = _beside(path)
+    path.rename(former)
+    try:
+        fresh.rename(path)
+    except BaseException:
+        former.rename(path)
+        raise
+    shutil.rmtree(former, ignore_errors=True)
+
+
+def _beside(path: Path) -> Path:
+    """A name of its own in the same folder, which is hidden and whose suffix stays last."""
+    return path.with_name(f".{path.stem}.{uuid4().hex}{path.suffix}")
 
 
 def write_text(path: Path | str, text: str) -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 from gcexp.analysis.claims import OUTCOMES
 from gcexp.command.arguments import new_file
 from gcexp.report import audit, statements
+from gcexp.report.printed import check_stated
 
 
 def add(parser) -> None:
@@ -28,7 +29,10 @@ def run(arguments) -> int:
         audit.publish(arguments.preset)
         return 0
     rows, complaints = [], []
-    for package, folder in audit.papers(arguments.papers).items():
+    asked = audit.papers(arguments.papers)
+    for folder in asked.values():  # told before any claim is judged
+        check_stated(folder)
+    for package, folder in asked.items():
         mine, found = audit.judged(package, folder, arguments.preset)
         count = Counter(one.outcome for one in mine)
         numbers = sum(one.printed for one in found)

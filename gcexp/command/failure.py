@@ -13,16 +13,17 @@ import traceback
 from pathlib import Path
 
 from gcexp import __version__
-from gcexp.errors import DecodingError, Defect, UserError, lacking, no_python
+from gcexp.errors import DecodingError, Defect, UserError, VerificationError, lacking, no_python
 
 _SHOWN = 4  # calls of a trace
 
 
-def said(error: Exception, given: list[str]) -> tuple[str, int]:
-    """What is said of an error, and the exit code."""
-    broken = error if isinstance(error, DecodingError) else error.__cause__
-    if isinstance(broken, DecodingError) and (place := _place_of(broken.code)):
-        return f"{error} (a code of your project, {place}, not of gcexp)", 2
+def said(error: Exception, command: list[str]) -> tuple[str, int]:
+    """What is said of an error that a command ended with, and the exit code."""
+    for part in (*_parts_of(error), *_parts_of(error.__cause__)):
+        place = _place_of(part)
+        if place is not None:
+            return f"{error} ({type(part).__name__} of your project, {place}, not of gcexp)", 2
     if isinstance(error, UserError):
         return str(error), 2
     if isinstance(error, SyntaxError) and _of_a_project(error.filename):
@@ -38,7 +39,7 @@ def said(error: Exception, given: list[str]) -> tuple[str, int]:
     sentence = " ".join(str(error).split()) or type(error).__name__
     if not isinstance(error, Defect):
         sentence = f"{type(error).__name__}: {sentence}"
-    told = f"a defect of gcexp, not of what you gave: please report it with {_kept_trace(given)}"
+    told = f"a defect of gcexp, not of what you gave: please report it with {_kept_trace(command)}"
     return f"{sentence} ({told})", 1
 
 
@@ -50,10 +51,18 @@ def _of_a_project(file: str | None) -> bool:
     return file is not None and is_own(os.path.abspath(file)) and papers not in Path(file).resolve().parents
 
 
-def _place_of(code: object) -> str | None:
-    """Where the class of a code stands, if that is a project."""
+def _parts_of(error: BaseException | None) -> tuple[object, ...]:
+    """The code, and the task, whose promise an error says is broken."""
+    if isinstance(error, DecodingError):
+        return (error.code,)
+    return error.parts if isinstance(error, VerificationError) else ()
+
+
+def _place_of(part: object) -> str | None:
+    """Where the class of a code or a task stands, if that is a project."""
     try:
-        file, (_, line) = inspect.getsourcefile(type(code)), inspect.getsourcelines(type(code))
+        file = inspect.getsourcefile(type(part))
+        _, line = inspect.getsourcelines(type(part))
     except (OSError, TypeError):
         return None
     return f"{file}, line {line}" if _of_a_project(file) else None
@@ -74,9 +83,9 @@ def _in_a_project(error: Exception) -> str | None:
     )
 
 
-def _kept_trace(given: list[str]) -> str:
+def _kept_trace(command: list[str]) -> str:
     """Where the trace of the exception being handled, and the command, were written."""
-    text = f"{shlex.join(['gcexp', *given])}\ngcexp {__version__}, Python {sys.version}\n\n{traceback.format_exc()}"
+    text = f"{shlex.join(command)}\ngcexp {__version__}, Python {sys.version}\n\n{traceback.format_exc()}"
     name = f"defect-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
     for folder in (Path("logs"), Path(tempfile.gettempdir())):
         try:

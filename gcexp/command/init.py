@@ -10,7 +10,7 @@ from keyword import iskeyword
 from pathlib import Path
 
 from gcexp.errors import UserError
-from gcexp.files import bundled, writable
+from gcexp.files import bundled, written_folder
 from gcexp.run.options import PAPERS, PROJECT, papers, project
 
 TEMPLATE = Path(__file__).parent / "template"
@@ -18,31 +18,41 @@ _NAME = "mypaper"  # in the template's files and in their paths; .in keeps our o
 
 
 def init(name: str, folder: Path | None = None) -> str:
-    """Make a project from the template, a folder and a package with this name, and say what to type next."""
+    """Make a project from the template, a folder and a package with this name, and say what to type next.
+
+    It is made whole or not at all: where the disk is full, nothing stays behind.
+    """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise UserError(f"a project is named like a package, [a-z][a-z0-9_]*, got {name!r}")
-    kind = _taken(name, Path.cwd())
+    meaning = _taken(name, Path.cwd())
     if name in ("gcexp", PAPERS, "conf", "config", "profiles"):
-        kind = "the name of another package"
-    elif name in {folder.name for folder in papers().values()}:
-        kind = "a paper of gcexp"
-    if kind:
-        raise UserError(f"{name!r} is {kind}; choose a name of your own")
+        meaning = "the name of another package"
+    elif name in {paper.name for paper in papers().values()}:
+        meaning = "a paper of gcexp"
+    if meaning:
+        raise UserError(f"{name!r} is {meaning}; choose a name of your own")
     place = (folder or Path()) / name
     if place.exists():
         raise UserError(f"{place} exists; choose another name, or remove it")
-    with writable(place):
+    with written_folder(place) as fresh:
         for source in sorted(path for path in TEMPLATE.rglob("*") if path.is_file()):
-            inside = source.relative_to(TEMPLATE).as_posix().replace(_NAME, name).removesuffix(".in")
-            target = place / (".gitignore" if inside == "gitignore" else inside)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(source.read_text("utf-8").replace(_NAME, name), "utf-8")
-        shutil.copyfile(bundled("docs/figure.schema.json"), place / "figure.schema.json")  # for editors
-        (place / "conf").mkdir()
-        (place / PROJECT).parent.mkdir()
-        shutil.copyfile(bundled(PROJECT), place / PROJECT)
-        shutil.copytree(bundled("profiles"), place / "profiles")  # snakemake takes profiles/default
+            _copy_template(source, fresh, name)
+        shutil.copyfile(bundled("docs/figure.schema.json"), fresh / "figure.schema.json")  # for editors
+        (fresh / "conf").mkdir()
+        (fresh / PROJECT).parent.mkdir()
+        shutil.copyfile(bundled(PROJECT), fresh / PROJECT)
+        shutil.copytree(bundled("profiles"), fresh / "profiles")  # snakemake takes profiles/default
     return f"{place} is ready: cd {place}, then snakemake {name}_first (its README.md says what is where)"
+
+
+def _copy_template(source: Path, project: Path, name: str) -> None:
+    """Write a file of the template into a project, in whose text and path the project has its own name."""
+    inside = source.relative_to(TEMPLATE).as_posix().replace(_NAME, name).removesuffix(".in")
+    if inside == "gitignore":
+        inside = ".gitignore"
+    target = project / inside
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(source.read_text("utf-8").replace(_NAME, name), "utf-8")
 
 
 def _taken(name: str, folder: Path, installed: bool = True) -> str | None:
@@ -58,14 +68,21 @@ def _taken(name: str, folder: Path, installed: bool = True) -> str | None:
 
 def refuse_shadows() -> None:
     """Refuse modules of a project that stand in the place of others, because the project comes first on the path."""
-    if not (folder := project()):
+    folder = project()
+    if folder is None:
         return
-    packages = {path.parent: (path.parent / "paper.yaml").exists() for path in folder.glob("*/__init__.py")}
-    for path, own in sorted((packages | dict.fromkeys(folder.glob("*.py"), False)).items()):
-        # A paper's own package may be installed, too; and pytest alone reads the other two.
-        if path.stem not in ("tests", "conftest") and (kind := _taken(path.stem, folder, installed=not own)):
+    own: dict[Path, bool] = {}  # modules and packages, and whether each is a paper of the project
+    for path in folder.glob("*/__init__.py"):
+        own[path.parent] = (path.parent / "paper.yaml").exists()
+    for path in folder.glob("*.py"):
+        own[path] = False
+    for path, is_paper in sorted(own.items()):
+        if path.stem in ("tests", "conftest"):  # which pytest alone reads
+            continue
+        meaning = _taken(path.stem, folder, installed=not is_paper)  # a paper may be installed, too
+        if meaning:
             raise UserError(
-                f"{path.relative_to(folder)}: {path.stem!r} is {kind}, in whose place it would be imported; give it "
+                f"{path.relative_to(folder)}: {path.stem!r} is {meaning}, in whose place it would be imported; give it "
                 "another name"
             )
 

@@ -65,7 +65,7 @@ def main(argv: list[str] | None = None) -> int:
     except Exception as error:
         if "--debug" in given:
             traceback.print_exc()
-        sentence, code = said(error, given)
+        sentence, code = said(error, ["gcexp", *given])
         print(f"gcexp: {sentence}", file=sys.stderr)
         return code
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import lzma
+import math
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -67,16 +71,39 @@ class Description:
             Path(self.path).suffix in (".npz", ".csv"),
             f"path must name an .npz or .csv file, got {self.path!r}",
         )
-        require(self.test > 0, f"test must be a share or a number of rows above 0, got {self.test}")
+        require(
+            0 < self.test < math.inf, f"test must be a share or a number of rows above 0, got {self.test}"
+        )
         require(
             not (self.standardize and self.categorical),
             "standardize: true and categorical: true exclude each other, since categories have no mean",
         )
+        require(
+            self.test < 1 or self.test == int(self.test),
+            f"test must be a share below 1 or a whole number of rows, got {self.test}",
+        )
+        if isinstance(self.features, tuple):
+            require(bool(self.features), "features must name a column, got an empty list")
+            for column in self.features:
+                twice = self.features.count(column) > 1
+                require(not twice, f"features must name each column once, got {column!r} twice")
+        named = (self.features,) if isinstance(self.features, str) else self.features or ()
+        require(self.target not in named, f"target must not be one of the features, got {self.target!r} as both")
         require(self.seed >= 0, f"seed must be an integer >= 0, got {self.seed}")
+
+    @property
+    def file(self) -> Path:
+        """The file that holds the data."""
+        return Path(self.path).expanduser()
+
+    def require_file(self) -> None:
+        """Raise `DataError` unless the file is there; it is not read."""
+        if not self.file.is_file():
+            raise DataError(f"{self.file}: cannot be read (there is no such file)")
 
     def source(self, name: str) -> Source:
         """The data set of that name."""
-        path = Path(self.path).expanduser()
+        path = self.file
         used(path)
         found = sha256(path)
         if self.sha256 not in (None, found):
@@ -89,59 +116,97 @@ class Description:
 def _read(described: Description, files: list[Path]) -> dict[str, np.ndarray]:
     """Arrays of the file, split."""
     path = files[0]
+    read = _table if path.suffix == ".csv" else _arrays
     try:
-        x, y = (_table if path.suffix == ".csv" else _arrays)(described, path)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        all_features, all_targets = read(described, path)
+    except _UNREADABLE as error:
         raise DataError(f"{path}: cannot be read as {path.suffix} ({error})") from error
-    parts = [(np.asarray(a), np.asarray(b)) for a, b in zip(x, y, strict=True)]
-    for a, b in parts:
-        if len(a) != len(b) or b.ndim != 1 or a.ndim < 2:
-            raise DataError(
-                f"{path}: features (N, ...) and targets (N,) are wanted, got shapes {a.shape} and {b.shape}"
-            )
-    x, y = [_features(described, a, path) for a, _ in parts], _targets(described, [b for _, b in parts], path)
-    if len(parts) == 1:
-        N = len(y[0])
-        test = round(described.test * N) if described.test < 1 else int(described.test)
-        if not 1 <= test < N:
-            raise DataError(
-                f"{path}: test={described.test} of {N} rows leaves none for training or for testing"
-            )
-        order = rng(described.seed, "data_order").permutation(N)
-        rows = order[: N - test], order[N - test :]
-        x, y = [x[0][r] for r in rows], [y[0][r] for r in rows]
+    _check_shapes(all_features, all_targets, path)
+    x = [_features(described, part, path) for part in all_features]
+    y = _targets(described, all_targets, path)
+    if len(x) == 1:
+        train, test = _split_rows(described, len(y[0]), path)
+        x = [x[0][train], x[0][test]]
+        y = [y[0][train], y[0][test]]
     if described.standardize:
         x = _standardized(*x)
+    for part in x:
+        _finite(part, "features in single precision", path)
     return dict(zip(_SPLIT, (x[0], y[0], x[1], y[1]), strict=True))
 
 
-def _table(described: Description, path: Path) -> tuple[list, list]:
+#: What pandas, numpy and zipfile raise for a file that they cannot read. Of an npz file: RuntimeError where it is
+#: encrypted, NotImplementedError for a compression that is not known, the last two for a header that is no Python.
+_UNREADABLE = (
+    *(OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+    *(RuntimeError, NotImplementedError, SyntaxError, tokenize.TokenError),
+)
+
+
+def _table(described: Description, path: Path) -> tuple[list[np.ndarray], list[np.ndarray]]:
     import pandas as pd
 
     table = pd.read_csv(path)
     features = described.features
     if features is None:
-        features = [column for column in table if column != described.target]
+        features = tuple(column for column in table if column != described.target)
     columns = [features] if isinstance(features, str) else list(features)
     _there(path, "column", [described.target, *columns], table.columns)
     return [table[columns].to_numpy()], [table[described.target].to_numpy()]
 
 
-def _arrays(described: Description, path: Path) -> tuple[list, list]:
-    with np.load(path, allow_pickle=False) as stored:
+def _arrays(described: Description, path: Path) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    stored = np.load(path, allow_pickle=False)
+    if not isinstance(stored, np.lib.npyio.NpzFile):
+        raise ValueError("it holds one array and no archive of arrays; write it with numpy.savez")
+    with stored:
         if all(name in stored for name in _SPLIT):
-            return [stored["x_train"], stored["x_test"]], [stored["y_train"], stored["y_test"]]
+            x_train, y_train, x_test, y_test = (_member(stored, name) for name in _SPLIT)
+            return [x_train, x_test], [y_train, y_test]
         if described.features is not None and not isinstance(described.features, str):
             raise ValueError("features names one array of an npz file")
-        name = described.features or "x"
-        _there(path, "array", [described.target, name], stored.files)
-        return [stored[name]], [stored[described.target]]
+        features = described.features or "x"
+        _there(path, "array", [described.target, features], stored.files)
+        return [_member(stored, features)], [_member(stored, described.target)]
+
+
+def _member(stored: np.lib.npyio.NpzFile, name: str) -> np.ndarray:
+    """An array of an npz file, of which numpy gives the bytes where they are no array."""
+    found = stored[name]
+    if not isinstance(found, np.ndarray):
+        raise ValueError(f"{name} is no array")
+    return found
 
 
 def _there(path: Path, what: str, wanted: Sequence[str], found: Sequence[str]) -> None:
     missing = [name for name in wanted if name not in found]
     if missing:
         raise DataError(f"{path}: has no {what} {', '.join(missing)}; it has {', '.join(map(str, found))}")
+
+
+def _check_shapes(x: list[np.ndarray], y: list[np.ndarray], path: Path) -> None:
+    """Whether there is a target for every row of features, and both parts of a split file have the same features."""
+    for features, targets in zip(x, y, strict=True):
+        rows = features.ndim >= 2 and targets.ndim == 1 and len(features) == len(targets)
+        if not rows or features.size == 0:
+            raise DataError(
+                f"{path}: features (N, ...) and targets (N,) are wanted, got shapes {features.shape} and"
+                f" {targets.shape}"
+            )
+    shapes = [features.shape[1:] for features in x]
+    if shapes[0] != shapes[-1]:
+        raise DataError(
+            f"{path}: training and test rows must have the same features, got {shapes[0]} and {shapes[-1]}"
+        )
+
+
+def _split_rows(described: Description, N: int, path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Which of N rows are for training, and which for testing."""
+    test = round(described.test * N) if described.test < 1 else int(described.test)
+    if not 1 <= test < N:
+        raise DataError(f"{path}: test={described.test} of {N} rows leaves none for training or for testing")
+    order = rng(described.seed, "data_order").permutation(N)
+    return order[: N - test], order[N - test :]
 
 
 def _finite(x: np.ndarray, what: str, path: Path) -> None:
@@ -157,7 +222,10 @@ def _features(described: Description, x: np.ndarray, path: Path) -> np.ndarray:
         return x.astype(np.int32)
     if described.standardize:
         return x.astype(np.float64)
-    return np.ascontiguousarray(x if x.dtype == np.uint8 else x.astype(np.float32))
+    if x.dtype == np.uint8:
+        return np.ascontiguousarray(x)
+    with np.errstate(over="ignore"):  # what becomes infinite is refused
+        return np.ascontiguousarray(x.astype(np.float32))
 
 
 def _standardized(train: np.ndarray, test: np.ndarray) -> list[np.ndarray]:
@@ -167,7 +235,17 @@ def _standardized(train: np.ndarray, test: np.ndarray) -> list[np.ndarray]:
     return [np.ascontiguousarray((part - mean) / std, dtype=np.float32) for part in (train, test)]
 
 
+#: Kinds of arrays that targets may have: numbers, and texts.
+_NUMBERS, _TEXTS = "iufb", "USO"
+
+
 def _targets(described: Description, parts: list[np.ndarray], path: Path) -> list[np.ndarray]:
+    kinds = [part.dtype.kind for part in parts]
+    for part in parts:
+        if part.dtype.kind not in _NUMBERS + _TEXTS:
+            raise DataError(f"{path}: targets are numbers or texts, found {part.dtype}")
+    if any(kind in _TEXTS for kind in kinds) and any(kind in _NUMBERS for kind in kinds):
+        raise DataError(f"{path}: targets are numbers or texts, found texts in one part and numbers in the other")
     joined = np.concatenate(parts)
     if described.kind is None and joined.dtype.kind == "f":
         many = len(np.unique(joined))
@@ -178,9 +256,18 @@ def _targets(described: Description, parts: list[np.ndarray], path: Path) -> lis
     if described.kind == "real":
         _finite(joined, "real targets", path)
         return [part.astype(np.float64) for part in parts]
-    if joined.dtype.kind == "f" and not np.isfinite(joined).all():
+    if _is_missing(joined).any():
         raise DataError(f"{path}: a label is missing")
     if joined.dtype.kind == "O":
         parts, joined = [part.astype(str) for part in parts], joined.astype(str)
     classes = np.unique(joined)
     return [np.searchsorted(classes, part).astype(np.int64) for part in parts]
+
+
+def _is_missing(labels: np.ndarray) -> np.ndarray:
+    """Which labels are missing: as pandas reads an empty cell, not a number, among texts too."""
+    if labels.dtype.kind == "f":
+        return ~np.isfinite(labels)
+    if labels.dtype.kind == "O":
+        return labels != labels
+    return np.zeros(len(labels), dtype=bool)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from gcexp.errors import UserError, require, require_known, unknown
-from gcexp.schema import fill
+from gcexp.schema import fill, is_number, quoted
 
 Scale = Literal["linear", "log"]
 Width = Literal["single", "wide", "double"]
 WIDTHS = {"single": 3.5, "wide": 5.0, "double": 7.16}  # inches: one column, one and a half, two
+_MOST_INCHES = 20  # of a panel's height, or a figure's width
 Ends = tuple[float | None, float | None]  # an open end follows the data
 Words = str | dict | None  # one text, or one per panel
 
@@ -23,6 +26,13 @@ class Plot:
     """What all kinds have: rows that are chosen, and columns that the table must have."""
 
     where: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        for column, wanted in self.where.items():
+            values = wanted if isinstance(wanted, list) else [wanted]
+            plain = all(value is None or isinstance(value, str | int | float) for value in values)
+            told = f"where: {column} must be a value or a list of values, got {quoted(wanted)}"
+            require(bool(values) and plain, told)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -46,7 +56,9 @@ class Drawn(Plot):
     width: Width = "wide"
 
     def __post_init__(self):
+        super().__post_init__()
         for name in ("panel_titles", "xlabel", "ylabel"):
+            _checked_words(name, getattr(self, name, None))
             given = getattr(self, name, None)
             each = name == "panel_titles" or isinstance(given, dict)
             require(not each or given is None or self.panel is not None, f"{name} needs a panel, got {given}")
@@ -57,8 +69,23 @@ class Drawn(Plot):
         )
 
 
+def _checked_finite(name: str, value: float | None) -> None:
+    require(value is None or math.isfinite(value), f"{name} must be finite, got {value}")
+
+
+def _checked_words(name: str, texts: object) -> None:
+    """Whether every value of a mapping is a text, or a number that is written as one."""
+    if not isinstance(texts, Mapping):
+        return
+    for key, text in texts.items():
+        written = isinstance(text, str | int | float) and not isinstance(text, bool)
+        require(written, f"{name}: {key} must be a text, got {text!r}")
+
+
 def _checked_ends(name: str, pair: Ends | None, log: bool = False) -> None:
     low, high = pair or (None, None)
+    for end in (low, high):
+        _checked_finite(name, end)
     rising = low is None or high is None or low < high
     require(rising, f"{name} must be two rising numbers, got {pair}")
     positive = not log or all(end is None or end > 0 for end in (low, high))
@@ -139,6 +166,9 @@ class LinesPlot(Drawn):
 
     def __post_init__(self):
         super().__post_init__()
+        _checked_finite("slope", self.slope)
+        for level in self.levels:
+            _checked_finite("level", level)
         both = self.xscale == self.yscale == "log"
         require(self.slope is None or both, f"slope is a guide on two log axes, got slope {self.slope}")
         _checked_ends("xlim", self.xlim, log=self.xscale == "log")
@@ -180,6 +210,10 @@ class BarsPlot(Drawn):
     def __post_init__(self):
         super().__post_init__()
         _checked_ends("ylim", self.ylim)
+        if isinstance(self.reference, Mapping):
+            for label, value in self.reference.items():
+                known = is_number(value) and math.isfinite(value)
+                require(known, f"reference: {label} must be a finite number, got {quoted(value)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,14 +254,33 @@ class TablePlot(Plot):
         return (*self.keys, *(self.columns or ()), *(across or named))
 
     def __post_init__(self):
+        super().__post_init__()
+        _checked_words("headers", self.headers)
+        for column, cells in self.across.items():
+            require(isinstance(cells, str), f"across: {column} must name a column of cells, got {cells!r}")
         require(len(self.across) < 2, f"across must be one column and its cells, got {self.across}")
         told_apart = not self.across or self.columns is not None
         require(told_apart, "across needs columns, which tell the rows apart")
         for column, spec in self.formats.items():
-            try:
-                format(1.0, spec)
-            except (TypeError, ValueError):
-                raise UserError(f"formats: {column}: {spec!r} is not a number format such as '.3f'") from None
+            if not _is_format(spec):
+                raise UserError(
+                    f"formats: {column}: {quoted(spec)} is not a number format such as '.3f', of at most"
+                    f" {_MOST_LETTERS} letters"
+                )
+
+
+#: Letters of a number in a cell of a typeset table: `1000000000d` would fill the memory.
+_MOST_LETTERS = 100
+
+
+def _is_format(spec: object) -> bool:
+    """Whether whole and decimal numbers can be written so, in not too many letters."""
+    if not isinstance(spec, str) or any(int(digits) > _MOST_LETTERS for digits in re.findall(r"\d+", spec)):
+        return False
+    try:
+        return all(format(number, spec) for number in (1.5, 1))
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,8 +317,10 @@ class FunctionPlot(Drawn):
         super().__post_init__()
         module, _, name = self.function.rpartition(".")
         require(bool(module and name), f"function must be a dotted name, got {self.function!r}")
-        require(self.height > 0, f"height is in inches, > 0, got {self.height:g}")
+        tall = 0 < self.height <= _MOST_INCHES
+        require(tall, f"height is in inches, > 0 and at most {_MOST_INCHES}, got {self.height:g}")
         require(self.columns >= 1, f"columns must be at least 1, got {self.columns}")
+        _checked_finite("least", self.least)
         require(self.least is None or self.least > 0, f"least is in inches, > 0, got {self.least}")
 
 
@@ -277,7 +332,7 @@ def inches(width: str | float) -> float:
         found = float(width)
     except ValueError:
         raise UserError(f"{unknown('width', width, WIDTHS)}, or inches") from None
-    require(2 <= found <= 20, f"a width is 2 to 20 inches, got {found:g}")
+    require(2 <= found <= _MOST_INCHES, f"a width is 2 to {_MOST_INCHES} inches, got {found:g}")
     return found
 
 

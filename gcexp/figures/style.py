@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -24,10 +23,9 @@ from PIL import Image
 
 from gcexp.errors import UserError, require, require_known
 from gcexp.figures.signs import minus
-from gcexp.files import bundled, written
+from gcexp.figures.stylefiles import STYLE, known_looks
+from gcexp.files import written
 
-STYLE = bundled("conf/style/paper.mplstyle")
-LOOKS = bundled("conf/style/looks.toml")
 NOTE: dict[str, Any] = {"fontsize": 6, "color": "0.25"}
 PAD = 0.03  # inches around words
 LINE = 0.14  # inches: a further line of a title or label
@@ -44,6 +42,10 @@ def applied(style: Path | str | None = None) -> Iterator[None]:
     """Matplotlib's own defaults and the style file, whatever the user's matplotlibrc says."""
     style = Path(style or STYLE)
     require(style.is_file(), f"the style file {style} does not exist")
+    try:  # else matplotlib would leave out what it does not understand
+        matplotlib.rc_params_from_file(style, fail_on_error=True, use_default_template=False)
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{style}: {' '.join(str(error).split())}") from None
     with matplotlib.rc_context(fname=style):
         yield
 
@@ -108,26 +110,6 @@ def looks(names: list[str], apart: bool = False) -> dict[str, dict]:
         rim = {"markerfacecolor": "white", "markeredgecolor": look["color"], "markeredgewidth": 0.9}
         looks[name] = look | (rim if again else {"markeredgecolor": "white"})
     return looks
-
-
-def known_looks() -> dict[str, tuple[int, bool]]:
-    """Place in the style's cycle, and whether the marker is open, of every name that has a look of its own."""
-    found: dict[str, tuple[int, bool]] = {}
-    names: list[str] = []
-    for path in dict.fromkeys([LOOKS.resolve(), Path("conf/style/looks.toml").resolve()]):
-        if not path.is_file():
-            continue
-        try:
-            given = tomllib.loads(path.read_text(encoding="utf-8"))
-        except tomllib.TOMLDecodeError as error:
-            raise UserError(f"{path}: {error}") from None
-        names = given.get("names", names)
-        for name, look in given.get("schemes", {}).items():
-            colour, _, form = str(look).partition(", ")
-            require_known("look", colour, names, f"{path}: {name!r}")
-            require_known("form", form or "open", ["open"], f"{path}: {name!r}")
-            found[name] = names.index(colour), form == "open"
-    return found
 
 
 def wrapped(text: str, inches: float, points: float) -> list[str]:

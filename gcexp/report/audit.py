@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -26,7 +26,7 @@ from gcexp.figures.tables import read_table, write_table
 from gcexp.files import write_text
 from gcexp.report.figurefile import target_files
 from gcexp.report.printed import Printed, printed
-from gcexp.report.published import published_table
+from gcexp.report.published import PUBLISHED, published_table
 from gcexp.report.statements import COMMITTED, Outcome, Statement, read_statements
 from gcexp.run import options, paths
 
@@ -58,10 +58,12 @@ def papers(asked: Collection[str] = ()) -> dict[str, Path]:
     return {package: folder for package, folder in found.items() if not asked or folder.name in asked}
 
 
-def judged(package: str, folder: Path, preset: str | None = None) -> tuple[list[Outcome], list[Evidence]]:
+def judged(
+    package: str, folder: Path, preset: str | None = None, published: Path = PUBLISHED
+) -> tuple[list[Outcome], list[Evidence]]:
     """The outcomes of a paper's statements, in its order, and every claim and printed number with its verdict.
 
-    Judged are the published tables, or those that a preset made here.
+    Judged are the published tables, in `published`, or those that a preset made here.
     """
     paper, stated = folder.name, read_statements(folder / "statements.csv")
     files = {path.stem: path for path in target_files().values() if path.parent.parent == folder}
@@ -70,7 +72,7 @@ def judged(package: str, folder: Path, preset: str | None = None) -> tuple[list[
     def table(figure: str) -> pd.DataFrame:
         target = f"{paper}_{figure}"
         made = Path(paths.TABLE.format(preset=preset or "paper", target=target))
-        place = published_table(target) if preset is None else made
+        place = published_table(target, published) if preset is None else made
         if place is None or not place.is_file():
             raise UserError(f"there is no table {made}; make it first: snakemake {target}")
         return read_table(place)
@@ -204,17 +206,44 @@ def in_words(one: Outcome) -> str:
 
 def publish(preset: str | None = None) -> None:
     """Judge every paper, and write the table of outcomes, a Markdown file per paper and the READMEs of the papers."""
-    every: list[Outcome] = []
+    found = judge_all(preset)
+    write_outcomes(found, PUBLISHED)
+    fill_readmes(found)
+
+
+def judge_all(
+    preset: str | None = None, published: Path = PUBLISHED
+) -> dict[Path, tuple[list[Outcome], list[Evidence]]]:
+    """What `judged` finds of every paper, by its folder; nothing is written before the last one is judged."""
+    found = {}
     for package, folder in papers().items():
-        rows, found = judged(package, folder, preset)
+        found[folder] = judged(package, folder, preset, published)
+        rows, _ = found[folder]
+        print(f"{folder.name}: {len(rows)} statements judged")
+    return found
+
+
+def write_outcomes(found: Mapping[Path, tuple[list[Outcome], list[Evidence]]], published: Path) -> None:
+    """Write the table of outcomes and a Markdown file for each paper into the folder of what is published."""
+    every: list[Outcome] = []
+    for folder, (rows, evidence) in found.items():
+        title = options.read_yaml(folder / "paper.yaml")["title"]
+        write_text(page_of(folder, published), page(rows, evidence, title))
         every += rows
-        text = page(rows, found, options.read_yaml(folder / "paper.yaml")["title"])
-        write_text(COMMITTED.with_name("statements") / f"{folder.name}.md", text)
+    write(sorted(every, key=lambda one: one.paper), published / COMMITTED.name)
+
+
+def page_of(paper: Path, published: Path) -> Path:
+    """Where the outcomes of a paper stand as Markdown, among what is published."""
+    return published / "statements" / f"{paper.name}.md"
+
+
+def fill_readmes(found: Mapping[Path, tuple[list[Outcome], list[Evidence]]]) -> None:
+    """Write the main statements of each paper with their outcomes into its README."""
+    for folder, (rows, _) in found.items():
         main = [[one.where, one.statement, in_words(one), one.reason] for one in rows if one.main]
         text = markdown.grid(["where", "what the paper says", "outcome", "why not"], main)
         fill(folder / "README.md", "statements", text)
-        print(f"{folder.name}: {len(rows)} statements judged")
-    write(sorted(every, key=lambda one: one.paper), COMMITTED)
 
 
 def fill(path: Path, name: str, text: str) -> None:

@@ -149,7 +149,7 @@ class Figure:
     def note(self) -> str:
         """Line under the figure: the file's own with values in the place of ``{key}``, and which data stand in."""
         configs = [run.config for run in self.runs] or [self.raw_arguments]
-        own, *others = dict.fromkeys(filled(self.file.note, config, "note") for config in configs)
+        own, *others = dict.fromkeys(str(filled(self.file.note, config, "note")) for config in configs)
         if others:
             raise UserError(f"note {self.file.note!r} names a key whose value differs between the runs")
         stand_in = f"Data: {', '.join(self.datasets)} ({self.preset} preset)." if self.datasets else ""

@@ -10,14 +10,14 @@ from typing import Any
 
 from gcexp.errors import UserError, require, require_known
 from gcexp.figures.plots import parse as parse_plot
-from gcexp.report.columns import Timings
+from gcexp.figures.stylefiles import check_style
 from gcexp.report.entries import runs_of, substitutes
 from gcexp.report.figure import Figure, FigureFile
+from gcexp.report.figurechecks import check_figure
+from gcexp.report.paper import check_paper
+from gcexp.report.placeholders import check_texts
 from gcexp.run import paths
-from gcexp.run.checks import check_named, declared_scores
-from gcexp.run.dependencies import targets
-from gcexp.run.measured import CURVE
-from gcexp.run.options import papers, project, read_yaml, search_dirs
+from gcexp.run.options import papers, project, read_yaml
 from gcexp.schema import fill, fitted
 
 PRESETS = ("quick", "paper")
@@ -38,8 +38,8 @@ def paper_of(path: Path) -> str:
 def target_files() -> dict[str, Path]:
     """The figure files of all papers by the names of their targets, in the order of papers and names; none is read.
 
-    Refused are names that cannot be targets of Snakemake, or that another file, a folder or a rule has already,
-    papers that are no packages, and figure files in conf/.
+    Refused are names that cannot be targets of Snakemake, or that another file, a folder or a rule has already, and
+    papers that are no packages.
     """
     found: dict[Path, str] = {}
     for package, folder in papers().items():
@@ -49,17 +49,11 @@ def target_files() -> dict[str, Path]:
                 " an __init__.py, which may be empty"
             )
         found |= dict.fromkeys((folder / "figures").glob("*.yaml"), package)
-    for folder in search_dirs():
-        for group in ("figure", "paper", "statements"):
-            if (folder / group).is_dir() and any(path.is_file() for path in (folder / group).rglob("*")):
-                raise UserError(
-                    f"{folder / group}: a paper is now a folder of its own, beside conf/, with __init__.py, paper.yaml,"
-                    " figures/NAME.yaml and perhaps statements.csv, as gcexp init makes it; move these files there"
-                )
     files: dict[str, Path] = {}
     taken: dict[str, object] = dict.fromkeys(RULES, "a rule of the workflow")
     for path in sorted(found, key=lambda path: (paper_of(path), path.name)):
-        paper, target = _place(found[path]), f"{paper_of(path)}_{path.stem}"
+        paper = _place(found[path])
+        target = f"{paper_of(path)}_{path.stem}"
         place = paper / "figures" / path.name
         named = f"{place}: {path.stem!r} cannot name a target (allowed: letters, digits and _ . -)"
         require(bool(_NAME.fullmatch(path.stem)), named)
@@ -81,20 +75,26 @@ def page_files(published: bool = False, studies: bool = True) -> dict[str, Path]
     With `published` a project's call is about those that come with gcexp as well; without `studies` only about
     figures and tables that stand in a paper.
     """
-    files, here = target_files(), project()
-    own = {target: path for target, path in files.items() if here and path.is_relative_to(here)}
-    found = files if published else own or files
-    return {target: path for target, path in found.items() if studies or not is_study(path)}
+    found = target_files()
+    here = project()
+    if here is not None and not published:
+        own = {target: path for target, path in found.items() if path.is_relative_to(here)}
+        found = own or found
+    if studies:
+        return found
+    return {target: path for target, path in found.items() if not is_study(path)}
 
 
 def is_study(path: Path) -> bool:
     """Whether a figure file says ``study: true``, or its paper does: then it does not stand in the paper."""
-    return any(read_yaml(file).get("study") is True for file in (path, path.parent.parent / "paper.yaml"))
+    paper = path.parent.parent / "paper.yaml"
+    return read_yaml(path).get("study") is True or read_yaml(paper).get("study") is True
 
 
 def is_asked(path: Path, asked: Collection[str]) -> bool:
     """Whether a paper that is asked for by its name has this figure as its own."""
-    if (paper := paper_of(path)) not in asked:
+    paper = paper_of(path)
+    if paper not in asked:
         return False
     mine = [other for other in target_files().values() if paper_of(other) == paper]
     return not is_study(path) or all(map(is_study, mine))
@@ -102,10 +102,12 @@ def is_asked(path: Path, asked: Collection[str]) -> bool:
 
 def made_files(target: str, preset: str) -> list[str]:
     """What is there of a figure that was drawn, or typeset, before: nothing of one that was not."""
-    patterns = (*paths.DRAWN, *paths.TYPESET, paths.TABLE)
-    every = [pattern.format(preset=preset, target=target) for pattern in patterns]
-    found = [path for path in every if Path(path).is_file()]
-    return [] if found == every[-1:] else found
+    drawings = [pattern.format(preset=preset, target=target) for pattern in (*paths.DRAWN, *paths.TYPESET)]
+    table = paths.TABLE.format(preset=preset, target=target)
+    drawn = [path for path in drawings if Path(path).is_file()]
+    if drawn and Path(table).is_file():
+        return [*drawn, table]
+    return drawn
 
 
 def figures(preset: str, published: bool = False) -> list[Figure]:
@@ -114,11 +116,17 @@ def figures(preset: str, published: bool = False) -> list[Figure]:
 
 
 def named_figures(targets: Collection[str], preset: str, checks: bool = True) -> list[Figure]:
-    """The figures of some target names, see `read_figure`."""
+    """The figures of some target names, see `read_figure`; with `checks` what their papers say is checked, too."""
     paths = target_files()
     for target in targets:
         require_known("figure", target, paths)
-    return [read_figure(paths[target], preset, checks) for target in targets]
+    found = [read_figure(paths[target], preset, checks) for target in targets]
+    if checks and found:
+        check_style(found[0].style)  # of all figures
+        folders = dict.fromkeys(paths[target].parent.parent for target in targets)
+        for folder in folders:
+            check_paper(folder)
+    return found
 
 
 def figure(target: str, preset: str, checks: bool = True) -> Figure:
@@ -133,26 +141,30 @@ def read_figure(path: Path, preset: str, checks: bool = True) -> Figure:
     draw or show a table import no codes, and the plan has checked the figure.
     """
     require_known("preset", preset, PRESETS)
-    package = next((name for name, place in papers().items() if place == path.parent.parent), paper_of(path))
+    package = _package_of(path)
     shown = _place(package) / "figures" / path.name
     instead = substitutes(preset)  # a mistake there is none of this figure
     try:
-        content = _absolute(read_yaml(path), package)
-        if old := [key for key in ("claims", "claim") if key in content]:
-            raise UserError(
-                f"{old[0]}: what a paper says about a figure is a function in {_place(package) / 'claims.py'},"
-                f" decorated with gcexp.analysis.claims.claim; move it there and remove {old[0]}"
-            )
-        file = _under(fill(FigureFile, content, "figure file"), preset)
+        content = read_yaml(path)
+        check_texts(content)
+        file = _under(fill(FigureFile, _absolute(content, package), "figure file"), preset)
         parse_plot(file.plot)
         runs = tuple(runs_of(file, instead, checks))
         found = Figure(paper_of(path), path.stem, preset, file, runs)
         if checks:
-            _check_kind(found)
+            check_figure(found)
         return found
     except UserError as error:
         sentence = str(error)
         raise UserError(sentence if sentence.startswith(str(path)) else f"{shown}: {sentence}") from None
+
+
+def _package_of(path: Path) -> str:
+    """The dotted name of the package of a figure file's paper; the name of its folder where that is no paper."""
+    for package, folder in papers().items():
+        if folder == path.parent.parent:
+            return package
+    return paper_of(path)
 
 
 def _absolute(node: Any, package: str, key: str = "") -> Any:
@@ -167,10 +179,13 @@ def _absolute(node: Any, package: str, key: str = "") -> Any:
 
 def _under(file: FigureFile, preset: str) -> FigureFile:
     """The file under a preset: with what the quick preset sets instead, which no other preset knows."""
-    quick = dict(file.quick) if preset == "quick" else {}
-    own = {
-        name: fitted(kind, quick.pop(name), f"quick.{name}") for name, kind in _OWN.items() if name in quick
-    }
+    if preset != "quick":
+        return replace(file, quick={})
+    quick = dict(file.quick)
+    own: dict[str, Any] = {}
+    for name, kind in _OWN.items():
+        if name in quick:
+            own[name] = fitted(kind, quick.pop(name), f"quick.{name}")
     if "plot" in own:
         own["plot"] = file.plot | own["plot"]
     return replace(file, quick=quick, **own)
@@ -178,45 +193,3 @@ def _under(file: FigureFile, preset: str) -> FigureFile:
 
 #: What the quick preset may set instead, beside keys of a run or of the analysis.
 _OWN: dict = {"level": float, "note": str, "plot": dict}
-
-
-def _check_kind(figure: Figure) -> None:
-    """Whether the figure has what its kind is made of, and draws columns that its table will have."""
-    file = figure.file
-    for key, kind, given in (
-        ("timings", "timings", file.timings != Timings()),
-        ("passages", "curves", file.passages),
-    ):
-        require(file.kind == kind or not given, f"{key} are rows of kind {kind}, got kind {file.kind}")
-    if file.kind == "analysis":
-        function = file.analysis.get("function")
-        told = "the dotted name of a function, as .numerics.table of the paper"
-        require(isinstance(function, str), f"analysis.function is {told}, got {function!r}")
-    else:
-        require(bool(figure.runs), f"kind {file.kind} needs runs")
-    if file.kind == "curves" and (idle := [run.label for run in figure.runs if not run.trains]):
-        raise UserError(f"kind curves needs a task, and run {idle[0]!r} has none")
-    if file.passages:
-        for run in figure.runs:
-            scores = declared_scores(run.config["task"])
-            if scores is not None:
-                require_known("score", file.passages.y, scores, "passages.y")
-    if file.kind == "timings":
-        for label in (*file.timings.against, *file.timings.against.values()):
-            require_known("label", label, figure.labels, "timings.against")
-        if file.timings.exact is not None:
-            check_named(file.timings.exact, "timings.exact")
-    _check_plot(figure)
-
-
-def _check_plot(figure: Figure) -> None:
-    """Whether plot and tolerances are about columns that the table will have, and functions are there."""
-    plot, known = parse_plot(figure.file.plot), figure.columns
-    drawn: tuple[str, ...] = plot.columns_drawn
-    if known is None and figure.runs:  # a task that declares no scores: what tells its runs apart is known
-        known, drawn = [*figure.identifying_columns, *CURVE], plot.keys
-    for place, columns in (("plot", drawn), ("tolerances", figure.file.tolerances if figure.columns else ())):
-        for column in columns if known is not None else ():
-            require_known("column", column, known or (), place)
-    for function in targets(figure.file.plot):
-        check_named(function, "plot.function")

@@ -8,14 +8,17 @@ from typing import Any
 from gcexp.figures.plots import KINDS
 from gcexp.report.entries import RUN_KEYS
 from gcexp.report.figure import FigureFile
-from gcexp.run.options import GROUPS as _GROUPS
-from gcexp.run.options import SHARED
+from gcexp.run.options import GROUPS, SHARED
 
-_OWN_KEYS = "^(code|wait|placement|delay|task|optimizer|columns)[.]"
+#: Groups whose options have keys of their own in a run: a scheme's stand in its code, waiting rule and so on.
+_WITH_KEYS = [group for group in GROUPS if group != "scheme"]
 
 
-def figure_schema() -> dict:
-    """JSON Schema of ``<paper>/figures/<target>.yaml``, made of the dataclasses that read it."""
+def figure_schema() -> dict[str, Any]:
+    """JSON Schema of ``<paper>/figures/<target>.yaml``, made of the dataclasses that read it.
+
+    The keys of a run are made of the groups from which it is composed.
+    """
     from pydantic import TypeAdapter
 
     read: tuple[type, ...] = (FigureFile, *KINDS.values())
@@ -27,25 +30,30 @@ def figure_schema() -> dict:
         plot = known[cls.__name__]
         plot["properties"]["kind"] = {"const": kind}
         plot["required"] = [*plot.get("required", []), "kind"]
-    run: dict[str, Any] = {
+    run = _run_schema()
+    file = known.pop("FigureFile")
+    file["properties"]["common"] = run
+    file["properties"]["runs"] = {"type": "array", "items": run}
+    file["properties"]["analysis"] = {
         "type": "object",
-        "properties": dict.fromkeys((*RUN_KEYS, *_GROUPS, *SHARED), {}) | {"each": {"type": "array"}},
-        "patternProperties": {_OWN_KEYS: {}},
+        "properties": {"function": {"type": "string"}},
+        "required": ["function"],
+    }
+    file["properties"]["plot"] = {"anyOf": [{"$ref": f"#/$defs/{cls.__name__}"} for cls in KINDS.values()]}
+    about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Figure file of gcexp"}
+    return file | about | {"$defs": known}
+
+
+def _run_schema() -> dict[str, Any]:
+    """What the entries of ``runs`` may hold: any value, since each may also be a list that is swept."""
+    keys: dict[str, Any] = dict.fromkeys((*RUN_KEYS, *GROUPS, *SHARED), {})
+    keys["each"] = {"type": "array"}
+    return {
+        "type": "object",
+        "properties": keys,
+        "patternProperties": {f"^({'|'.join([*_WITH_KEYS, 'columns'])})[.]": {}},
         "additionalProperties": False,
     }
-    file = known.pop("FigureFile")
-    file["properties"] |= {
-        "common": run,
-        "runs": {"type": "array", "items": run},
-        "analysis": {
-            "type": "object",
-            "properties": {"function": {"type": "string"}},
-            "required": ["function"],
-        },
-        "plot": {"anyOf": [{"$ref": f"#/$defs/{cls.__name__}"} for cls in KINDS.values()]},
-    }
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Figure file of gcexp"}
-    return file | schema | {"$defs": known}
 
 
 def document() -> str:

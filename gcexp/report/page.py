@@ -18,7 +18,7 @@ from gcexp.figures.tables import read_table
 from gcexp.figures.typeset import cells
 from gcexp.files import write_text
 from gcexp.report.figurefile import target_files
-from gcexp.report.paper import papers
+from gcexp.report.paper import Paper, papers
 from gcexp.report.statements import Outcome, committed
 from gcexp.run import paths
 
@@ -53,32 +53,48 @@ def paper_views(figures: Iterable[Figure], output: Path) -> list[dict[str, Any]]
     ``own`` are the figures and tables that stand in a paper, in its order, ``studies`` ours about it, ``main`` its main
     statements and ``counted`` their outcomes in words, ``picture`` the drawing on its card.
     """
-    stated, figures, found = committed(), list(figures), []
-    for name, paper in papers().items():
-        own = [figure for figure in figures if figure.paper == name]
-        ordered = sorted(own, key=lambda one: paper.place(one.name, one.file.source))
-        mine = [one for one in stated if one.paper == name]
-        parted: dict[bool, list[dict]] = {False: [], True: []}
-        for one in ordered:
-            if view := figure_view(one, output, mine):
-                parted[paper.study or one.file.study].append(view)
-        views = [*parted[False], *parted[True]]
-        drawn = {view["figure"].name: view["image"] for view in views if view["image"]}
-        main = [one for one in mine if one.main]
-        counts = Counter(one.outcome for one in main)
-        if views:
+    stated = committed()
+    figures = list(figures)
+    found = []
+    for name, paper in papers({figure.paper for figure in figures}).items():
+        mine = [outcome for outcome in stated if outcome.paper == name]
+        own, studies = _parted(paper, [figure for figure in figures if figure.paper == name], output, mine)
+        drawn = {view["figure"].name: view["image"] for view in (*own, *studies) if view["image"]}
+        main = [outcome for outcome in mine if outcome.main]
+        if own or studies:
             found.append(
                 {
                     "name": name,
                     "paper": paper,
-                    "own": parted[False],
-                    "studies": parted[True],
+                    "own": own,
+                    "studies": studies,
                     "main": main,
-                    "counted": ", ".join(f"{counts[one]} {one}" for one in OUTCOMES if counts[one]),
+                    "counted": _counted(main),
                     "picture": drawn.get(paper.picture, next(iter(drawn.values()), "")),
                 }
             )
     return found
+
+
+def _parted(
+    paper: Paper, figures: Iterable[Figure], output: Path, stated: Iterable[Outcome]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The figures and tables that stand in a paper, and ours about it, both in the paper's order."""
+    own: list[dict[str, Any]] = []
+    studies: list[dict[str, Any]] = []
+    for figure in sorted(figures, key=lambda one: paper.place(one.name, one.file.source)):
+        view = figure_view(figure, output, stated)
+        if view is None:
+            continue
+        part = studies if paper.study or figure.file.study else own
+        part.append(view)
+    return own, studies
+
+
+def _counted(main: Iterable[Outcome]) -> str:
+    """How many statements have each outcome, in words."""
+    counts = Counter(outcome.outcome for outcome in main)
+    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
 
 
 def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome]) -> dict[str, Any] | None:
@@ -87,24 +103,17 @@ def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome]) -> dict[s
     ``files`` are links, relative to the page, by their names; ``image`` is a drawing, ``table`` head and rows of a
     table, whose columns ``words`` hold no numbers; ``statements`` are those that the figure is evidence for.
     """
-    root = Path(paths.REPORT.format(preset=figure.preset))
-    products = [Path(path).relative_to(root) for path in (*figure.drawings, figure.table)]
-    products.append(products[-1].with_suffix(".csv.gz"))
-    found = [path for path in products if (page.parent / path).is_file()]
-    files = {path.name.partition(".")[2].upper(): path.as_posix() for path in found}
-    shown = next((files.pop(kind) for kind in ("PNG", "MD") if kind in files), None)
+    files = _files_of(figure, page)
+    shown = files.pop("PNG", None) or files.pop("MD", None)
     if shown is None:
         return None
-    config = target_files()[figure.target]
-    if config.is_relative_to(Path.cwd()):
-        files["figure file"] = Path(os.path.relpath(config, page.parent.resolve())).as_posix()
-    provenance = Path(figure.table).relative_to(root).with_suffix(".provenance.json")
-    if (page.parent / provenance).is_file():
-        files["provenance"] = provenance.as_posix()
-    table, words, plot = [], [], parse(figure.file.plot)
+    plot = parse(figure.file.plot)
+    table: list[list[str]] = []
+    words: list[int] = []
     if isinstance(plot, TablePlot):
-        header, body, right = cells(read_table(page.parent / found[-1]), plot)
-        table, words = [header, *body], [place for place in range(len(header)) if place not in right]
+        header, body, right = cells(read_table(page.parent / _table_of(figure, page)), plot)
+        table = [header, *body]
+        words = [place for place in range(len(header)) if place not in right]
     return {
         "figure": figure,
         "about": {name: value for name, value in about(figure).items() if value},
@@ -112,8 +121,35 @@ def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome]) -> dict[s
         "image": "" if figure.is_table else shown,
         "table": table,
         "words": words,
-        "statements": [one for one in stated if figure.target in one.target.split()],
+        "statements": [outcome for outcome in stated if figure.target in outcome.target.split()],
     }
+
+
+def _files_of(figure: Figure, page: Path) -> dict[str, str]:
+    """What lies beside the page of a figure: the links by their names."""
+    root = Path(paths.REPORT.format(preset=figure.preset))
+    table = Path(figure.table).relative_to(root)
+    products = [Path(path).relative_to(root) for path in figure.drawings]
+    products += [table, table.with_suffix(".csv.gz")]
+    files = {}
+    for path in products:
+        if (page.parent / path).is_file():
+            files[path.name.partition(".")[2].upper()] = path.as_posix()
+    config = target_files()[figure.target]
+    if config.is_relative_to(Path.cwd()):
+        files["figure file"] = Path(os.path.relpath(config, page.parent.resolve())).as_posix()
+    provenance = table.with_suffix(".provenance.json")
+    if (page.parent / provenance).is_file():
+        files["provenance"] = provenance.as_posix()
+    return files
+
+
+def _table_of(figure: Figure, page: Path) -> Path:
+    """The table beside the page, packed or not."""
+    root = Path(paths.REPORT.format(preset=figure.preset))
+    table = Path(figure.table).relative_to(root)
+    packed = table.with_suffix(".csv.gz")
+    return packed if (page.parent / packed).is_file() else table
 
 
 def about(figure: Figure) -> dict[str, str]:
@@ -145,6 +181,8 @@ def _words(value: object, inside: str = "") -> str:
     if isinstance(value, list | tuple):
         text = ", ".join(_words(part, "list") for part in value)
         return f"({text})" if inside == "list" else text
-    if value is None or isinstance(value, bool):
-        return "none" if value is None else "yes" if value else "no"
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

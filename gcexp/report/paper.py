@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from gcexp.errors import require
+from gcexp.errors import UserError, require, require_known, unknown
 from gcexp.files import bundled
+from gcexp.report.placeholders import check_texts
 from gcexp.report.statements import committed
 from gcexp.run import options
 from gcexp.run.dependencies import digest_of
 from gcexp.run.options import read_yaml
 from gcexp.schema import fill
 
+_BIBLIOGRAPHY = "docs/references.bib"
 _NUMBERED = re.compile(r"(Fig\.|Table) (\d+|[IVX]+)\b(.*)")
 
 
@@ -50,7 +54,8 @@ class Paper:
     bibtex: str = ""
 
     def __post_init__(self):
-        fits = re.match(r"(https?://[^\s/]|\Z)", self.url)  # a browser would run javascript:
+        require(bool(self.title.strip()), "title is the paper's own, got an empty one")
+        fits = re.fullmatch(r"(https?://[^\s/]\S*)?", self.url)  # a browser would run javascript:
         require(bool(fits), f"url begins with https:// or http:// and a host, got {self.url!r}")
 
     def place(self, name: str, source: str) -> tuple:
@@ -61,35 +66,87 @@ class Paper:
         >>> sorted(sources, key=lambda name: paper.place(name, sources[name]))
         ['f2', 'f10', 't', 'extra', 'b']
         """
-        if found := _NUMBERED.match(source):
-            place = int(found[2]) if found[2].isdigit() else _roman(found[2])
-            return (found[1] != "Fig.", place, found[3], name)
+        found = _NUMBERED.match(source)
+        if found is not None:
+            kind, number, rest = found.groups()
+            place = int(number) if number.isdigit() else _roman(number)
+            return (kind != "Fig.", place, rest, name)
         names = list(self.headline)
-        return (2, names.index(name) if name in names else len(names), "", name)
+        place = names.index(name) if name in names else len(names)
+        return (2, place, "", name)
 
 
 def _roman(text: str) -> int:
     """A number below 40, as tables have them."""
-    values = [(1, 5, 10)["IVX".index(letter)] for letter in text]
-    return sum(-one if one < max(values[place:]) else one for place, one in enumerate(values))
+    values = [{"I": 1, "V": 5, "X": 10}[letter] for letter in text]
+    total = 0
+    for place, value in enumerate(values):
+        before_a_larger_one = value < max(values[place:])
+        total += -value if before_a_larger_one else value
+    return total
 
 
-def papers() -> dict[str, Paper]:
-    """What ``paper.yaml`` says of every paper, by name, papers before collections of our own."""
-    place = bundled("docs/references.bib")
-    entries = place.read_text("utf-8") if place.is_file() else ""
+def papers(names: Collection[str] | None = None) -> dict[str, Paper]:
+    """What ``paper.yaml`` says of every paper, or of some, by name, papers before collections of our own."""
     found = {}
     for folder in options.papers().values():
-        given = read_yaml(path := folder / "paper.yaml")
-        entry = {"bibtex": bibtex(entries, given.get("cite", ""))}
-        found[folder.name] = fill(Paper, given | entry, str(path))
+        if names is None or folder.name in names:
+            found[folder.name] = read_paper(folder)
     return dict(sorted(found.items(), key=lambda item: (item[1].study, item[0])))
 
 
-def papers_fingerprint() -> list[str]:
-    """What the page says of the papers."""
-    said = {**papers(), "statements": committed()}
+def read_paper(folder: Path) -> Paper:
+    """What ``paper.yaml`` in the folder of a paper says of it.
+
+    Raises
+    ------
+    UserError
+        For a key that is not known, a value that does not fit, and a paper that the bibliography does not have.
+    """
+    path = folder / "paper.yaml"
+    given = read_yaml(path)
+    try:
+        check_texts(given)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    if "bibtex" in given:
+        raise UserError(f"{path}: bibtex is not written here: cite names its entry in {_BIBLIOGRAPHY}")
+    paper = fill(Paper, given, str(path))
+    entries = _bibliography()
+    if not paper.cite or not entries:
+        return paper
+    if not bibtex(entries, paper.cite):
+        raise UserError(f"{path}: cite: {unknown('entry', paper.cite, _cited(entries))}")
+    return replace(paper, bibtex=bibtex(entries, paper.cite))
+
+
+def check_paper(folder: Path) -> None:
+    """Whether what a paper says of itself is right, and names figures that it has."""
+    path = folder / "paper.yaml"
+    paper = read_paper(folder)
+    figures = [file.stem for file in (folder / "figures").glob("*.yaml")]
+    if paper.picture:
+        require_known("figure", paper.picture, figures, f"{path}: picture")
+    for name in paper.headline:
+        require_known("figure", name, figures, f"{path}: headline")
+
+
+def papers_fingerprint(names: Collection[str]) -> list[str]:
+    """What the page says of some papers."""
+    outcomes = [outcome for outcome in committed() if outcome.paper in names]
+    said = {**papers(names), "statements": outcomes}
     return [f"{name}={digest_of(repr(one))}" for name, one in said.items()]
+
+
+def _bibliography() -> str:
+    """The entries of docs/references.bib; none where it did not come with the package."""
+    place = bundled(_BIBLIOGRAPHY)
+    return place.read_text("utf-8") if place.is_file() else ""
+
+
+def _cited(text: str) -> list[str]:
+    """Keys of the entries of a BibTeX file."""
+    return re.findall(r"^@\w+\{([^,]+),", text, re.MULTILINE)
 
 
 def bibtex(text: str, key: str) -> str:

@@ -1,18 +1,21 @@
-"""Texts of figure files in which ``{key}`` stands for a value of a run."""
+"""Texts that a person writes: those with ``{key}`` for a value of a run, and what no text can hold."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
 from gcexp.errors import UserError, unknown
 
+#: Control characters that a text may hold: YAML breaks long texts into lines.
+_ALLOWED_CONTROLS = "\n\t"
 _PLACEHOLDER = re.compile(r"\{([\w.]+)\}")
 
 
 def filled(template: Any, config: Mapping[str, Any], place: str) -> Any:
-    """A text with the run's values in it; the value itself where the text is nothing but its key.
+    """A text with the run's values in it; the number itself where the text is nothing but its key.
 
     Parameters
     ----------
@@ -26,7 +29,7 @@ def filled(template: Any, config: Mapping[str, Any], place: str) -> Any:
     Raises
     ------
     UserError
-        For a key that the run does not have.
+        For a key that the run does not have, or that stands for a whole option and no value.
 
     Examples
     --------
@@ -38,19 +41,44 @@ def filled(template: Any, config: Mapping[str, Any], place: str) -> Any:
     if not isinstance(template, str):
         return template
     alone = _PLACEHOLDER.fullmatch(template)
-    if alone:
-        return _value(alone[1], config, template, place)
-    return _PLACEHOLDER.sub(lambda found: str(_value(found[1], config, template, place)), template)
+    if alone is None:
+        return _PLACEHOLDER.sub(lambda found: str(_value(found[1], config, template, place)), template)
+    value = _value(alone[1], config, template, place)
+    return str(value) if isinstance(value, list) else value  # one cell of a table holds no list
 
 
 def _value(key: str, config: Mapping[str, Any], template: str, place: str) -> Any:
     """The value under a key such as ``code.d``."""
     node: Any = config
-    seen: list[str] = []
+    parents: list[str] = []
     for part in key.split("."):
         if not isinstance(node, Mapping) or part not in node:
-            names = [".".join([*seen, name]) for name in node] if isinstance(node, Mapping) else []
-            raise UserError(f"{place} {template!r}: {unknown('key', key, names)}")
+            raise UserError(f"{place} {template!r}: {unknown('key', key, _keys(parents, node))}")
         node = node[part]
-        seen.append(part)
+        parents.append(part)
+    if isinstance(node, Mapping):
+        named = ", ".join(_keys(parents, node)) or "none"
+        raise UserError(f"{place} {template!r}: {key!r} is a whole option; name one of its keys ({named})")
     return node
+
+
+def _keys(parents: list[str], node: Any) -> list[str]:
+    """The keys below a node, each with the keys that lead to it; none below a value."""
+    if not isinstance(node, Mapping):
+        return []
+    return [".".join([*parents, str(name)]) for name in node]
+
+
+def check_texts(node: Any, place: str = "") -> None:
+    """Whether every text in what a YAML file holds can be shown: without control characters but line ends and tabs."""
+    if isinstance(node, Mapping):
+        for key, value in node.items():
+            check_texts(key, place)
+            check_texts(value, f"{place}.{key}" if place else str(key))
+    elif isinstance(node, list):
+        for value in node:
+            check_texts(value, place)
+    elif isinstance(node, str):
+        controls = [one for one in node if unicodedata.category(one) == "Cc" and one not in _ALLOWED_CONTROLS]
+        if controls:
+            raise UserError(f"{place}: a text holds no control characters, got {node!r}")

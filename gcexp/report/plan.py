@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
@@ -10,11 +11,11 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
-from gcexp.errors import UserError, require_known
+from gcexp.errors import DataError, UserError, require_known
 from gcexp.report.figure import Figure
-from gcexp.report.figurefile import PRESETS, figures, page_files, paper_of
+from gcexp.report.figurefile import PRESETS, named_figures, page_files, paper_of
 from gcexp.report.published import table_of
-from gcexp.report.statements import rows_of
+from gcexp.report.statements import committed, rows_of
 from gcexp.run import paths
 from gcexp.run.options import search_dirs
 from gcexp.run.provenance import provenance_file
@@ -59,8 +60,13 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
     known = {*files, *map(paper_of, files.values())}
     for target in targets:  # told before any figure is read
         require_known("target", target, known)
-    all_figures = figures(preset, published=bool(targets))
-    chosen = [one for one in all_figures if not targets or {one.target, one.paper} & set(targets)]
+    if targets:
+        asked = [target for target, path in files.items() if {target, paper_of(path)} & {*targets}]
+    else:
+        asked = list(files)
+    chosen = named_figures(asked, preset)
+    if not targets:
+        committed()  # which the page shows
     trained = [run for one in chosen for run in one.runs if run.trains]
     data = dict.fromkeys(run.dataset for run in trained)
     trainings = {run.trajectory_file: run for run in trained}
@@ -90,11 +96,13 @@ def _of_replay(run: Run) -> Cost:
 
 def _learned(run: Run) -> tuple[float, float]:
     """Iterations of all seeds in which a run learns, and the share of the data in their gradients."""
-    most, seeds = run.iterations, len(run.seeds)
+    steps: float = run.iterations
     if run.exact:  # one training for all exact schemes: it ends at no clock
-        return most * seeds, 1.0
+        return steps * len(run.seeds), 1.0
     duration, share = _sampled(run.overrides)
-    return seeds * (min(most, run.horizon / duration) if run.horizon else most), share
+    if run.horizon:
+        steps = min(steps, run.horizon / duration)
+    return steps * len(run.seeds), share
 
 
 @cache
@@ -109,22 +117,35 @@ def _sampled(overrides: tuple[str, ...]) -> tuple[float, float]:
 
 def _of_table(one: Figure) -> Cost:
     """Of runs its clocks and the replays of exact schemes; of an analysis what the published table took."""
-    rows = _rated("table", "*", 1)
-    with suppress(UserError, OSError, ValueError, KeyError, TypeError):
-        if not one.runs:
-            record = json.loads(provenance_file(table := table_of(one)).read_text("utf-8"))
-            return Cost("table", record["cpu_s"], record["peak_memory_mib"], table.stat().st_size)
-    parts = [rows, *(_of_replay(run) for run in one.runs if run.trains and run.exact)]
+    if not one.runs:
+        made = _as_it_was_made(one)
+        if made is not None:
+            return made
+    parts = [_rated("table", "*", 1)]
+    parts += [_of_replay(run) for run in one.runs if run.trains and run.exact]
     for run in one.runs:
         size = run.iterations * len(run.seeds) * (run.config["n"] or 1)
         parts.append(_rated("clock", run.option("scheme"), size))
     return _together(*parts)
 
 
+def _as_it_was_made(one: Figure) -> Cost | None:
+    """What the table of an analysis took, by its provenance; None where that is not told."""
+    with suppress(UserError, OSError, ValueError, KeyError, TypeError):
+        table = table_of(one)
+        record = json.loads(provenance_file(table).read_text("utf-8"))
+        return Cost("table", record["cpu_s"], record["peak_memory_mib"], table.stat().st_size)
+    return None
+
+
 def _together(*parts: Cost) -> Cost:
     """What one job costs that does several things, the first of which says its kind and its place on disk."""
-    memory, known = max(part.memory_mib for part in parts), all(part.known for part in parts)
-    return replace(parts[0], cpu_s=sum(part.cpu_s for part in parts), memory_mib=memory, known=known)
+    return replace(
+        parts[0],
+        cpu_s=sum(part.cpu_s for part in parts),
+        memory_mib=max(part.memory_mib for part in parts),
+        known=all(part.known for part in parts),
+    )
 
 
 def _rated(job: str, option: str | None, size: float, share: float = 1.0, scores: float = 0.0) -> Cost:
@@ -138,10 +159,22 @@ def _rated(job: str, option: str | None, size: float, share: float = 1.0, scores
 @cache
 def costs() -> dict[tuple[str, str], Rate]:
     """Rates of ``costs.csv`` of the search path by job and option; ``*`` is any option."""
-    names, found = [one.name for one in fields(Rate)], {}
+    names = [one.name for one in fields(Rate)]
+    found = {}
     for folder in reversed(search_dirs()):
-        for _, row in rows_of(folder / "costs.csv", ["job", "option", *names], more=True):
-            found[row["job"], row["option"]] = Rate(**{name: float(row[name]) for name in names})
+        for place, row in rows_of(folder / "costs.csv", ["job", "option", *names], more=True):
+            found[row["job"], row["option"]] = Rate(**{name: _cost(row, name, place) for name in names})
+    return found
+
+
+def _cost(row: dict[str, str], name: str, place: str) -> float:
+    """A number of a rate, which no job can have below 0."""
+    try:
+        found = float(row[name])
+    except ValueError:
+        found = math.nan
+    if not 0 <= found < math.inf:
+        raise DataError(f"{place}: {name} must be a finite number of at least 0, got {row[name]!r}")
     return found
 
 
@@ -160,12 +193,15 @@ def format_plan(found: Sequence[Cost], preset: str) -> str:
     lines = [f"{'job':12}{'jobs':>6}{'CPU hours':>11}{'longest job':>13}{'memory':>9}{'disk':>10}"]
     lines += [_line(job, list(jobs)) for job, jobs in groupby(found, key=lambda cost: cost.job)]
     lines += [_line("all", found), "Estimated from the rates of costs.csv."]
-    if nameless := sum(not cost.known for cost in found):
+    nameless = sum(not cost.known for cost in found)
+    if nameless:
         lines.append(f"{nameless} jobs have no rate in costs.csv and count as nothing.")
     return "\n".join(lines)
 
 
 def _line(job: str, jobs: Sequence[Cost]) -> str:
-    hours, longest = sum(cost.cpu_s for cost in jobs) / 3600, max(cost.cpu_s for cost in jobs) / 60
-    memory, disk = max(cost.memory_mib for cost in jobs), sum(cost.disk for cost in jobs) / 2**20
+    hours = sum(cost.cpu_s for cost in jobs) / 3600
+    longest = max(cost.cpu_s for cost in jobs) / 60
+    memory = max(cost.memory_mib for cost in jobs)
+    disk = sum(cost.disk for cost in jobs) / 2**20
     return f"{job:12}{len(jobs):6}{hours:11.3f}{longest:9.1f} min{memory:5.0f} MiB{disk:6.0f} MiB"

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from gcexp.analysis.claims import UNDECIDED, Undecided, Verdict, as_number, equals, number, text
-from gcexp.errors import require
-from gcexp.report.statements import rows_of
+from gcexp.errors import require, require_known
+from gcexp.report.statements import read_statements, rows_of
 from gcexp.schema import fill, typed
 
 if TYPE_CHECKING:
@@ -65,12 +65,32 @@ def printed(path: Path) -> list[Printed]:
     """The numbers of a file, each once; none if there is no such file."""
     found: dict[str, Printed] = {}
     for place, row in rows_of(path, REQUIRED, more=True):
-        given = {name: cell.strip() for name, cell in row.items() if cell.strip()}
-        known: dict = {name: given.pop(name) for name in (*REQUIRED, *OPTIONAL) if name in given}
-        known |= {name: typed(known[name], fractions=True) for name in ("tolerance", "rows") if name in known}
-        if (value := as_number(known.get("expected"))) is not None:
+        where = {name: cell.strip() for name, cell in row.items() if cell.strip()}
+        known: dict = {name: where.pop(name) for name in (*REQUIRED, *OPTIONAL) if name in where}
+        for name in ("tolerance", "rows"):
+            if name in known:
+                known[name] = typed(known[name], fractions=True)
+        value = as_number(known.get("expected"))
+        if value is not None:
             known["expected"] = value
-        one = fill(Printed, known | {"where": given}, place)
+        one = fill(Printed, known | {"where": where}, place)
         require(str(one) not in found, f"{place}: {one} stands twice")
         found[str(one)] = one
     return list(found.values())
+
+
+def check_stated(folder: Path) -> None:
+    """Whether statements and printed numbers of a paper are right, and every number answers one that is there.
+
+    Raises
+    ------
+    UserError
+        For the first mistake, with the file and its line.
+    """
+    stated = read_statements(folder / "statements.csv")
+    figures = [path.stem for path in sorted((folder / "figures").glob("*.yaml"))]
+    for path in sorted((folder / "figures").glob("*.expected.csv")):
+        require_known("figure", path.name.removesuffix(".expected.csv"), figures, str(path))
+        for one in printed(path):
+            for name in one.answers.split():
+                require_known("statement", name, stated, str(path))

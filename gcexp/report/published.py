@@ -12,9 +12,9 @@ from gcexp.run import paths
 MADE, PUBLISHED = Path(paths.REPORT.format(preset="paper")), Path(paths.PUBLISHED)
 
 
-def published(path: str | Path) -> Path:
+def published(path: str | Path, folder: Path = PUBLISHED) -> Path:
     """Where a product of the paper preset is published: a large table packed, as ``.csv.gz``."""
-    place = PUBLISHED / Path(path).relative_to(MADE)
+    place = folder / Path(path).relative_to(MADE)
     return packed(place) if packed(place).is_file() else place
 
 
@@ -33,8 +33,9 @@ def table_of(figure: Figure) -> Path:
     return found
 
 
-def published_table(target: str) -> Path | None:
+def published_table(target: str, folder: Path = PUBLISHED) -> Path | None:
     """The published table of a target, packed or not, of this folder or else of the installation."""
-    here = PUBLISHED / "data" / f"{target}.csv"
-    places = (here, packed(here), bundled(here), bundled(packed(here)))
+    inside = Path("data") / f"{target}.csv"
+    here, installed = folder / inside, PUBLISHED / inside
+    places = (here, packed(here), bundled(installed), bundled(packed(installed)))
     return next((place for place in places if place.is_file()), None)

@@ -11,10 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gcexp.errors import UserError, unknown
+from gcexp.errors import UserError, require_known, unknown
 from gcexp.files import bundled
-from gcexp.report import figurefile
+from gcexp.report import audit, figurefile
 from gcexp.report.figure import Figure, RenderOptions
+from gcexp.report.paper import papers_fingerprint
+from gcexp.report.printed import check_stated
 from gcexp.run import paths
 from gcexp.run.options import read_yaml
 
@@ -119,6 +121,31 @@ class Request:
             if "/" not in target and target not in known and not Path(target).exists():
                 raise UserError(unknown("target", target, known))
 
+    def check(self) -> None:
+        """Whether all is right that was asked for, what the page shows beside it and what an audit judges included.
+
+        Raises
+        ------
+        UserError
+            For the first mistake.
+        """
+        preset = self.settings["preset"]
+        require_known("preset", preset, figurefile.PRESETS)
+        self.check_targets()
+        self.figures(preset)
+        for other in figurefile.PRESETS:  # which may be asked for by its rule, or by a file
+            folder = paths.REPORT.format(preset=other)
+            if other in self.targets or any(target.startswith(folder) for target in self.targets):
+                self.figures(other)
+        if self.part is None:
+            shown = self.shown_files(preset)
+            studies = [target for target in shown if target not in self.figures(preset)]
+            figurefile.named_figures(studies, preset)
+            papers_fingerprint(self.shown_papers(preset))
+        if "audit" in self.targets:
+            for folder in audit.papers().values():
+                check_stated(folder)
+
     @property
     def part(self) -> list[Figure] | None:
         """The figures that were asked for by name; None where the page of all of them was."""
@@ -181,6 +208,10 @@ class Request:
             for target, path in files.items()
             if target in planned or figurefile.made_files(target, preset)
         }
+
+    def shown_papers(self, preset: str) -> list[str]:
+        """Names of the papers that the page shows."""
+        return sorted({figurefile.paper_of(path) for path in self.shown_files(preset).values()})
 
     def shown_products(self, preset: str) -> list[str]:
         """What the page is made of: everything of planned figures, and what is there of others that it shows."""

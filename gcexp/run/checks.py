@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from gcexp.errors import EXTRAS, ExtraError, UserError, unknown
@@ -9,7 +10,7 @@ from gcexp.run.build import dotted, locate, with_makers
 from gcexp.run.datasets import has_labels
 from gcexp.run.declared import class_value, names_in
 from gcexp.run.modules import spec_of
-from gcexp.schema import arguments
+from gcexp.schema import arguments, quoted
 
 
 def declared(function: str, given: dict) -> dict[str, Any]:
@@ -22,7 +23,9 @@ def declared(function: str, given: dict) -> dict[str, Any]:
         checked = arguments(found, with_makers(given), "analysis", joint=".")
         columns = getattr(found, "columns", None)
         if callable(columns):
-            columns = list(columns(**checked))
+            columns = columns(**checked)
+        if not isinstance(columns, Iterable | None):
+            raise UserError(f"{function}.columns must give names of columns, got {quoted(columns)}")
         return {"columns": columns and list(columns), "clocks": getattr(found, "clocks", False)}
     except ExtraError:
         return {"columns": None, "clocks": False}

@@ -13,27 +13,51 @@ from gcexp.run.dependencies import tracked
 from gcexp.run.options import option_file, options, read_yaml
 
 if TYPE_CHECKING:  # the dry run of a workflow asks only what a data set depends on
+    from gcexp.data.described import Description
     from gcexp.data.sources import Source
 
 
 def source_of(name: str) -> Source:
     """The data set of that name: one that the package knows, or one that an option file describes."""
+    from gcexp.data.sources import SOURCES
+
+    described = description_of(name)
+    return SOURCES[name] if described is None else described.source(name)
+
+
+def check_data_set(name: object) -> None:
+    """Whether a data set is known, or well described and its file there, which is not read."""
+    described = description_of(name)
+    if described is not None:
+        described.require_file()
+
+
+def description_of(name: object) -> Description | None:
+    """What an option file says of a data set; None of one that the package knows.
+
+    Raises
+    ------
+    UserError
+        For a name that nobody knows, and for a description that is wrong.
+    """
     from gcexp.data import datasets
     from gcexp.data.described import Description
     from gcexp.data.sources import SOURCES
     from gcexp.schema import fill
 
+    if not isinstance(name, str):
+        raise UserError(f"task.dataset must be the name of a data set, got {name!r}")
     described = options("dataset")
     if name in SOURCES and name in described:
         raise UserError(
             f"{option_file('dataset', name)}: the package has a data set {name}; choose another name"
         )
     if name in SOURCES:
-        return SOURCES[name]
+        return None
     if name not in described:
         raise UserError(unknown("data set", name, sorted({*datasets(), *described})))
     path = option_file("dataset", name)
-    return fill(Description, read_yaml(path), str(path)).source(name)
+    return fill(Description, read_yaml(path), str(path))
 
 
 def has_labels(name: str) -> bool:

@@ -83,12 +83,13 @@ class Measurement:
         return self.trainings.report(self.run, self.timeline, self.trajectory)
 
 
-def require_passed(report: dict) -> None:
-    """Refuse a training whose replay found another gradient."""
+def require_passed(report: dict, run: Run) -> None:
+    """Refuse a training of a run whose replay found another gradient."""
     from gcexp.run.verification import failure
 
     if not report["passed"]:
-        raise VerificationError(f"verification failed: {failure(report['failures'])}")
+        sentence = f"verification failed: {failure(report['failures'])}"
+        raise VerificationError(sentence, run.scheme.code, run.task)
 
 
 # --- Where trainings come from
@@ -156,7 +157,7 @@ class FiledTrainings:
         assert self.replay is not None, "no file was named for the replay"
         with recorded(self.replay, run.config):
             found = run.replay(timeline, trajectory, prepared_here(run))
-            require_passed(found)
+            require_passed(found, run)
             with written(self.replay) as temporary:
                 temporary.write_text(json.dumps(found, indent=1) + "\n")
         return found
@@ -184,7 +185,7 @@ class StoredTrainings:
             return read_json(run.replay_file)
         known = self._gradients.setdefault(run.trajectory_file, {})
         found = run.replay(timeline, trajectory, prepared_here(run), known)
-        require_passed(found)
+        require_passed(found, run)
         return found
 
 

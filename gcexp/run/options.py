@@ -24,8 +24,6 @@ GROUPS = ("scheme", "code", "wait", "placement", "loads", "delay", "task", "opti
 SHARED = ("n", "s", "overhead", "late", "chunks", "exact")
 #: Beside conf/, what makes a folder a project: what its workflow is told.
 PROJECT = "config/config.yaml"
-#: Where it stood before gcexp 1.0.
-_FORMER = "conf/workflow.yaml"
 #: Package beside conf/ whose subpackages are papers.
 PAPERS = "gcexp_papers"
 
@@ -111,10 +109,8 @@ def _papers_in(folder: Path, package: str = "") -> dict[str, Path]:
 
 def project() -> Path | None:
     """The working folder, if it is a project of its own: its conf/ adds options and figures and has no run.yaml."""
-    conf, told = Path("conf"), Path(PROJECT).is_file()
-    if not told and Path(_FORMER).is_file():
-        raise UserError(f"{_FORMER} is not read any more: move it to {PROJECT}, its keys are the same")
-    ours = conf.is_dir() and not (conf / "run.yaml").is_file() and told
+    conf = Path("conf")
+    ours = conf.is_dir() and not (conf / "run.yaml").is_file() and Path(PROJECT).is_file()
     return Path.cwd() if ours else None
 
 

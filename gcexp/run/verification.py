@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gcexp.codes import Code
-from gcexp.errors import require
+from gcexp.errors import DecodingError, require
 from gcexp.extras import extras
 from gcexp.run import paths
 from gcexp.tasks import Problem, Task
@@ -253,5 +253,11 @@ def decoded_vector(
             piece[:, block, : part.shape[1]] = part
         sent = code.encode(piece.reshape(k, -1))
         sent[~received] = 0  # a decoder that uses what did not arrive is found out
-        decoded[:, start : start + columns] = code.combine(sent, weights).reshape(code.blocks, -1)
+        answer = np.asarray(code.combine(sent, weights))
+        if answer.shape != (code.blocks * columns,):
+            raise DecodingError(
+                f"combine of {code!r} must give {code.blocks * columns} numbers, got the shape {answer.shape}",
+                code,
+            )
+        decoded[:, start : start + columns] = answer.reshape(code.blocks, -1)
     return decoded.reshape(-1)[:l]

@@ -6,7 +6,7 @@ import pytest
 
 from gcexp.command.main import main
 from gcexp.report import plan as plans
-from gcexp.report.figurefile import figure
+from gcexp.report.figurefile import figure, target_files
 from gcexp.report.plan import Rate, costs, plan
 
 pytestmark = pytest.mark.paper("comm_efficient", "dynamic_clustering", "partial_recovery")
@@ -17,8 +17,8 @@ TARGET = "partial_recovery_fig4_fixed_s"
 @pytest.fixture
 def folder(here, monkeypatch):
     """A folder where nothing is made, with one trained figure and one analysis."""
-    names = (TARGET, "partial_recovery_table1")
-    monkeypatch.setattr(plans, "figures", lambda preset, published: [figure(name, preset) for name in names])
+    files = {name: target_files()[name] for name in (TARGET, "partial_recovery_table1")}
+    monkeypatch.setattr(plans, "page_files", lambda published: files)
 
 
 @pytest.mark.slow

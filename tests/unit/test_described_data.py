@@ -1,6 +1,9 @@
 """Data sets described by option files, and records of prepared data that were damaged or edited."""
 
+import io
 import json
+import struct
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -216,6 +219,81 @@ def test_damaged_files_are_refused(tmp_path, content, suffix):
         prepared(tmp_path, path=str(path), target="y")
 
 
+def archive(path, members, changed=()):
+    """An npz file of these members, as bytes; some two-byte fields of its headers hold other numbers."""
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    raw = bytearray(path.read_bytes())
+    for mark, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        start = raw.find(mark)
+        while start >= 0:
+            for offset, number in changed:
+                struct.pack_into("<H", raw, start + place + offset, number)
+            start = raw.find(mark, start + 4)
+    path.write_bytes(raw)
+
+
+def stored(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+X, Y = np.arange(24.0).reshape(6, 4), np.array([0, 1, 0, 1, 0, 1])
+FLAGS, METHOD = 0, 2
+HEADER = b"\x93NUMPY\x01\x00\x10\x00{'descr': 'nope'}"
+#: Members beside y, fields of headers, and what the sentence names.
+ARCHIVES = {
+    "encrypted": ({"x.npy": stored(X)}, [(FLAGS, 1)], "encrypted"),
+    "of an unknown compression": ({"x.npy": stored(X)}, [(METHOD, 99)], "compression"),
+    "compressed and damaged": ({"x.npy": stored(X)}, [(METHOD, 8)], "cannot be read"),
+    "a text": ({"x.npy": b"hello"}, [], "x is no array"),
+    "a text without a suffix": ({"x": b"hello"}, [], "x is no array"),
+    "an empty member": ({"x.npy": b""}, [], "x is no array"),
+    "a damaged header": ({"x.npy": HEADER}, [], "cannot be read"),
+    "one number": ({"x.npy": stored(np.array(3.0))}, [], r"shapes \(\)"),
+    "no columns": ({"x.npy": stored(X[:, :0])}, [], "6, 0"),
+    "no rows": ({"x.npy": stored(X[:0]), "y.npy": stored(Y[:0])}, [], "0, 4"),
+    "too large a number": ({"x.npy": stored(X * 1e300)}, [], "single precision"),
+    "dates": ({"x.npy": stored(X), "y.npy": stored(Y.astype("datetime64[s]"))}, [], "datetime64"),
+    "records": ({"x.npy": stored(X), "y.npy": stored(np.zeros(6, [("a", int)]))}, [], "targets"),
+    "complex": ({"x.npy": stored(X), "y.npy": stored(Y + 1j)}, [], "complex"),
+}
+PARTS = ("x_train", "y_train", "x_test", "y_test")
+SPLITS = {
+    "other features": ((X, Y, X[:, :3], Y), r"\(4,\) and \(3,\)"),
+    "texts and numbers": ((X, Y, X, Y.astype(str)), "texts in one part"),
+    "nothing to test": ((X, Y, X[:0], Y[:0]), "0, 4"),
+}
+
+
+@pytest.mark.parametrize("members, changed, named", ARCHIVES.values(), ids=ARCHIVES)
+def test_what_an_archive_may_hold_instead_of_arrays(tmp_path, members, changed, named):
+    archive(tmp_path / "bad.npz", {"y.npy": stored(Y)} | members, changed)
+    with pytest.raises(DataError, match=rf"bad\.npz: .*{named}"):
+        prepared(tmp_path, path=str(tmp_path / "bad.npz"))
+
+
+@pytest.mark.parametrize("arrays, named", SPLITS.values(), ids=SPLITS)
+def test_a_split_file_has_two_parts_of_one_kind(tmp_path, arrays, named):
+    with pytest.raises(DataError, match=rf"a\.npz: .*{named}"):
+        prepared(tmp_path, dict(zip(PARTS, arrays, strict=True)))
+
+
+def test_one_array_is_no_archive(tmp_path):
+    (tmp_path / "one.npz").write_bytes(stored(X))
+    with pytest.raises(DataError, match="one.npz.*savez"):
+        prepared(tmp_path, path=str(tmp_path / "one.npz"))
+
+
+def test_an_empty_cell_is_no_class(tmp_path):
+    """It became the class 'nan' where the other labels are texts."""
+    (tmp_path / "a.csv").write_text("a,y\n1,\n3,x\n5,z\n7,x\n9,x\n")
+    with pytest.raises(DataError, match="a.csv: a label is missing"):
+        prepared(tmp_path, path=str(tmp_path / "a.csv"))
+
+
 def test_hostile_arrays_run_nothing(tmp_path, monkeypatch):
     class Hostile:
         def __reduce__(self):
@@ -230,6 +308,16 @@ def test_hostile_arrays_run_nothing(tmp_path, monkeypatch):
 def test_descriptions_are_checked(tmp_path, monkeypatch, table):
     with pytest.raises(ParameterError, match=r"\.npz.*\.csv"):
         Description("data.pkl")
+    for wrong, named in (
+        ({"features": ()}, "features"),
+        ({"features": ("a", "b", "a")}, "'a' twice"),
+        ({"features": ("a", "y")}, "target.*'y'"),
+        ({"features": "y"}, "target.*'y'"),
+        ({"test": 1.5}, "1.5"),
+        ({"test": np.inf}, "inf"),
+    ):
+        with pytest.raises(ParameterError, match=named):
+            Description("data.csv", **wrong)
     with pytest.raises(DataError, match="nowhere.csv"):
         Description("nowhere.csv").source("x")
     described(tmp_path, monkeypatch, path=str(table[0]), traget="animal")

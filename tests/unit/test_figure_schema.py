@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from gcexp.report.figureschema import document, figure_schema
-from gcexp.run.options import read_yaml
+from gcexp.run.options import GROUPS, SHARED, read_yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "gcexp_papers").glob("*/figures/*.yaml"))
@@ -33,6 +33,13 @@ def test_the_editor_setting_of_the_clone_names_it():
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parts[-3]}/{path.stem}")
 def test_every_figure_file_is_valid(checked, path):
     assert [f"{error.json_path}: {error.message}" for error in checked.iter_errors(read_yaml(path))] == []
+
+
+def test_a_run_may_have_keys_of_every_group(checked):
+    keys = [*SHARED, *GROUPS, *(f"{group}.key" for group in GROUPS[1:]), "columns.mine"]
+    good = {"title": "A", "source": "B", "kind": "curves", "plot": {"kind": "lines"}}
+    for key in keys:
+        assert checked.is_valid(good | {"common": {key: 1}, "runs": [{key: [1, 2]}]}), key
 
 
 @pytest.mark.parametrize(

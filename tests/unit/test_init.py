@@ -1,6 +1,9 @@
 """A project of one's own, outside the clone."""
 
+import errno
+import os
 import runpy
+import shutil
 from pathlib import Path
 
 import pytest
@@ -39,15 +42,6 @@ def test_its_options_and_figures_join_the_built_in_ones(mine, capsys):
     assert not list(Path().rglob("*.in")) and "mypaper" not in Path("README.md").read_text()
 
 
-def test_the_former_layouts_are_refused_in_one_sentence(mine, forget, refused_command):
-    (mine / "conf" / "figure").mkdir()
-    (mine / "conf" / "figure" / "old.yaml").write_text("title: old\n")
-    refused_command(("conf/figure", "gcexp init"), "list", "targets")
-    (mine / "config/config.yaml").rename("conf/workflow.yaml")
-    forget()
-    refused_command(("conf/workflow.yaml", "config/config.yaml"), "list", "delays")
-
-
 def test_the_clone_is_no_project(monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])
     assert project() is None and Path(rules()).is_file()
@@ -61,6 +55,20 @@ def test_a_name_that_cannot_be_used_is_a_sentence(here, refused, name):
     Path("taken").mkdir()
     refused(name, init, name)
     assert [path.name for path in here.iterdir()] == ["taken"]
+
+
+def test_a_project_is_made_whole_or_not_at_all(here, refused, monkeypatch):
+    """On a full disk half a project stayed, with an empty pyproject.toml, and the second try said that it exists."""
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "copytree", full)  # what comes last
+        refused(("mine", "No space left"), init, "mine")
+    assert not list(here.iterdir())
+    init("mine")
+    assert [path.name for path in here.iterdir()] == ["mine"] and (here / "mine/pyproject.toml").read_text()
 
 
 @pytest.mark.parametrize(
@@ -85,7 +93,7 @@ def test_a_module_of_the_project_in_the_place_of_another(mine, file, name, refus
 
 
 WRONG = """
-from gcexp.codes import Code, Quorum
+from gcexp.codes import Code, CyclicRepetition, Quorum
 from gcexp.schema import checked
 
 
@@ -108,6 +116,16 @@ class Off(Code):
         super().__init__(rows, quorums=[Quorum((w, n - 1 - w), [(1, 1)]) for w in range(n // 2)])
 
 
+class Shifted(CyclicRepetition):
+    def combine(self, sent, weights):
+        return super().combine(sent, weights) + 1
+
+
+class Short(CyclicRepetition):
+    def combine(self, sent, weights):
+        return super().combine(sent, weights)[1:]
+
+
 def helped(n):
     return lost + n
 """
@@ -116,7 +134,7 @@ def helped(n):
 @pytest.mark.parametrize(
     ("overrides", "names"),
     [
-        (["code._target_=mine.wrong.Worse"], ("line 26", "helped", "NameError", "return lost + n")),
+        (["code._target_=mine.wrong.Worse"], ("line 36", "helped", "NameError", "return lost + n")),
         (["wait.s=1", "code._target_=mine.wrong.Bad"], ("Bad(n=4)", "promise='least_squares'", "line 6")),
         (["wait.s=0", "code._target_=mine.wrong.Off"], ("promise='least_squares'", "line 18")),
     ],
@@ -126,6 +144,20 @@ def test_a_mistake_in_the_projects_code_is_the_projects(mine, capsys, overrides,
     Path("mine/wrong.py").write_text(WRONG)
     run = ["simulate", "scheme=uncoded", "wait=fastest", "n=4", "iterations=3", "seeds=1"]
     assert main([*run, *overrides]) == 2
+    said = capsys.readouterr().err
+    assert [name for name in ("mine/wrong.py", *names) if name not in said] == [] and "defect" not in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [("Shifted", ("verification failed", "Shifted", "line 25")), ("Short", ("combine", "Short", "line 30"))],
+)
+def test_a_wrong_combine_is_the_projects(mine, capsys, name, names):
+    """What the replay finds: a vector that is no gradient, or none of its length."""
+    Path("mine/wrong.py").write_text(WRONG)
+    run = ["run", "scheme=cgc", "n=4", "s=1", "task=digits_mlp", "iterations=3", "seeds=1"]
+    assert main([*run, f"code._target_=mine.wrong.{name}"]) == 2
     said = capsys.readouterr().err
     assert [name for name in ("mine/wrong.py", *names) if name not in said] == [] and "defect" not in said
 

@@ -108,7 +108,7 @@ def test_statements_stand_on_their_paper_and_in_their_figure(site):
 @pytest.mark.paper("adaptive")
 def test_what_people_write_is_no_markup(site, monkeypatch):
     known = {"adaptive": Paper(NASTY, NASTY, NASTY, "https://example.org/", bibtex=NASTY, summary=NASTY)}
-    monkeypatch.setattr(page, "papers", lambda: known)
+    monkeypatch.setattr(page, "papers", lambda names: known)
     pages = site([row(statement=NASTY, main="yes", reason=NASTY)], TARGETS[:1])
     for one in pages.values():
         assert "script" not in one.tags and "&lt;script&gt;" in one.text

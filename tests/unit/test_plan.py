@@ -261,7 +261,6 @@ MISTAKES = [
     ("title: A figure", "title: 3", ("title", "3")),
     (LINES, "lines", ("plot", "'lines'")),
     (LINES, "{kind: lines}\nlevel: high", "level"),
-    (LINES, "{kind: lines}\nclaims: {id: one}", "claims.py"),
     ("runs:", "runs:\n  - CGC", ("runs", "'CGC'")),
     # columns that the table will not have, and functions that are not there
     (LINES, "{kind: lines, y: test_acuracy}", ("plot", "'test_acuracy'", "'test_accuracy'")),

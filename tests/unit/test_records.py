@@ -17,7 +17,7 @@ import pytest
 from gcexp.delays.trace_file import read_trace
 from gcexp.files import used
 from gcexp.report import paper
-from gcexp.run import dependencies, modules, records
+from gcexp.run import dependencies, modules, options, records
 from gcexp.run.contents import code_of
 from gcexp.run.modules import own_modules
 from gcexp.run.records import EDITED, PLANNED, observed, recorded, state
@@ -438,13 +438,14 @@ def test_modules_of_one_s_own(job):
 
 
 def test_the_page_says_of_papers_what_their_files_and_the_bibliography_say(tmp_path, monkeypatch):
-    before, there = paper.papers_fingerprint(), paper.bundled
+    names = [folder.name for folder in options.papers().values()]
+    before, there = paper.papers_fingerprint(names), paper.bundled
     text, copy = (ROOT / "docs/references.bib").read_text(), tmp_path / "references.bib"
     monkeypatch.setattr(paper, "bundled", lambda name: copy if "bib" in name else there(name))
     copy.write_text(text + "\n@misc{uncited,\n}\n")
-    assert paper.papers_fingerprint() == before
+    assert paper.papers_fingerprint(names) == before
     copy.write_text(text.replace("year", "date"))
-    assert paper.papers_fingerprint() != before
+    assert paper.papers_fingerprint(names) != before
 
 
 # --- The library

@@ -225,7 +225,7 @@ def test_a_horizon_that_is_not_reached(project_here, refused_command):
 # --- The same through Snakemake
 
 
-# What a figure file may get wrong is tested in tests/unit/test_plan.py; here only that Snakemake shows the sentence.
+# What a person may get wrong is tested in tests/unit/test_gate.py; here only that Snakemake shows the sentence.
 @pytest.mark.workflow
 @pytest.mark.parametrize(
     ("change", "arguments", "names"),
@@ -234,16 +234,50 @@ def test_a_horizon_that_is_not_reached(project_here, refused_command):
         (None, ["--config", "presett=paper"], ("'presett'", "'preset'")),
         (("scheme: cgc", "scheme: cgcc"), [], ("small/figures/three.yaml", "'cgcc'", "'cgc'")),
         (("runs:", "runs: ["), [], ("three.yaml", "line ")),
+        (("plot:", 'note: "of {document}"\nplot:'), [], ("small/figures/three.yaml", "'document'")),
+        (("digits_mlp", "digits_mlp, task.dataset: mine"), [], ("three.yaml", "'mine'", "mnist")),
     ],
 )
 def test_snakemake_shows_the_sentence(fresh, change, arguments, names):
     if change:
         fresh.edit(fresh.figure, *change)
+    check_refused(fresh, arguments, names)
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize(
+    ("file", "content", "names"),
+    [
+        ("small/paper.yaml", b"title: A paper\nurl: nope\n", ("small/paper.yaml", "'nope'", "https://")),
+        ("conf/style/looks.toml", b"\xff", ("conf/style/looks.toml", "UTF-8")),
+        ("config/config.yaml", b"preset: [\n", ("config/config.yaml", "line 2")),
+        ("config/config.yaml", b"preset: [paper]\n", ("['paper']", "quick")),
+        ("reports/published/statements.csv", b"\xff", ("reports/published/statements.csv", "UTF-8")),
+    ],
+)
+def test_snakemake_shows_what_is_wrong_in_another_file(fresh, file, content, names):
+    (fresh / file).parent.mkdir(parents=True, exist_ok=True)
+    (fresh / file).write_bytes(content)
+    check_refused(fresh, ["-n"], names)
+
+
+@pytest.mark.workflow
+def test_snakemake_says_of_the_projects_own_code_what_gcexp_says(fresh):
+    """No trace of ours, and the module with its line."""
+    analysis = "analysis: {function: .numerics.table}"
+    fresh.edit(fresh.figure, "kind: curves", f"kind: analysis\n{analysis}")
+    (fresh / "small/numerics.py").write_text("def table(): ...\n\n\nlost + 1\n")
+    check_refused(fresh, ["-n"], ("small/numerics.py", "line 4", "NameError", "not of gcexp"))
+
+
+def check_refused(fresh, arguments, names):
+    """Whether Snakemake ends with one sentence, exit code 2, and leaves nothing behind."""
+    before = fresh.files("results", "reports")
     code, output = fresh.snakemake("-j1", *arguments)
     assert code == 2, output
     assert [name for name in names if name not in output] == [], output
     assert "Traceback" not in output and "Exception" not in output
-    assert not (fresh / "results").exists() and not (fresh / "reports").exists()
+    assert fresh.files("results", "reports") == before
     locks = fresh / ".snakemake/locks"
     assert not locks.exists() or not any(locks.iterdir())
 

@@ -8,8 +8,8 @@ from threadpoolctl import threadpool_limits
 
 threadpool_limits(1)  # small systems of equations on several threads cost a plan 2 to 12 CPU-s
 
-from gcexp.command import progress, snakemake_inside
-from gcexp.errors import UserError, no_python
+from gcexp.command import failure, progress, snakemake_inside
+from gcexp.errors import UserError
 from gcexp.files import remove_half_written
 from gcexp.report import audit, end_message, figurefile
 from gcexp.report.paper import papers_fingerprint
@@ -21,14 +21,18 @@ from gcexp.run.run import run_of_path
 snakemake_inside.use_this_interpreter()
 
 
-def stop(error):
-    # After sys.exit Snakemake shows the sentence alone: no trace, no lock, exit code 2.
-    print(f"gcexp: {error}", file=sys.stderr)
-    sys.exit(2)
+def stop(sentence, code=2):
+    # After sys.exit Snakemake shows the sentence alone: no trace, no lock.
+    print(f"gcexp: {sentence}", file=sys.stderr)
+    sys.exit(code)
 
 
 # What config/config.yaml of this folder and `--config key=value` may set, and the defaults.
 if Path("config/config.yaml").is_file():
+    try:
+        read_yaml(Path("config/config.yaml"))
+    except UserError as error:
+        stop(error)
 
     configfile: "config/config.yaml"
 
@@ -37,7 +41,7 @@ try:
     config.update(complete_settings(config))
     targets, mentioned = snakemake_inside.asked(workflow)
     REQUEST = Request(config, targets, mentioned, snakemake_inside.handed_jobs(workflow))
-    REQUEST.check_targets()
+    REQUEST.check()
     FIGURES = REQUEST.figures(config["preset"])
     if config != default_settings() and snakemake_inside.is_first(workflow):
         validate(config, "../schemas/config.schema.yaml")
@@ -46,8 +50,8 @@ except UserError as error:
 except WorkflowError as error:  # of `validate`
     wrong = error.__context__
     stop(f"--config {'.'.join(map(str, wrong.path))}: {wrong.message}")
-except SyntaxError as error:  # in a module of a person's own
-    stop(no_python(error))
+except Exception as error:  # in a module of a person's own, say: with the sentence and exit code of gcexp
+    stop(*failure.said(error, sys.argv))
 
 PAPERS = sorted({figure.paper for figure in FIGURES.values()})
 DRAWN = [figure.target for figure in FIGURES.values() if not figure.is_table]
@@ -99,4 +103,8 @@ def described_data(wildcards):
 def fingerprint_of_page(wildcards):
     files = REQUEST.shown_files(wildcards.preset).values()
     shown = [dependencies.digest_of(read_yaml(path)) for path in files]
-    return [*dependencies.tracked("page"), *shown, *papers_fingerprint()]
+    return [
+        *dependencies.tracked("page"),
+        *shown,
+        *papers_fingerprint(REQUEST.shown_papers(wildcards.preset)),
+    ]

@@ -1,0 +1,237 @@
+"""Is what a figure file says right? All that can be known before the first job is told while the file is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from gcexp.errors import UserError, require, require_known, unknown
+from gcexp.figures.plots import BarsPlot, Drawn, LinesPlot, Plot
+from gcexp.figures.plots import parse as parse_plot
+from gcexp.figures.tables import FLOAT
+from gcexp.report.columns import Timings, key_columns
+from gcexp.report.figure import Figure
+from gcexp.run.checks import check_named, declared_scores
+from gcexp.run.datasets import check_data_set
+from gcexp.run.dependencies import targets
+from gcexp.run.measured import CURVE
+from gcexp.run.seeds import check_count
+
+#: The class that replays a recorded trace, and what it is found by in a composed delay model.
+_TRACE = "gcexp.delays.trace.Trace"
+
+
+def check_figure(figure: Figure) -> None:
+    """Whether the figure has what its kind is made of, and whether all that its file names will be there.
+
+    Raises
+    ------
+    UserError
+        The first mistake, with the key that it stands under.
+    """
+    _check_kind(figure)
+    _check_values(figure)
+    _check_tasks(figure)
+    _check_traces(figure)
+    _check_own_columns(figure)
+    _check_plot(figure)
+    str(figure.note)  # the text with the values of the runs in it
+
+
+def _check_kind(figure: Figure) -> None:
+    """Whether the figure has what its kind is made of."""
+    file = figure.file
+    of_one_kind = (
+        ("timings", "timings", file.timings != Timings()),
+        ("passages", "curves", file.passages is not None),
+    )
+    for key, kind, given in of_one_kind:
+        require(file.kind == kind or not given, f"{key} are rows of kind {kind}, got kind {file.kind}")
+    if file.kind == "analysis":
+        function = file.analysis.get("function")
+        told = "the dotted name of a function, as .numerics.table of the paper"
+        require(isinstance(function, str), f"analysis.function is {told}, got {function!r}")
+    else:
+        require(bool(figure.runs), f"kind {file.kind} needs runs")
+    if file.kind == "curves":
+        for run in figure.runs:
+            require(run.trains, f"kind curves needs a task, and run {run.label!r} has none")
+    if file.kind == "timings":
+        for label in (*file.timings.against, *file.timings.against.values()):
+            require_known("label", label, figure.labels, "timings.against")
+        if file.timings.exact is not None:
+            check_named(file.timings.exact, "timings.exact")
+
+
+def _check_values(figure: Figure) -> None:
+    """Whether the numbers of the file itself can be meant."""
+    file = figure.file
+    if file.level is not None:
+        require(math.isfinite(file.level), f"level must be a finite number, got {file.level}")
+    for column, share in file.tolerances.items():
+        require(share >= 0, f"tolerances: {column} must be a share of at least 0, got {share:g}")
+    if file.passages is None:
+        return
+    require(bool(file.passages.levels), "passages.levels must be scores to be reached, got none")
+    for level in file.passages.levels:
+        require(math.isfinite(level), f"passages.levels must be finite numbers, got {level}")
+    for run in figure.runs:
+        scores = declared_scores(run.config["task"])
+        if scores is not None:
+            require_known("score", file.passages.y, scores, "passages.y")
+
+
+def _check_tasks(figure: Figure) -> None:
+    """Whether the data sets are there, and how often a training is scored and replayed."""
+    for run in figure.runs:
+        if not run.trains:
+            continue
+        task = run.config["task"]
+        check_data_set(task.get("dataset"))
+        for key in ("evaluate_every", "verify_every"):
+            if key in task:
+                check_count(f"task.{key}", task[key])
+
+
+def _check_traces(figure: Figure) -> None:
+    """Whether the traces that are replayed are there; what stands in them is checked by who reads them."""
+    files = {file for run in figure.runs for file in _trace_files(run.config["delay"])}
+    if not files:
+        return
+    from gcexp.delays.trace_file import located
+
+    for file in sorted(files):
+        located(file)
+
+
+def _trace_files(node: Any) -> list[str]:
+    """The files of all traces in a delay model, which may be made of several."""
+    if isinstance(node, list):
+        return [file for value in node for file in _trace_files(value)]
+    if not isinstance(node, dict):
+        return []
+    own = [node["file"]] if node.get("_target_") == _TRACE and isinstance(node.get("file"), str) else []
+    return own + [file for value in node.values() for file in _trace_files(value)]
+
+
+def _check_own_columns(figure: Figure) -> None:
+    """Whether the figure's own columns have names that no other column of the table has."""
+    file = figure.file
+    taken = ["label", "run", *key_columns(figure.runs)]
+    if file.kind == "timings":
+        taken += file.timings.columns
+    elif file.passages is not None:
+        taken += file.passages.columns
+    else:
+        taken += CURVE
+    for run in figure.runs:
+        for name, _ in run.columns:
+            require(name != "", "columns.NAME: a column of the figure's own needs a name")
+            require(
+                name not in taken, f"columns.{name}: the table has a column {name!r} of this name already"
+            )
+
+
+def _check_plot(figure: Figure) -> None:
+    """Whether plot and tolerances are about columns that the table will have, and functions are there."""
+    plot = parse_plot(figure.file.plot)
+    known = figure.columns
+    drawn: tuple[str, ...] = plot.columns_drawn
+    tolerated: Iterable[str] = figure.file.tolerances
+    if known is None and figure.runs:  # a task that declares no scores: what tells its runs apart is known
+        known = [*figure.identifying_columns, *CURVE]
+        drawn = plot.keys
+        tolerated = ()
+    if known is not None:
+        for column in drawn:
+            require_known("column", column, known, "plot")
+        for column in tolerated:
+            require_known("column", column, known, "tolerances")
+    for function in targets(figure.file.plot):
+        check_named(function, "plot.function")
+    _check_names(figure, plot)
+
+
+def _check_names(figure: Figure, plot: Plot) -> None:
+    """Whether values that a plot names stand in the table, as far as its runs say them."""
+    rows = _rows(figure)
+    known = _known_columns(rows)
+    for column, wanted in plot.where.items():
+        if column not in known:
+            continue
+        values = wanted if isinstance(wanted, list | tuple) else [wanted]
+        names = [str(value) for value in values]
+        chosen = [row for row in rows if not _spellings(row[column]).isdisjoint(names)]
+        if not chosen:
+            raise UserError(f"plot.where: {unknown(column, wanted, _every_spelling(rows, column))}")
+        rows = chosen
+    if isinstance(plot, Drawn) and plot.panel in known:
+        for key in ("panel_titles", "xlabel", "ylabel"):
+            _check_each(rows, plot.panel, getattr(plot, key, None), f"plot.{key}")
+    if isinstance(plot, BarsPlot) and plot.by in known:
+        _check_each(rows, plot.by, plot.reference, "plot.reference")
+    if isinstance(plot, LinesPlot) and plot.by in known:
+        _check_each(rows, plot.by, dict.fromkeys(plot.dashed), "plot.dashed")
+    for key in ("x", "y", "threshold", "reference"):
+        column = getattr(plot, key, None)
+        if isinstance(column, str) and column in known:
+            texts = [row[column] for row in rows if _number(row[column]) is None and row[column] is not None]
+            require(not texts, f"plot.{key}: column {column!r} holds text, where a plot needs numbers")
+
+
+def _rows(figure: Figure) -> list[dict[str, Any]]:
+    """What is known of the table before it is made: of each run the columns that tell it apart."""
+    keys = key_columns(figure.runs)
+    rows = []
+    for run in figure.runs:
+        of_keys = {key: values[run.id] for key, values in keys.items()}
+        rows.append(of_keys | dict(run.columns) | {"label": run.label, "run": run.id})
+    return rows
+
+
+def _known_columns(rows: list[dict[str, Any]]) -> set[str]:
+    """The columns of which every row says one value."""
+    if not rows:
+        return set()
+    everywhere = set.intersection(*(set(row) for row in rows))
+    return {column for column in everywhere if not any(isinstance(row[column], list) for row in rows)}
+
+
+def _check_each(rows: list[dict[str, Any]], column: str, given: object, place: str) -> None:
+    """Whether the names in a mapping are values of a column."""
+    if not isinstance(given, dict):
+        return
+    names = _every_spelling(rows, column)
+    for name in given:
+        require_known(column, str(name), names, place)
+
+
+def _every_spelling(rows: list[dict[str, Any]], column: str) -> list[str]:
+    """How the values of a column may be written, in the order of the rows."""
+    found: dict[str, None] = {}
+    for row in rows:
+        found |= dict.fromkeys(sorted(_spellings(row[column])))
+    return list(found)
+
+
+def _spellings(value: Any) -> set[str]:
+    """How a value may be written: as it stands in the file, and as it is read back from the table."""
+    found = {str(value)}
+    number = _number(value)
+    if number is not None and math.isfinite(number):
+        rounded = float(FLOAT % number)
+        found |= {str(number), str(rounded)}
+        if rounded.is_integer():
+            found.add(str(int(rounded)))
+    return found
+
+
+def _number(value: Any) -> float | None:
+    """The number that a value is, or is read back as; None for any other text."""
+    if not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
