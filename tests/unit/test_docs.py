@@ -187,6 +187,12 @@ def test_commands_of_help_and_pages_run(tmp_path, monkeypatch, capsys):
             assert answer == 0, (text, said)
 
 
+def test_readme_counts_the_papers_that_it_lists():
+    readme = (ROOT / "README.md").read_text()
+    assert "every figure and table of five papers" in readme
+    assert len(re.findall(r"^\* \[.*\]\(gcexp_papers/\w+/README\.md\)", readme, re.MULTILINE)) == 5
+
+
 def test_targets_on_pages_exist():
     """Of make in the Makefile, of Snakemake among figures and papers."""
     text = "\n".join(page.read_text() for page in PAGES)
