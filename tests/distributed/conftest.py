@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import LONG
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -34,4 +36,4 @@ def ranks(python):
 
         yield found
         server.stdin.close()
-        assert server.wait(60) == 0
+        assert server.wait(LONG) == 0

@@ -38,7 +38,7 @@ from gcexp.distributed import Coded, Recorder
 from gcexp.seeding import rng
 
 N = 4
-HUNG = 120  # seconds, after which a run hangs: on a machine with much else to do nothing is sooner
+HUNG = 1200  # seconds, after which a run hangs: on a machine with much else to do nothing is sooner
 
 
 def gradients(model):
@@ -139,7 +139,7 @@ def begin(rank, file, listening, runs):
 
 def left():
     """Processes of this one's group besides it, if they do not end by themselves."""
-    others, last = [os.getpid()], time.monotonic() + 10
+    others, last = [os.getpid()], time.monotonic() + HUNG
     while others and time.monotonic() < last:
         others = []
         for process in psutil.process_iter():

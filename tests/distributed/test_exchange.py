@@ -29,6 +29,7 @@ from gcexp.distributed.wire import Seat
 from gcexp.errors import UserError
 from gcexp.schemes import Deadline, Fastest, Fewest, Home, Restart, Scheme
 from gcexp.seeding import rng
+from tests.conftest import LONG
 
 LENGTH = 1000
 TOKEN = secrets.token_bytes(32)
@@ -45,7 +46,7 @@ class Star:
 
     def stranger(self):
         host, port = self.store.get("address").decode().split()
-        return socket.create_connection((host, int(port)), timeout=10)
+        return socket.create_connection((host, int(port)), timeout=LONG)
 
     def sender(self, rank):
         return Sender(self.store, self.seat(rank))
@@ -61,7 +62,7 @@ class Star:
             thread.start()
         answers = part(self.end)
         for thread in threads:
-            thread.join(10)
+            thread.join(LONG)
             assert not thread.is_alive()
         assert self.end.latest == steps - 1
         return answers
