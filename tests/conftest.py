@@ -414,6 +414,24 @@ def shared(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def once(shared):
+    """Fill a folder, which all workers of one test run share, by the first that asks for it; only to be looked at."""
+
+    def made(name, fill):
+        folder = shared / name
+        with open(shared / f"{name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (shared / f"{name}.done").exists():
+                assert not folder.exists(), f"making {name} failed in another worker"
+                folder.mkdir()
+                fill(folder)
+                (shared / f"{name}.done").touch()
+        return folder
+
+    return made
+
+
+@pytest.fixture(scope="session")
 def published_figure():
     """A published figure by its target, read once."""
     from gcexp.report import figurefile
