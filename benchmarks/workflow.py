@@ -1,4 +1,4 @@
-"""B10 to B12, B19, B21 and B22: what a person waits for at the terminal. Clones hold what is committed: commit first."""
+"""B10 to B12, B19, B21 and B22: what a person waits for. Clones hold what is committed: commit first."""
 
 from __future__ import annotations
 
