@@ -13,10 +13,6 @@ import torch
 from benchmarks.measure import Row, median_cpu
 from gcexp.data import Dataset
 from gcexp.report.figurefile import figure
-from gcexp.run.build import build
-from gcexp.run.compose import compose
-from gcexp.run.scheme import build_scheme
-from gcexp.run.stages import length_of, simulated
 from gcexp.tasks import GradientDescent
 from gcexp.tasks.mlp import MultilayerPerceptron
 from gcexp.tasks.training import train
@@ -77,18 +73,18 @@ def b9() -> Iterator[Row]:
     Timed is each of the 27 timelines, draws and decoding included. Floor: the draws of the slowest.
     """
     runs = figure("adaptive_fig6", "paper").runs
-    configs = [compose(run.overrides) for run in {tuple(run.overrides): run for run in runs}.values()]
-    simulated(configs[0], length_of(configs[0]))  # what it loads is not counted
+    distinct = list({run.id: run for run in runs}.values())
+    distinct[0].clock()  # what it loads is not counted
     seconds = []
-    for config in configs:
+    for run in distinct:
         start = time.process_time()
-        simulated(config, length_of(config))
+        run.clock()
         seconds.append(time.process_time() - start)
-    slowest = configs[int(np.argmax(seconds))]
-    length, n = length_of(slowest), build_scheme(slowest).code.n
-    (floor,) = median_cpu(lambda: build(slowest, "delay").draw(length.seeds, length.iterations, n))
-    trainings = {run.trajectory for run in runs}
-    work = f"{len(configs)} curves of one figure, the slowest timeline"
-    bar, holds = "1 training per seed, timelines < 1 s each", len(trainings) == len(length.seeds)
+    slowest = distinct[int(np.argmax(seconds))]
+    n = slowest.scheme.code.n
+    (floor,) = median_cpu(lambda: slowest.delay_model.draw(slowest.seeds, slowest.iterations, n))
+    trainings = {run.trajectory_file for run in runs}
+    work = f"{len(distinct)} curves of one figure, the slowest timeline"
+    bar, holds = "1 training per seed, timelines < 1 s each", len(trainings) == 1
     note = f"{len(trainings)} training, {sum(seconds):.2f} s together"
     yield Row("B9", work, max(seconds), bar, 1, holds=holds, floor=floor, peer="27 trainings", note=note)

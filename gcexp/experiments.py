@@ -5,29 +5,17 @@ The same composition, checks, draws and bits as the workflow, without its files.
 
 from __future__ import annotations
 
-import itertools
-import json
-import os
-import re
+import dataclasses
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from gcexp.errors import ExtraError, ParameterError, UserError, lacking, unknown
-from gcexp.files import read_json
-from gcexp.progress import bar
-from gcexp.run import paths
-from gcexp.run.build import GROUPS_BUILT, build
-from gcexp.run.checks import check_scheme
-from gcexp.run.compose import compose, look_again
-from gcexp.run.datasets import prepared
-from gcexp.run.dependencies import digest_of, tracked
-from gcexp.run.run import seed_range, spelled_seeds
-from gcexp.run.scheme import build_scheme, require_trainable, schemes_kept
-from gcexp.run.stages import decided_by, length_of, simulated, summarised, trained, verified
+from gcexp.errors import ExtraError, UserError, lacking, unknown
+from gcexp.run.build import build
+from gcexp.run.compose import compose
+from gcexp.run.given import Given
+from gcexp.run.run import Run
+from gcexp.run.sweep import Sweep, name_of
 from gcexp.schema import fitted, quoted
 
 if TYPE_CHECKING:
@@ -37,15 +25,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from gcexp.codes import Code
-    from gcexp.delays import Trace
-    from gcexp.run.records import Seen
     from gcexp.run.result import Result
-    from gcexp.submission import Job
-    from gcexp.tasks.training import Trajectory
-    from gcexp.timeline import Timeline
 
-_TEXT = (str, int, float, list, tuple, type(None))  # what an override spells
 ROWS = Literal["seeds", "running", "iterations"]
+_MEASURED = ("seed", "iteration", "iterations", "simulated_time_s", "mean_iteration_time_s")
 
 
 def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys: Any) -> Result:
@@ -83,12 +66,8 @@ def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys
     >>> table[["scheme", "n", "s", "seed", "iterations"]].to_numpy().tolist()
     [['cgc', 6, 2, 0, 50], ['cgc', 6, 2, 1, 50], ['cgc', 6, 2, 2, 50]]
     """
-    look_again()
     rows, progress = fitted(ROWS, rows, "rows"), fitted(bool, progress, "progress")
-    point = _point(overrides, keys)
-    with schemes_kept():
-        point.check()
-        return _clock_table([point], rows, progress=progress)
+    return Sweep.of(overrides, keys, trains=False).clocks(rows, progress=progress)
 
 
 def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: Any) -> Result:
@@ -122,11 +101,9 @@ def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: A
     >>> table["iteration"].tolist(), table.attrs["verification"]["passed"]
     ([0, 1, 2, 3], True)
     """
-    look_again()
     progress = fitted(bool, progress, "progress")
-    point = _point(overrides, keys)
-    point.check()
-    found, reports = _training_table([point], verify, resume=False, progress=progress)
+    alone = Sweep.of(overrides, keys, trains=True)
+    found, reports = alone.trainings(verify, resume=False, progress=progress)
     if verify:
         from gcexp.run.result import Kept
 
@@ -196,168 +173,53 @@ def sweep(
         raise UserError(f"jobs is a number of processes >= 1, got {jobs!r}")
     impossible = fitted(Literal["skip", "raise"], impossible, "impossible")
     rows, progress = fitted(ROWS, rows, "rows"), fitted(bool, progress, "progress")
-    lists = _lists(grid, keys)
-    look_again()
-    with schemes_kept():
-        points, left_out = _possible_points(lists, overrides, keys, skip=impossible == "skip")
-        trains = any(text.startswith("task=") for text in overrides) or "task" in keys | lists
-        if submit is not None:
-            found, reports = _submitted(points, None if trains else rows, verify, submit)
-        elif trains:
-            found, reports = _training_table(points, verify, resume=True, jobs=jobs, progress=progress)
-        else:
-            found, reports = _clock_table(points, rows, jobs=jobs, progress=progress), []
-    from gcexp.run.result import Kept
+    trains = "task" in {*keys, *grid} if isinstance(grid, Mapping) else False
+    trains = trains or any(str(text).startswith("task=") for text in overrides)
+    points = Sweep.of(overrides, keys, grid, trains=trains, skip=impossible == "skip")
+    reports: list[dict] = []
+    if submit is not None:
+        from gcexp.submission import submitted
 
-    if left_out:
-        found.attrs["impossible"] = Kept(points=left_out)
-        *place, (_, reason) = left_out[0].items()
-        warnings.warn(
-            f"{len(left_out)} of {len(left_out) + len(points)} points are impossible and left out, see "
-            f"table.impossible; {_name_of(dict(place))}: {reason}",
-            stacklevel=2,
-        )
+        found, reports = submitted(points, submit, rows, verify, trains)
+    elif trains:
+        found, reports = points.trainings(verify, resume=True, jobs=jobs, progress=progress)
+    else:
+        found = points.clocks(rows, jobs, progress)
+    if points.impossible:
+        _tell_impossible(found, points)
     if trains and verify:
-        names = [_name_of({key: point.keys[key] for key in lists}) for point in points]
+        from gcexp.run.result import Kept
+
+        names = [run.label for run in points.runs]
         found.attrs["verification"] = Kept(zip(names, reports, strict=True))
         _warn(found.attrs["verification"])
     return found
 
 
-def _lists(grid: Mapping[str, Sequence[Any]], keys: Mapping[str, Any]) -> dict[str, list]:
-    """The values that each key of a grid takes."""
-    if not isinstance(grid, Mapping):
-        raise UserError(f"the grid names keys and the values they take, as in {{'s': [2, 5]}}, got {grid!r}")
-    lists = {}
-    for key, values in grid.items():
-        if not isinstance(values, Iterable):
-            raise UserError(
-                f"{key} is swept over a list of values, as in {{{key!r}: [{values!r}]}}, got {values!r}"
-            )
-        lists[key] = [values] if isinstance(values, str) else list(values)
-        if not lists[key]:
-            raise UserError(f"{key}: the list of values to sweep is empty")
-        if key in keys:
-            raise UserError(f"{key} stands both in the grid and beside it; give it once")
-    if "seeds" in lists:
-        raise UserError(f"seeds are the rows of every run and not swept: give the most, got {lists['seeds']}")
-    return lists
+def _tell_impossible(found: Result, points: Sweep) -> None:
+    """Warn of the points of a grid that were left out, and list them beside the table."""
+    from gcexp.run.result import Kept
+
+    found.attrs["impossible"] = Kept(points=list(points.impossible))
+    first = dict(points.impossible[0])
+    reason = first.pop("reason")
+    count, all_points = len(points.impossible), len(points.impossible) + len(points.runs)
+    warnings.warn(
+        f"{count} of {all_points} points are impossible and left out, see table.impossible; "
+        f"{name_of(first)}: {reason}",
+        stacklevel=3,
+    )
 
 
-def _possible_points(
-    lists: dict[str, list], overrides: Iterable[str], keys: Mapping[str, Any], skip: bool
-) -> tuple[list[_Point], list[dict]]:
-    """The points of a grid, checked before anything runs, and those that the mathematics does not allow, with reasons.
+def _warn(reports: Mapping[str, dict]) -> None:
+    """Warn of verifications that failed."""
+    failed = {point: report for point, report in reports.items() if not report["passed"]}
+    if not failed:
+        return
+    from gcexp.run.verification import failure
 
-    It raises where no point is possible, and where impossible ones are not to be skipped.
-    """
-    combined = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
-    points, left_out = [], []
-    for chosen in combined:
-        try:
-            point = _point(overrides, {**keys, **chosen}, lists)
-            point.check()
-        except ParameterError as error:
-            left_out.append(chosen | {"reason": str(error)})
-            if not skip or len(left_out) == len(combined):
-                raise
-        else:
-            points.append(point)
-    return points, left_out
-
-
-def _submitted(
-    points: list[_Point], rows: str | None, verify: bool, profile: str
-) -> tuple[Result, list[dict]]:
-    """The table of a sweep whose points are jobs of Snakemake's, and the reports of their replays; `rows` of clocks."""
-    from gcexp.submission import profile_folder, read_point, submit
-
-    profile_folder(profile)  # complain before any work
-    for point in points if rows is None else ():
-        require_trainable(point.config)
-    jobs: dict[str, Job] = {}
-    files = [_add_jobs(jobs, point, rows, verify) for point in points]
-    submit(jobs, profile)
-    columns, reports = zip(*map(read_point, files), strict=True)
-    return _result(points, list(columns)), list(reports)
-
-
-def _add_jobs(jobs: dict[str, Job], point: _Point, rows: str | None, verify: bool) -> str:
-    """Add the jobs of a point, and say which file will hold what it measures."""
-    from gcexp.submission import Job
-
-    config, run = point.config, sorted(point.overrides)
-    if not point.is_named:
-        built = ", ".join(key for key in GROUPS_BUILT if not _is_plain(config.get(key)))
-        raise UserError(f"jobs take names and numbers, got an object for {built}; leave submit out")
-    if compose(run) != config:  # the order of what was given matters
-        run = point.overrides
-    fingerprint, pattern = tracked("timeline", config), paths.SWEEP_POINT
-    task, needs = str(point.keys.get("task", "default")), list[str]()
-    if rows is not None:
-        fingerprint, options = [*fingerprint, *tracked("timings")], ["--rows", rows]
-    else:
-        # Data are prepared here, where there is a network.
-        data = read_json(prepared(build(config, "task").dataset, config["data_dir"]).with_suffix(".json"))
-        learned = decided_by(config, data)
-        fingerprint = [*fingerprint, *learned, *tracked("curves"), *tracked("replay", config)]
-        if config["exact"]:
-            length = length_of(config)
-            decisive = [config["task"], config["optimizer"], length.iterations, length.seeds]
-            shared = paths.SWEEP_TRAINING.format(name=digest_of(decisive), task=task)
-            jobs.setdefault(shared, Job(_learning(point), learned, [], []))
-            options, needs = ["--trained", shared], [shared]
-        else:
-            options, pattern = ["--train"], paths.SWEEP_TRAINED_POINT
-        options += ["--verify"] if verify else []
-    job = Job(run, fingerprint, options, needs)
-    file = job.named(pattern, task=task)
-    jobs[file] = job
-    return file
-
-
-def _learning(point: _Point) -> list[str]:
-    """Overrides of a training that exact schemes share: without the scheme's, unless the task depends on them."""
-    keys = ("task", "optimizer", "iterations", "seeds", "data_dir")
-    own = sorted(text for text in point.overrides if re.split("[.=]", text.lstrip("+~"))[0] in keys)
-    alone = compose(own)
-    same = all(alone[key] == point.config[key] for key in ("task", "optimizer"))
-    return own if same else point.overrides
-
-
-def measure_point(
-    overrides: Sequence[str],
-    output: Path,
-    rows: str = "seeds",
-    train: bool = False,
-    given: Path | None = None,
-    verify: bool = False,
-) -> None:
-    """Write what a point of a submitted sweep measures, as `sweep` would have it: its clock, or scores on it.
-
-    They are those of a training of its own (`train`), or of the `given` trajectory that exact schemes share.
-    """
-    from gcexp.submission import write_point
-    from gcexp.tasks.training import Trajectory
-
-    point = _point(overrides, {})
-    with schemes_kept():
-        if not (train or given):
-            write_point(output, _clock_columns(point, fitted(ROWS, rows, "rows"), False))
-            return
-        timeline = _timeline(point)
-        learned = (Trajectory.load(given), None) if given else _trained(point, timeline, True, False)
-        trajectory, place = learned
-        columns = _score_columns(point, timeline, trajectory)
-        report = point.verified(timeline, trajectory) if verify else None
-    write_point(output, columns, report)
-    _forget(place)
-
-
-def _forget(place: Path | None) -> None:
-    """Delete the state of a training that is finished."""
-    for file in place.parent.glob(f"{place.name}*") if place else ():
-        file.unlink(missing_ok=True)
+    told = [f"{point}: {failure(one['failures'])}".removeprefix(": ") for point, one in failed.items()]
+    warnings.warn(f"verification failed: {'; '.join(told)} (attrs['verification'] has all)", stacklevel=3)
 
 
 def plot(
@@ -548,13 +410,12 @@ def error(
     >>> gcexp.error(code="fractional_repetition", n=6, s=[1, 2], **{"code.d": 2})["upper"].round(4).tolist()
     [0.0, 0.3333]
     """
-    import dataclasses
-
     import pandas as pd
 
     from gcexp.decoding_error import error as measured
 
-    code = build(_point(overrides, keys).config, "code")
+    given = Given.of(overrides, keys)
+    code = build(compose(given.overrides) | given.objects, "code")
     wanted = ([] if kind == "set" else list(range(code.n + 1))) if s is None else s
     found = measured.error(
         code,
@@ -604,11 +465,13 @@ def show(*overrides: str, seed: int = 0, **keys: Any) -> Figure:
     from gcexp.figures import gantt, style
     from gcexp.timeline import first_iteration
 
-    config, seed = _point(overrides, keys).config, fitted(int, seed, "seed")
-    scheme = build_scheme(config, seed)
+    given = Given.of(overrides, keys)
+    seed = fitted(int, seed, "seed")
+    run = Run.of(given.overrides, given.objects, trains=False)
+    scheme = run.scheme_of(seed)
     code = scheme.code
-    seen = first_iteration(scheme, build(config, "delay").draw((seed,), 1, code.n))
-    if config["bound"]:
+    seen = first_iteration(scheme, run.delay_model.draw((seed,), 1, code.n))
+    if scheme.bound:
         decoded = "a bound: nothing is decoded"
     else:
         c = code.decode(seen.responses[None], partial=True).coefficients[0]
@@ -629,260 +492,4 @@ def _supports(code: Code) -> list[list[np.ndarray]]:
     for row, owner in enumerate(code.owner):
         held = rows.indices[rows.indptr[row] : rows.indptr[row + 1]] // code.blocks
         found[owner].append(held)
-    return found
-
-
-# --- One point ---------------------------------------------------------------------------------------------------
-
-_ERROR = "mean_decoding_error"  # in a table's attrs: tables of clocks keep the columns that they always had
-_MEASURED = ("seed", "iteration", "iterations", "simulated_time_s", "mean_iteration_time_s")
-
-
-@dataclass(frozen=True)
-class _Point:
-    """A composed run with the objects that a person gave, the keys they gave it by, and the same as overrides."""
-
-    config: dict
-    keys: dict[str, Any]
-    overrides: list[str]
-
-    def check(self) -> None:
-        """Complain before any work."""
-        length_of(self.config)
-        check_scheme(self.config)
-        build(self.config, "delay")
-
-    @property
-    def is_named(self) -> bool:
-        """Whether options and values say all of it: an object that a person built may be any."""
-        return all(map(_is_plain, self.config.values()))
-
-    def data(self, dataset: str) -> Path:
-        """Where a data set is prepared, as it is now."""
-        return prepared(dataset, self.config["data_dir"], home=True)
-
-    def verified(self, timeline: Timeline, trajectory: Trajectory) -> dict:
-        """What the replay of a training finds."""
-        return verified(self.config, timeline, trajectory, self.data)
-
-
-def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[str] = ()) -> _Point:
-    """Compose a run of overrides and keys, in which objects take the place of options."""
-    for text in overrides:
-        if not isinstance(text, str):
-            more = "; a mapping is given as **keys" if isinstance(text, Mapping) else ""
-            raise UserError(f"an override is text, as in 'code.beta=15', got {quoted(text)}{more}")
-    objects, texts = {}, [*overrides]
-    given: dict[str, Any] = dict(text.partition("=")[::2] for text in overrides)
-    for key, value in keys.items():
-        if key == "delay" and hasattr(value, "shape") and not hasattr(value, "draw"):
-            objects[key], given[key] = _replayed(value)
-        elif isinstance(found := _key_value(key, value), _TEXT):
-            texts.append(f"{key}={_spelled(found)}")
-            given[key] = found
-        else:
-            objects[key], given[key] = found, repr(found)
-    rows = {"seeds", "iterations"} - {*swept}  # what the rows themselves say
-    return _Point(compose(texts) | objects, {k: v for k, v in given.items() if k not in rows}, texts)
-
-
-def _key_value(key: str, value: Any) -> Any:
-    """The value of a key: what an override can spell, or an object of the key's kind."""
-    if hasattr(value, "tolist") and key not in GROUPS_BUILT:  # numbers of numpy's
-        value = value.tolist()
-    if key == "seeds":
-        return spelled_seeds(seed_range(value))
-    if isinstance(value, _TEXT):
-        return value
-    if key not in GROUPS_BUILT:
-        known = ", ".join(GROUPS_BUILT)
-        raise UserError(f"{key} is a name or a number, got {quoted(value)} (objects are taken for: {known})")
-    return build({key: value}, key)
-
-
-def _replayed(times: Any) -> tuple[Trace, str]:
-    """The delay model that replays times in memory, a frame or an array (iterations, workers), and a name for it."""
-    from gcexp.delays import Trace
-    from gcexp.delays.trace_file import trace_of
-
-    file = trace_of(times)
-    recorded = file.values["time"]
-    rows, workers = recorded.shape
-    digest = digest_of(recorded.tolist())[:6]
-    return Trace(file), f"{file.name} of {rows} iterations and {workers} workers ({digest})"
-
-
-def _spelled(value: Any) -> str:
-    """A value as an override spells it; an object by its repr."""
-    if isinstance(value, str):
-        return value
-    return json.dumps(value) if isinstance(value, _TEXT) else repr(value)
-
-
-def _clock_table(points: list[_Point], rows: str, jobs: int = 1, progress: bool = True) -> Result:
-    """The clocks of some points."""
-    clock = partial(_clock_columns, rows=rows, progress=progress and len(points) == 1)
-    return _result(points, _for_each(clock, [(point,) for point in points], "timelines", jobs, progress))
-
-
-def _training_table(
-    points: list[_Point], verify: bool, resume: bool, jobs: int = 1, progress: bool = True
-) -> tuple[Result, list[dict]]:
-    """The curves of some points, of which all exact ones share a training, and the reports of their replays.
-
-    With `resume` trainings keep checkpoints, from which a call that is repeated goes on.
-    """
-    for point in points:
-        require_trainable(point.config)
-    timeline = partial(_timeline, progress=progress and len(points) == 1)
-    timelines = _for_each(timeline, [(point,) for point in points], "timelines", jobs, progress)
-    runs = list(zip(points, timelines, strict=True))
-    keys, first = [], dict[str, tuple]()
-    for place, (point, clock) in enumerate(runs):
-        config, length = point.config, length_of(point.config)
-        # With an exact scheme neither scheme nor clock decides what is learned.
-        exact = repr([config["task"], config["optimizer"], length.iterations, length.seeds])
-        keys.append(exact if _is_exact(clock) else str(place))
-        first.setdefault(keys[-1], (point, clock))
-    train_one = partial(_trained, resume=resume, progress=progress and len(first) == 1)
-    done = _for_each(train_one, [*first.values()], "trainings", jobs, progress)
-    trajectories = {key: trajectory for key, (trajectory, _) in zip(first, done, strict=True)}
-    learned = [(*run, trajectories[key]) for run, key in zip(runs, keys, strict=True)]
-    table = _result(points, [_score_columns(*one) for one in learned])
-    reports = _for_each(_Point.verified, learned, "replays", jobs, progress) if verify else []
-    for _, place in done:  # the next call begins anew
-        _forget(place)
-    return table, reports
-
-
-def _timeline(point: _Point, progress: bool = False) -> Timeline:
-    length = length_of(point.config)
-    with bar(len(length.seeds) * length.iterations, "clock", "iteration", progress) as moving:
-        return simulated(point.config, length, moving.update)
-
-
-def _clock_columns(point: _Point, rows: str, progress: bool) -> dict[str, np.ndarray]:
-    """Columns of a clock; one row per seed has its decoding error beside them, under `_ERROR`."""
-    from gcexp.run.measured import marks, summary_columns, timing_columns
-    from gcexp.summary import summary_of
-
-    length = length_of(point.config)
-    if rows == "iterations":  # what needs them has all durations in memory
-        return timing_columns(_timeline(point, progress), point.config, rows)
-    if length.horizon is not None:
-        timeline = _timeline(point, progress)
-        at = marks(timeline.duration.shape[1], rows)
-        found = summary_of(timeline, point.config["bound"], at)
-    else:
-        at = marks(length.iterations, rows)
-        with bar(len(length.seeds) * length.iterations, "clock", "iteration", progress) as moving:
-            found = summarised(point.config, length, at, moving.update)
-    return summary_columns(found, point.config, at) | ({} if at else {_ERROR: found.error})
-
-
-def _score_columns(point: _Point, timeline: Timeline, trajectory: Trajectory) -> dict[str, np.ndarray]:
-    """Columns of a training: scores on the clock, and what the code of each seed costs."""
-    import numpy as np
-
-    from gcexp.run.measured import costs, scored
-
-    frame = scored(timeline, trajectory, "", "").drop(columns=["label", "run"])
-    row = np.searchsorted(timeline.seeds, frame["seed"])  # seeds rise
-    loads = {name: values[row] for name, values in costs(timeline.seeds, point.config).items()}
-    return {str(name): values.to_numpy() for name, values in frame.items()} | loads
-
-
-def _result(points: list[_Point], columns: list[dict[str, np.ndarray]]) -> Result:
-    """One table of the columns of many points, behind a column for every key, with what is known about its runs.
-
-    Columns are joined before they become a table: a table for each point would cost most of the time.
-    """
-    import numpy as np
-    import pandas as pd
-
-    from gcexp.run.provenance import packages, versions
-    from gcexp.run.result import Kept, Result
-
-    lengths = [len(one["seed"]) for one in columns]
-    names = list(dict.fromkeys(name for one in columns for name in one))
-    keys = list(dict.fromkeys(key for point in points for key in point.keys))
-    given = {}
-    for key in (key for key in keys if key not in names):
-        values = [point.keys.get(key) for point in points]
-        cells = [_spelled(value) if isinstance(value, list | tuple) else value for value in values]
-        given[key] = pd.Series(cells, dtype=object).infer_objects()
-    measured = {
-        name: np.concatenate(
-            [one.get(name, np.full(length, np.nan)) for one, length in zip(columns, lengths, strict=True)]
-        )
-        for name in names
-    }
-    found = Result({key: values.repeat(lengths).array for key, values in given.items()} | measured)
-    if _ERROR in found:
-        found.attrs[_ERROR] = found.pop(_ERROR).tolist()
-    configs = [{k: v if _is_plain(v) else repr(v) for k, v in point.config.items()} for point in points]
-    found.attrs["keys"] = keys
-    found.attrs["provenance"] = Kept(points=configs, versions=versions(), packages=packages())
-    return found
-
-
-def _name_of(chosen: Mapping[str, Any]) -> str:
-    """The name of a point of a sweep: its keys and their values."""
-    return ", ".join(f"{key}={_spelled(value)}" for key, value in chosen.items())
-
-
-def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float | dict | list)
-
-
-def _trained(
-    point: _Point, timeline: Timeline, resume: bool, progress: bool
-) -> tuple[Trajectory, Path | None]:
-    """Train a point, perhaps from where an earlier call was when it ended, and say where its state is kept."""
-    from gcexp.run.own_checkpoint import OwnCheckpoint
-
-    config, length = point.config, length_of(point.config)
-    clock = None if _is_exact(timeline) else timeline
-    if not (resume and point.is_named and os.access(".", os.W_OK)):
-        return trained(config, clock, point.data, None, progress), None
-    states = list[Path]()
-
-    def kept(decided: list[str], seen: Seen) -> OwnCheckpoint:
-        own = tracked("timeline", config) if clock else []
-        key = [*decided, *own, config["n"], length.iterations, length.horizon]
-        states.append(Path(paths.SWEPT.format(point=digest_of(key))))
-        return OwnCheckpoint(states[0], decided, seen)
-
-    return trained(config, clock, point.data, kept, progress), states[0]
-
-
-def _is_exact(timeline: Timeline) -> bool:
-    """Whether all that a training takes from it is how long it is: what every exact scheme shares."""
-    return bool((timeline.coefficients == 1).all())
-
-
-def _warn(reports: Mapping[str, dict]) -> None:
-    """Warn of verifications that failed."""
-    failed = {point: report for point, report in reports.items() if not report["passed"]}
-    if failed:
-        from gcexp.run.verification import failure
-
-        told = [f"{point}: {failure(one['failures'])}".removeprefix(": ") for point, one in failed.items()]
-        warnings.warn(f"verification failed: {'; '.join(told)} (attrs['verification'] has all)", stacklevel=3)
-
-
-def _for_each(function: Callable, arguments: list[tuple], what: str, jobs: int, progress: bool) -> list:
-    """Call a function with every tuple of arguments, some processes side by side; several calls have a progress bar."""
-    if min(jobs, len(arguments)) == 1:
-        results = itertools.starmap(function, arguments)
-    else:
-        from joblib import Parallel, delayed
-
-        calls = (delayed(function)(*each) for each in arguments)
-        results = Parallel(n_jobs=min(jobs, len(arguments)), return_as="generator")(calls)
-    found = []
-    with bar(len(arguments), what, "run", progress and len(arguments) > 1) as moving:
-        for result in results:
-            found.append(result)
-            moving.update()
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,15 +11,12 @@ import pandas as pd
 
 from gcexp.advice.remedies import Remedy
 from gcexp.errors import UserError
-from gcexp.run.compose import compose
-from gcexp.run.datasets import prepared
-from gcexp.run.measured import scored
+from gcexp.run.measurement import HomeTrainings, Measurement
 from gcexp.run.result import Result
-from gcexp.run.stages import length_of, simulated, trained
+from gcexp.run.run import Run
 
 if TYPE_CHECKING:
     from gcexp.advice.advise import Advice
-    from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline
 
 ITERATIONS = 200
@@ -92,21 +88,19 @@ def fastest_to(advice: Advice, task: str, level: float, seeds: int, allow_bias: 
     if not advice.recorded.source:
         raise UserError("task and level replay a file: write the times as CSV and name it")
     given = ["delay.skip=prefix", "delay.start=random", f"task={task}", f"iterations={ITERATIONS}"]
-    configs = {label: compose([*scheme, *given, f"seeds={seeds}"]) for label, scheme in _candidates(advice)}
-    timelines = {label: simulated(config, length_of(config)) for label, config in configs.items()}
+    measurements = {}
+    trainings = HomeTrainings(progress=False)
+    for label, scheme in _candidates(advice):
+        run = Run.of([*scheme, *given, f"seeds={seeds}"], label=label)
+        measurements[label] = Measurement(run, trainings)
+    timelines = {label: measurement.timeline for label, measurement in measurements.items()}
     runs = pd.DataFrame([_screened(label, timeline) for label, timeline in timelines.items()])
     runs["may_win"] = runs["least_recovered"].ge(_BIASED) | allow_bias
     chosen = {0, *runs[runs["may_win"]].sort_values("screen", kind="stable").index[:_TRAINED]}
-    learned: dict[int, Trajectory] = {}  # all exact schemes share one
     reached: list[np.ndarray] = [np.empty(0)] * len(runs)
     for place in sorted(chosen):
         label = runs["scheme"][place]
-        config, timeline = configs[label], timelines[label]
-        shared = -1 if (timeline.coefficients == 1).all() else place
-        if shared not in learned:
-            home = partial(prepared, data_dir=config["data_dir"], home=True)
-            learned[shared] = trained(config, timeline, home, progress=False)
-        times = Result(scored(timeline, learned[shared], label, label)).time_to(level, per_seed=True)
+        times = Result(measurements[label].curve).time_to(level, per_seed=True)
         reached[place] = times.iloc[:, -1].to_numpy()
     runs["median"] = [np.median(one) if one.size else np.nan for one in reached]
     runs["reached"] = reached

@@ -25,7 +25,7 @@ FEWEST_JOBS = 8
 
 _PRELOADED = (
     *("pandas", "scipy.special", "torch", "matplotlib.backends.backend_agg"),
-    *("matplotlib.backends.backend_pdf", "gcexp.command.main", "gcexp.run.stages", "gcexp.report.jobs"),
+    *("matplotlib.backends.backend_pdf", "gcexp.command.main", "gcexp.run.measurement", "gcexp.report.jobs"),
     *("gcexp.report.figurefile", "gcexp.schemes", "gcexp.delays", "gcexp.tasks.mlp", "gcexp.tasks.training"),
     *("gcexp.run.verification", "gcexp.report.table", "gcexp.figures.compose", "gcexp.figures.typeset"),
 )

@@ -12,6 +12,8 @@ from typing import Any
 
 from gcexp.command.arguments import new_file, overrides
 from gcexp.errors import UserError
+from gcexp.run.measurement import FiledTrainings, Measurement
+from gcexp.run.run import Run
 
 #: The verbs, each with a phrase.
 VERBS = {
@@ -36,8 +38,7 @@ _ARGUMENTS: dict[str, dict[str, dict[str, Any]]] = {
     "train": {
         "--verified": {
             "type": new_file,
-            "help": "train with the coefficients that the scheme decodes, replay encode, drop and decode, and write "
-            "here what the replay finds; without it every coefficient is 1",
+            "help": "replay encode, drop and decode, and write here what the replay finds",
         },
     },
     "point": {
@@ -84,24 +85,27 @@ def data(arguments) -> None:
 
 def train(arguments) -> None:
     """Train with the coefficients that a scheme decodes, or exactly."""
-    from gcexp.run.compose import compose
-    from gcexp.run.stages import length_of, run_training, run_verification, simulated
-
     if arguments.verified == arguments.output:
         raise UserError(f"--verified and --output are both {arguments.output}; give two files")
-    config = compose(arguments.overrides)
-    timeline = simulated(config, length_of(config)) if arguments.verified else None
-    trajectory = run_training(config, arguments.output, timeline)
-    if timeline is not None:
-        run_verification(config, timeline, trajectory, arguments.verified)
+    run = Run.of(arguments.overrides, checked=False)
+    measurement = Measurement(run, FiledTrainings(arguments.output, arguments.verified))
+    _ = measurement.trajectory
+    if arguments.verified:
+        _ = measurement.report
 
 
 def point(arguments) -> None:
     """Measure a point of a sweep."""
-    from gcexp.experiments import measure_point
+    from gcexp.submission import measure_point
 
-    given = arguments.rows, arguments.train, arguments.trained, arguments.verify
-    measure_point(arguments.overrides, arguments.output, *given)
+    measure_point(
+        arguments.overrides,
+        arguments.output,
+        rows=arguments.rows,
+        train=arguments.train,
+        trained=arguments.trained,
+        verify=arguments.verify,
+    )
 
 
 def table(arguments) -> None:

@@ -7,11 +7,8 @@ import json
 import numpy as np
 
 from gcexp.command.arguments import as_json, new_file, overrides
-from gcexp.run.build import build, is_redrawn
-from gcexp.run.compose import compose, meanings
-from gcexp.run.scheme import build_scheme, loads
-from gcexp.run.stages import length_of
-from gcexp.schema import fitted
+from gcexp.run.compose import meanings
+from gcexp.run.run import Run
 
 _SMALL = 12  # matrices up to this many rows and columns are shown
 
@@ -20,26 +17,26 @@ _SMALL = 12  # matrices up to this many rows and columns are shown
 _EXPLAINED = ("code", "wait", "placement", "loads", "delay")
 
 
-def description(config: dict, keys: dict[str, str]) -> dict:
+def description(one: Run, keys: dict[str, str]) -> dict:
     """Loads, messages, guarantee and, where small, the matrices of a scheme's code; what its keys mean."""
-    scheme = build_scheme(config)
+    scheme = one.scheme
     code = scheme.code
     found = {
         "code": repr(code),
         "wait": repr(scheme.wait),
         **({"placement": repr(scheme.placement)} if scheme.placement else {}),
         **({"loads": repr(scheme.loads)} if scheme.loads else {}),
-        "delay": repr(build(config, "delay")),
+        "delay": repr(one.delay_model),
         "overhead": scheme.overhead,
         "workers": code.n,
         "partitions": code.k,
         "load": code.load.tolist(),
         "messages": code.messages.tolist(),
         "message_length": code.length,
-        **loads(config),
-        "exact": bool(config["exact"]),
+        **one.loads(),
+        "exact": one.exact,
         "guarantee": guarantee(code),
-        "drawn_per_seed": is_redrawn(config),
+        "drawn_per_seed": one.is_redrawn,
         "keys": {key: text for key, text in keys.items() if key.startswith(_EXPLAINED)},
     }
     if max(code.encoding.shape) <= _SMALL:
@@ -106,10 +103,8 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Describe a scheme, and draw its first iteration where a figure is asked for."""
-    config = compose(arguments.overrides)
-    length_of(config)
-    fitted(str | None, config["data_dir"], "data_dir")
-    found = description(config, meanings(arguments.overrides))
+    one = Run.of(arguments.overrides, trains=False, checked=False)
+    found = description(one, meanings(arguments.overrides))
     if arguments.figure:
         from gcexp.experiments import show
         from gcexp.figures import save

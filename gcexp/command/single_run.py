@@ -1,4 +1,4 @@
-"""One run without Snakemake: the same stages as the rules, a summary and a plot at the end."""
+"""One run without Snakemake: clock, training, verification, summary and plot, in a folder of its own."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError
 from gcexp.files import read_json
-from gcexp.run import paths, stages
-from gcexp.run.build import build
-from gcexp.run.checks import check_scheme
-from gcexp.run.compose import compose
+from gcexp.run import paths
 from gcexp.run.datasets import prepared
-from gcexp.run.scheme import build_scheme, require_trainable
-from gcexp.schema import fitted
+from gcexp.run.measurement import FiledTrainings, Measurement, write_timeline
+from gcexp.run.own_checkpoint import OwnCheckpoint
+from gcexp.run.run import Run
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from gcexp.report.live_logging import LiveRun
+    from gcexp.run.records import Seen
     from gcexp.timeline import Timeline
 
 
@@ -32,58 +31,67 @@ def run(
     `level` is the value of the main score whose first passage is told; by default `usual_level`. `uri` says where
     MLflow logs the run while it trains; empty: where it usually does; None: nowhere.
     """
-    from gcexp.figures.tables import scores_of, write_table
-    from gcexp.run.measured import scored
+    from gcexp.report.live_logging import LiveRun
+    from gcexp.report.mlflow_store import Store
 
-    config = compose(overrides)
-    stages.length_of(config)  # complain before any work
-    fitted(str | None, config["data_dir"], "data_dir")
-    require_trainable(config)
-    check_scheme(config)
-    scheme = build_scheme(config)
-    build(config, "delay"), build(config, "optimizer")
-    task = build(config, "task")
-    if folder is None:
-        name = "+".join(o.replace("=", "@").replace("/", "_") for o in sorted(overrides)) or "default"
-        if len(name) > 200:
-            raise UserError("so many overrides make too long a folder name: give one with --output")
-        folder = Path(paths.RUNS) / name
-    if uri is not None:
-        from gcexp.report.live_logging import LiveRun
-        from gcexp.report.mlflow_store import Store
+    one = Run.of(overrides)
+    _ = one.task  # complain before any work
+    folder = folder_of(overrides) if folder is None else folder
+    store = None if uri is None else Store(uri)
+    print(f"{one.scheme.code!r}, {one.scheme.wait!r}")
 
-        store = Store(uri)  # complain before any work
-    print(f"{scheme.code!r}, {scheme.wait!r}")
-
-    data = prepared(task.dataset, config["data_dir"])
-    timeline = stages.run_timeline(config, folder / "timeline.npz")
     live: LiveRun | None = None
-    if uri is not None:
-        live = LiveRun(store, config, overrides, folder, read_json(data.with_suffix(".json")), timeline)
+
+    def checkpoint(path: Path, decided: list[str], seen: Seen) -> OwnCheckpoint:
+        """The checkpoint of the training, which logs what it keeps where the run is logged."""
+        return live.checkpoint(path, decided, seen) if live else OwnCheckpoint(path, decided, seen)
+
+    files = FiledTrainings(folder / "trajectory.npz", folder / "verification.json", checkpoint)
+    measurement = Measurement(one, files)
+    data = prepared(one.dataset, one.config["data_dir"])
+    write_timeline(measurement, folder / "timeline.npz")
+    if store is not None:
+        live = LiveRun(store, one, folder, read_json(data.with_suffix(".json")), measurement.timeline)
     with live or nullcontext():
-        trained_on = None if config["exact"] else timeline
-        kept = live.checkpoint if live else None
-        trajectory = stages.run_training(config, folder / "trajectory.npz", trained_on, kept)
-        code = config["code"]["_target_"].rpartition(".")[2]
-        frame = scored(timeline, trajectory, label=code, run=folder.name)
-        write_table(frame, folder / "curve.csv")
-        metrics = scores_of(frame)
-        level = usual_level(frame, metrics[0]) if level is None else level
-        for name, value in _summary(timeline, frame, metrics, level).items():
-            print(f"  {name + ':':26} {value}")
-        _plot(frame, metrics[0], overrides, folder)
-        if live:
-            live.finish(trajectory, frame, level)
-            live.add({}, [folder / f"curve.{suffix}" for suffix in ("csv", "pdf", "png")])
-        # The curve stands when this fails: whoever looks for the reason needs it.
-        found = stages.run_verification(config, timeline, trajectory, folder / "verification.json")
-        errors = f"decoded {found['decoded_error']:.1e}, weighted pass {found['weighted_error']:.1e}"
-        print(f"  {'verification errors:':26} {errors}")
-        if live:
-            live.add({name: found[name] for name in ("decoded_error", "weighted_error")})
-            print(f"  {'logged in MLflow:':26} {live.place}")
-        print(f"  results in {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
+        _tell(measurement, folder, level, live)
     return folder
+
+
+def folder_of(overrides: list[str]) -> Path:
+    """Where the results of a run go unless a folder is given: one named by its overrides."""
+    name = "+".join(text.replace("=", "@").replace("/", "_") for text in sorted(overrides)) or "default"
+    if len(name) > 200:
+        raise UserError("so many overrides make too long a folder name: give one with --output")
+    return Path(paths.RUNS) / name
+
+
+def _tell(measurement: Measurement, folder: Path, level: float | None, live: LiveRun | None) -> None:
+    """Train a run, and tell, draw and log what it gives."""
+    from gcexp.figures.tables import scores_of, write_table
+
+    one, timeline = measurement.run, measurement.timeline
+    trajectory = measurement.trajectory
+    frame = measurement.curve
+    code = type(one.scheme.code).__name__
+    frame.insert(0, "label", code)
+    frame.insert(1, "run", folder.name)
+    write_table(frame, folder / "curve.csv")
+    metrics = scores_of(frame)
+    level = usual_level(frame, metrics[0]) if level is None else level
+    for name, value in _summary(timeline, frame, metrics, level).items():
+        print(f"  {name + ':':26} {value}")
+    _plot(frame, metrics[0], list(one.overrides), folder)
+    if live:
+        live.finish(trajectory, frame, level)
+        live.add({}, [folder / f"curve.{suffix}" for suffix in ("csv", "pdf", "png")])
+    # The curve stands when this fails: whoever looks for the reason needs it.
+    found = measurement.report
+    errors = f"decoded {found['decoded_error']:.1e}, weighted pass {found['weighted_error']:.1e}"
+    print(f"  {'verification errors:':26} {errors}")
+    if live:
+        live.add({name: found[name] for name in ("decoded_error", "weighted_error")})
+        print(f"  {'logged in MLflow:':26} {live.place}")
+    print(f"  results in {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
 
 
 def _summary(
@@ -93,15 +101,18 @@ def _summary(
     import numpy as np
 
     last = frame.groupby("seed").last()
-    return {
+    found = {
         "seeds": str(len(timeline.seeds)),
         "iterations per seed": f"{timeline.steps.min()} to {timeline.steps.max()}",
         "mean iteration time (s)": f"{timeline.duration[timeline.ran].mean():.4g}",
         **decoded(timeline),
         "simulated time (s)": f"{last['simulated_time_s'].median():.4g}",
-        **({} if level is None else {"time to a level (s)": passage(frame, metrics[0], level)}),
-        **{f"final {name.replace('_', ' ')}": f"{np.median(last[name]):.4g}" for name in metrics},
     }
+    if level is not None:
+        found["time to a level (s)"] = passage(frame, metrics[0], level)
+    for name in metrics:
+        found[f"final {name.replace('_', ' ')}"] = f"{np.median(last[name]):.4g}"
+    return found
 
 
 def decoded(timeline: Timeline) -> dict[str, str]:

@@ -7,8 +7,9 @@ import secrets
 import time
 import warnings
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 
 import numpy as np
@@ -20,7 +21,7 @@ from gcexp.distributed import refusals
 from gcexp.distributed.decisions import Decisions
 from gcexp.distributed.ring import Referee, Ring
 from gcexp.distributed.star import Collector, Sender
-from gcexp.distributed.wire import Seat
+from gcexp.distributed.wire import Said, Seat
 from gcexp.errors import require
 from gcexp.schemes import Scheme
 from gcexp.seeding import rng
@@ -73,7 +74,8 @@ class Coded:
     ParameterError
         For a model or a scheme with which this cannot work.
     RuntimeError
-        From ``backward``, where ranks are gone or silent and the rule cannot be satisfied without them.
+        If rank 0 does not let this rank in. From ``backward``, where ranks are gone or silent and the rule cannot be
+        satisfied without them, and where the loss has not seen the whole batch.
 
     References
     ----------
@@ -93,33 +95,60 @@ class Coded:
         patience: float = 30.0, linger: float = 30.0, most_kept: int = 2**28,
     ):  # fmt: skip
         refusals.check_model(model)
-        refusals.check_scheme(scheme, model.process_group.size(), form, late)
+        group = model.process_group
+        refusals.check_scheme(scheme, group.size(), form, late)
         self.steps: list[Step] = []
-        self._code, self._late, self._seed = scheme.code, late, 0
-        self._issued: deque[np.ndarray] = deque()  # weights of the samples of batches, this step's first
-        self._taken = 0  # of the first of them
-        self._buckets: list[tuple[torch.Tensor, torch.futures.Future]] = []
-        self._ended = time.monotonic()
-        self._computing: list[float] = []
-        self._rank, group, self._linger = dist.get_rank(), model.process_group, linger
-        length = sum(p.numel() for p in model.parameters() if p.requires_grad)
+        self._code = scheme.code
+        self._late = late
+        self._linger = linger
+        self._seed = 0
+        self._rank = dist.get_rank()
+        self._parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        length = sum(parameter.numel() for parameter in self._parameters)
+
+        # Of the step that is being made, and of batches that were loaded ahead.
+        self._issued: deque[np.ndarray] = deque()  # the weights of each batch's samples, this step's first
+        self._taken = 0  # of the samples of the first of them, how many the loss has seen
+        self._earlier: dict[
+            torch.Tensor, torch.Tensor
+        ] = {}  # what earlier steps left in each parameter's .grad
+        self._earlier_of: int | None = (
+            None  # the samples that were taken before those whose pass found it there
+        )
+        self._buckets: list[_Bucket] = []  # DDP's, in the order in which they are filled
+        self._ended = time.monotonic()  # when the last step's exchange did
+        self._computing: list[float] = []  # seconds of each step before its exchange
+
+        # Rank 0 says the token, and every rank checks that it has been given the same.
         same = repr((scheme.code, scheme.wait, length, form, scheme.code.encoding.toarray().tolist()))
         digest = hashlib.sha256(same.encode()).digest()
         sent = torch.tensor(list(secrets.token_bytes(32) + digest), dtype=torch.uint8)
         dist.broadcast(sent, 0, group=group)
-        token, told = bytes(sent[:32].tolist()), bytes(sent[32:].tolist())
-        require(told == digest, f"rank {self._rank} has not the scheme, form and model of rank 0")
-        seat = Seat(self._rank, length, token, bind, patience, max(2, most_kept // (4 * length)))
-        name = f"gcexp/{hashlib.sha256(token).hexdigest()[:16]}"  # of keys that no other exchange has
-        store = dist.PrefixStore(name, dist.distributed_c10d._get_default_store())
-        self._decisions = decisions = Decisions(scheme)
-        rank_0 = Collector if form == "star" else Referee
-        self._end = Sender(store, seat) if self._rank else rank_0(store, decisions, seat)
-        answering = self._end if form == "star" else Ring(store, decisions, seat, self._end)
-        self._exchange = answering.exchange
+        token = bytes(sent[:32].tolist())
+        digest_of_rank_0 = bytes(sent[32:].tolist())
+        alike = digest_of_rank_0 == digest
+        require(alike, f"rank {self._rank} has not the scheme, form and model of rank 0")
+
+        most_answers = max(2, most_kept // (4 * length))
+        seat = Seat(self._rank, length, token, bind, patience, most_answers)
+        keys = f"gcexp/{hashlib.sha256(token).hexdigest()[:16]}"  # which no other exchange has
+        store = dist.PrefixStore(keys, dist.distributed_c10d._get_default_store())
+        self._decisions = Decisions(scheme)
+        self._end: Collector | Sender
+        if self._rank:
+            self._end = Sender(store, seat)
+        elif form == "star":
+            self._end = Collector(store, self._decisions, seat)
+        else:
+            self._end = Referee(store, self._decisions, seat)
+        self._exchange: Callable[..., Said] = self._end.exchange
+        if form == "ring":
+            self._exchange = Ring(store, self._decisions, seat, self._end).exchange
         dist.barrier(group=group)  # or rank 0 might end before the others have found it
+
         before_forward = model.register_forward_pre_hook(refusals.refuse_join)
-        self._hooks = before_forward, register_optimizer_step_pre_hook(refusals.refuse_zero)
+        before_update = register_optimizer_step_pre_hook(refusals.refuse_zero)
+        self._hooks = before_forward, before_update
         model.register_comm_hook(None, self._hook)
 
     def batches(
@@ -139,16 +168,22 @@ class Coded:
     def loss(self, per_sample: torch.Tensor) -> torch.Tensor:
         """The weighted sum of some samples' losses (N,), whose gradient is this rank's message.
 
-        Samples come in the sampler's order: all of a step's at once, or in parts where gradients are accumulated.
+        Samples come in the sampler's order: all of a step's at once, or in parts whose gradients are accumulated in
+        ``model.no_sync()``.
         """
-        shape, count = tuple(per_sample.shape), per_sample.numel()
+        shape = tuple(per_sample.shape)
         require(len(shape) == 1, f"the loss takes one number per sample, (N,), got {shape}")
-        left = self._issued[0][self._taken :] if self._issued else np.zeros(0)
+        taken, count = self._taken, len(per_sample)
+        left = self._issued[0][taken:] if self._issued else np.zeros(0)
         told = f"step {len(self.steps)}: the loss sees {count} samples, {len(left)} of coded.batches are left"
-        require(count <= len(left), told)
+        require(count <= len(left), f"{told}; in model.no_sync() it sees parts of one batch")
         self._taken += count
         kind = torch.promote_types(per_sample.dtype, torch.float32)
-        return (torch.from_numpy(left[:count]).to(kind) * per_sample.to(kind)).sum()
+        weights = torch.from_numpy(left[:count]).to(kind)
+        weighted_sum = (weights * per_sample.to(kind)).sum()
+        if weighted_sum.requires_grad:
+            weighted_sum.register_hook(partial(self._keep_earlier, taken))
+        return weighted_sum
 
     def generator(self, partition: int) -> torch.Generator:
         """Random numbers of a partition in this step, the same on all ranks that hold it: for dropout, augmentation."""
@@ -164,60 +199,138 @@ class Coded:
     def _issue(self, step: int, batch: np.ndarray) -> list[int]:
         """Samples of a global batch for this rank; their weights wait for `loss`."""
         code = self._code
-        shares = code.encoding[[int(np.argsort(code.owner)[self._rank])]].toarray()[0] / len(batch)
-        parts, mine = np.array_split(batch, code.k), np.flatnonzero(code.assignment[self._rank])
-        chosen, weights = batch[:_THIN], np.zeros(len(batch[:_THIN]))
-        if len(mine) and not (self._late == "finish" and step <= self._end.latest):
-            chosen = np.concatenate([parts[i] for i in mine])
-            weights = np.concatenate([np.full(len(parts[i]), shares[i]) for i in mine])
+        held = np.flatnonzero(code.assignment[self._rank])
+        decided = self._late == "finish" and step <= self._end.latest
+        if len(held) and not decided:
+            row = int(np.argsort(code.owner)[self._rank])
+            shares = code.encoding[[row]].toarray()[0] / len(batch)
+            parts = np.array_split(batch, code.k)
+            chosen = np.concatenate([parts[i] for i in held])
+            weights = np.concatenate([np.full(len(parts[i]), shares[i]) for i in held])
+        else:
+            chosen = batch[:_THIN]
+            weights = np.zeros(len(chosen))
         self._issued.append(weights)
         return chosen.tolist()
 
+    def _keep_earlier(self, taken: int, _) -> None:
+        """Keep what stands in ``.grad`` when a step's first backward pass begins, before it adds anything.
+
+        A loop that makes several steps without ``zero_grad`` has the sum of the steps before there. It is no part of
+        this rank's message: decoded, it would be multiplied by the sum of the weights. `taken` says which part of the
+        samples the pass is for. If the same part comes again, nothing was added the first time, since it was
+        `torch.autograd.grad` that asked.
+        """
+        if self._earlier_of not in (None, taken):
+            return
+        self._earlier_of = taken
+        self._earlier = {}
+        for parameter in self._parameters:
+            gradient = parameter.grad
+            if gradient is not None and gradient.any():
+                # A copy, because the pass adds to it in place; with gradient_as_bucket_view it is the bucket itself.
+                self._earlier[parameter] = gradient.detach().clone()
+
     def _hook(self, state, bucket):
         """DDP's communication hook: buckets wait for the last one, then one message has all of them."""
-        future: torch.futures.Future = torch.futures.Future()
-        self._buckets.append((bucket.buffer(), future))
+        earlier = []
+        for parameter, gradient in zip(bucket.parameters(), bucket.gradients(), strict=True):
+            if parameter in self._earlier:
+                earlier.append((gradient, self._earlier[parameter]))
+        done: torch.futures.Future = torch.futures.Future()
+        self._buckets.append(_Bucket(bucket.buffer(), earlier, done))
         if bucket.is_last():
-            self._send()
-        return future
+            self._finish_step()
+        return done
 
-    def _send(self) -> None:
-        buckets, self._buckets = self._buckets, []
+    def _finish_step(self) -> None:
+        """Send what this rank has computed, and give DDP the decoded gradient."""
         step, began = len(self.steps), self._ended
         self._computing.append(time.monotonic() - began)
+        weights = self._checked_weights()
+        buckets, self._buckets = self._buckets, []
+        self._earlier, self._earlier_of = {}, None
+
+        message = None
+        if step > self._end.latest:
+            message = torch.cat([bucket.message() for bucket in buckets]).numpy()
+        said = self._exchange(step, message)
+        # A copy, since torch wants to be able to write to what it gets.
+        answer = torch.from_numpy(np.frombuffer(said.content, np.float32).copy())
+        sizes = [bucket.flat.numel() for bucket in buckets]
+        for bucket, part in zip(buckets, answer.split(sizes), strict=True):
+            bucket.settle(part)
+
+        self._ended = time.monotonic()
+        samples = len(weights) if weights.any() else 0
+        if isinstance(self._end, Collector):
+            heard, seconds = self._end.decided.pop(step)
+            _, coefficients, gain = self._decisions.decoded(heard)
+            self.steps.append(Step(step, samples, seconds, np.array(heard), coefficients, gain))
+            if step == _JUDGED:
+                self._warn_of_slow_messages(self._end.busy)
+        else:
+            self.steps.append(Step(step, samples, self._ended - began))
+
+    def _checked_weights(self) -> np.ndarray:
+        """Weights of the step's samples, all of which the loss must have seen."""
         weights = self._issued.popleft() if self._issued else np.zeros(0)
         taken, self._taken = self._taken, 0
         if taken != len(weights) or not taken:
-            raise RuntimeError(f"step {step}: the loss saw {taken} of this rank's {len(weights)} samples")
-        message = None
-        if step > self._end.latest:
-            message = torch.cat([buffer.flatten().to(torch.float32) for buffer, _ in buckets]).numpy()
-        # A copy, since torch wants to be able to write to what it gets.
-        answer = np.frombuffer(self._exchange(step, message).content, np.float32).copy()
-        parts = torch.from_numpy(answer).split([buffer.numel() for buffer, _ in buckets])
-        for (buffer, future), part in zip(buckets, parts, strict=True):
-            future.set_result(buffer.copy_(part.view_as(buffer)))
-        self._ended = time.monotonic()
-        samples = len(weights) if weights.any() else 0
-        if not isinstance(self._end, Collector):
-            self.steps.append(Step(step, samples, self._ended - began))
+            told = f"step {len(self.steps)}: the loss saw {taken} of this rank's {len(weights)} samples"
+            parts = "; parts of a batch are accumulated in model.no_sync(), all but the last" if taken else ""
+            raise RuntimeError(told + parts)
+        return weights
+
+    def _warn_of_slow_messages(self, busy: list[float]) -> None:
+        """Warn if the star's messages, which keep rank 0 `busy` for these seconds, take longer than computing."""
+        if not busy:
             return
-        heard, seconds = self._end.decided.pop(step)
-        _, coefficients, gain = self._decisions.decoded(heard)
-        self.steps.append(Step(step, samples, seconds, np.array(heard), coefficients, gain))
-        busy = self._end.busy
-        if step == _JUDGED and busy and median(busy) > median(self._computing):
-            told = f"messages take {median(busy):.3g} s of a step, computing {median(self._computing):.3g} s"
+        exchanging = median(busy)
+        computing = median(self._computing)
+        if exchanging > computing:
+            told = f"messages take {exchanging:.3g} s of a step, computing {computing:.3g} s"
             warnings.warn(f"{told}: form='ring' moves less through rank 0", stacklevel=2)
+
+
+@dataclass(frozen=True)
+class _Bucket:
+    """One of DDP's buckets during a step's exchange."""
+
+    flat: torch.Tensor  # gradients of its parameters, one after another: earlier steps' and this one's
+    earlier: list[
+        tuple[torch.Tensor, torch.Tensor]
+    ]  # a parameter's part of `flat`, and what earlier steps left in it
+    done: torch.futures.Future
+
+    def message(self) -> torch.Tensor:
+        """What this step alone has added (length,), in float32."""
+        for part, earlier in self.earlier:
+            part.sub_(earlier)
+        return self.flat.flatten().to(torch.float32)
+
+    def settle(self, decoded: torch.Tensor) -> None:
+        """Give DDP the decoded gradient of this step, added to what earlier ones have left."""
+        self.flat.copy_(decoded.view_as(self.flat))
+        for part, earlier in self.earlier:
+            part.add_(earlier)
+        self.done.set_result(self.flat)
 
 
 class Batches:
     """Samples of every global batch for this rank; see `Coded.batches`."""
 
     def __init__(self, coded: Coded, samples: int, size: int, seed: int, shuffle: bool, drop_last: bool):
-        self._coded, self._size, self._seed, self._shuffle, self._epoch = coded, size, seed, shuffle, 0
+        self._coded = coded
+        self._size = size
+        self._seed = seed
+        self._shuffle = shuffle
+        self._epoch = 0
+        self._samples = samples
+        self._used = samples
         rest = samples % size
-        self._samples, self._used = samples, samples - rest * (drop_last or rest < coded._code.k)
+        if drop_last or rest < coded._code.k:
+            self._used -= rest
 
     def __len__(self) -> int:
         return -(-self._used // self._size)
@@ -227,11 +340,14 @@ class Batches:
         self._epoch = epoch
 
     def __iter__(self) -> Iterator[list[int]]:
-        epoch, self._epoch = self._epoch, self._epoch + 1
+        epoch = self._epoch
+        self._epoch += 1
         self._coded._issued.clear()  # what was fetched ahead of an earlier pass counts no more
-        first, order = len(self._coded.steps), np.arange(self._samples)
+        order = np.arange(self._samples)
         if self._shuffle:
             order = rng(self._seed, "data_order", epoch).permutation(self._samples)
-        for place, start in enumerate(range(0, self._used, self._size)):
-            batch = order[start : min(start + self._size, self._used)]
-            yield self._coded._issue(first + place, batch)
+        step = len(self._coded.steps)
+        for start in range(0, self._used, self._size):
+            end = min(start + self._size, self._used)
+            yield self._coded._issue(step, order[start:end])
+            step += 1

@@ -13,7 +13,8 @@ class Decisions:
     """The waiting rule and the decoder of a scheme with one message per worker."""
 
     def __init__(self, scheme: Scheme):
-        self.code, self._wait = scheme.code, scheme.wait
+        self.code = scheme.code
+        self._wait = scheme.wait
         self._message = np.argsort(self.code.owner)  # of each worker
         begin = getattr(self._wait, "begin", None)
         self._memory: list = [begin(None)] if begin else []
@@ -35,5 +36,7 @@ class Decisions:
     def _decoded(self, heard: tuple[bool, ...]) -> tuple[np.ndarray, np.ndarray, float]:
         """Weights (n,), coefficients (k,) and the 2-norm of the weights."""
         found = self.code.decode(np.array(heard), partial=True)
-        weights = found.weights[0, 0, self._message] * found.coefficients[0].any()
+        weights = found.weights[0, 0, self._message]
+        if not found.coefficients[0].any():  # nothing is decoded, from whatever weights
+            weights = np.zeros_like(weights)
         return weights, found.coefficients[0], float(found.noise_gain[0])

@@ -28,7 +28,8 @@ class Recorder:
     The all-reduce makes all ranks wait for a straggler, so that timers around the backward pass show equal times. This
     one stamps before it. With a DDP model ``time`` goes from the end of the last bucket's all-reduce until the next
     step's last bucket is ready: optimiser, loading, forward and backward pass. ``compute`` is its part from the step's
-    first forward pass. Steps are synchronised ones; the first two are not written.
+    first forward pass for training: one under `torch.no_grad` or in evaluation mode is none, unless the step has no
+    other in training mode. Steps are synchronised ones; the first two are not written.
 
     Parameters
     ----------
@@ -62,17 +63,12 @@ class Recorder:
     def __init__(
         self, folder: Path | str, *, model=None, rank: int | None = None, load: float = 1, inner: Callable | None = None
     ):  # fmt: skip
-        self.load, self._iteration = load, 0
+        self.load = load
+        self._iteration = 0
         self._ended = 0.0  # when the last collective did
-        self._forward = 0.0  # when the step's first forward pass began, or 0
-        if rank is None and "RANK" in os.environ:
-            rank = int(os.environ["RANK"])
-        elif rank is None:
-            import torch.distributed as dist
-
-            require(dist.is_initialized(), "no process group nor RANK says which rank this is: give rank=")
-            rank = dist.get_rank()
-        self._rank = rank
+        self._forward = 0.0  # when the step's first forward pass in training mode began, or 0
+        self._evaluated = 0.0  # the same in evaluation mode, in which a loop may train as well
+        self._rank = _own_rank() if rank is None else rank
         if model is not None:
             devices = {parameter.device.type for parameter in model.parameters()}
             require(devices == {"cpu"}, "on a GPU use recorder.step() and synchronise at the block's end")
@@ -103,27 +99,51 @@ class Recorder:
         """Close the file; a hooked model goes on unrecorded."""
         self._file.close()
 
-    def _begun(self, *_) -> None:
-        self._forward = self._forward or time.perf_counter()
+    def _begun(self, model, *_) -> None:
+        """Hook of every forward pass: one without gradients computes for no step."""
+        import torch
+
+        if not torch.is_grad_enabled():
+            return
+        now = time.perf_counter()
+        if model.module.training:
+            self._forward = self._forward or now
+        else:
+            self._evaluated = self._evaluated or now
 
     def _hook(self, state, bucket):
+        """DDP's communication hook: the step's last bucket is ready before its collective begins."""
         if not bucket.is_last():
             return self._inner(bucket)
         now = time.perf_counter()
         if self._iteration >= _UNSETTLED:
-            self._write(now - self._ended, now - self._forward)
+            began = self._forward or self._evaluated
+            self._write(now - self._ended, now - began)
         else:
             self._iteration += 1
         return self._inner(bucket).then(self._finished)
 
     def _finished(self, future):
-        self._ended, self._forward = time.perf_counter(), 0.0
+        """The last collective of a step has ended, and the next step begins."""
+        self._forward = 0.0
+        self._evaluated = 0.0
+        self._ended = time.perf_counter()
         return future.value()
 
     def _write(self, seconds: float, compute: float | str) -> None:
         if not self._file.closed:
             self._file.write(f"{self._iteration},{self._rank},{seconds},{compute},{self.load:g}\n")
         self._iteration += 1
+
+
+def _own_rank() -> int:
+    """The rank of this process: the variable RANK, else that of the process group."""
+    if "RANK" in os.environ:
+        return int(os.environ["RANK"])
+    import torch.distributed as dist
+
+    require(dist.is_initialized(), "no process group nor RANK says which rank this is: give rank=")
+    return dist.get_rank()
 
 
 def join(folder: Path | str, output: Path | str, warm_up: int = 1) -> str:
@@ -138,26 +158,38 @@ def join(folder: Path | str, output: Path | str, warm_up: int = 1) -> str:
     folder, output = Path(folder), Path(output)
     require(warm_up >= 0, f"warm-up is a number of iterations >= 0, got {warm_up}")
     require(not output.exists(), f"{output} is there already; name a new file")
-    ranks = []
-    for rank, file in enumerate(sorted(folder.glob("rank-*.csv")) or [folder]):
-        if file != _rank_file(folder, rank):
-            raise DataError(f"{folder} lacks the recording of rank {rank}, {_rank_file(folder, rank).name}")
-        ranks.append(_recording(rank, file))
-    rows, last = pd.concat(ranks), min(one["iteration"].max() for one in ranks)
+    recordings = _recordings(folder)
+    rows = pd.concat(recordings)
+    last = min(recording["iteration"].max() for recording in recordings)
     first = rows["iteration"].min() + warm_up
     if first > last:
         raise DataError(f"{folder}: the iterations of all ranks end with {last}, warm-up is {warm_up}")
-    loads = rows.pivot(index="iteration", columns="worker", values="load").reindex(range(first, last + 1))
-    for t, of in loads.iterrows():
-        if of.isna().any():
-            raise DataError(f"{_rank_file(folder, of.isna().idxmax())} lacks iteration {t}")
-        if of.nunique() > 1:
-            raise DataError(f"{folder}: the ranks' loads differ in iteration {t}")
+
+    loads = rows.pivot(index="iteration", columns="worker", values="load")
+    loads = loads.reindex(range(first, last + 1))
+    for iteration, of_ranks in loads.iterrows():
+        if of_ranks.isna().any():
+            raise DataError(f"{_rank_file(folder, of_ranks.isna().idxmax())} lacks iteration {iteration}")
+        if of_ranks.nunique() > 1:
+            raise DataError(f"{folder}: the ranks' loads differ in iteration {iteration}")
+
     kept = rows[rows["iteration"].between(first, last)].sort_values(["iteration", "worker"])
+    trace = kept.assign(iteration=kept["iteration"] - first).dropna(axis=1)
     with written(output) as temporary:
-        kept.assign(iteration=kept["iteration"] - first).dropna(axis=1).to_csv(temporary, index=False)
+        trace.to_csv(temporary, index=False)
     dropped = (rows["iteration"] > last).sum()
-    return f"{output}: {len(loads)} iterations of {len(ranks)} workers; {dropped} rows behind the last are dropped"
+    return f"{output}: {len(loads)} iterations of {len(recordings)} workers; {dropped} rows behind the last are dropped"
+
+
+def _recordings(folder: Path) -> list:
+    """All ranks' rows; there is a file of every rank from 0 on."""
+    files = sorted(folder.glob("rank-*.csv"))
+    recordings = []
+    for rank, file in enumerate(files or [folder]):
+        if file != _rank_file(folder, rank):
+            raise DataError(f"{folder} lacks the recording of rank {rank}, {_rank_file(folder, rank).name}")
+        recordings.append(_recording(rank, file))
+    return recordings
 
 
 def _recording(rank: int, file: Path):
@@ -172,7 +204,8 @@ def _recording(rank: int, file: Path):
     if list(rows) != list(_COLUMNS) or rows.empty:
         raise DataError(f"{file} is no recording with columns {','.join(_COLUMNS)} and an iteration")
     fine = (rows["worker"] == rank) & ~rows["iteration"].duplicated()
-    for numbers in (rows["time"], rows["compute"].fillna(1.0), rows["load"]):  # blocks have no part
+    compute = rows["compute"].fillna(1.0)  # which blocks do not have
+    for numbers in (rows["time"], compute, rows["load"]):
         fine &= (numbers > 0) & (numbers < inf)
     if not fine.all():
         line = fine.argmin() + 2

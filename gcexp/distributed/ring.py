@@ -29,21 +29,25 @@ class Referee(Collector):
 
     def _take(self, rank, step, message):
         failed = message == _FAILED
-        self._failures += failed
+        if failed:
+            self._failures += 1
+        awaited = step > self.latest and self._reducing and self._reducing[rank]
         if failed and step in self._kept:
-            self._kept[step][1].discard(rank)
-        elif step > self.latest and self._reducing and self._reducing[rank]:
-            if failed:
-                self._again()
-            elif message != _DONE:
-                self._settle(self._reducing, message, {*np.flatnonzero(self._reducing).tolist()})
-                self._reducing = ()
+            _, have = self._kept[step]
+            have.discard(rank)
+        elif awaited and failed:
+            self._again()
+        elif awaited and message != _DONE:  # it is the answer, which all that have reduced have too
+            have = {*np.flatnonzero(self._reducing).tolist()}
+            self._settle(self._reducing, message, have)
+            self._reducing = ()
         super()._take(rank, step, message)
 
     def _again(self) -> None:
         """Forget who was told to reduce; who has not begun is as ready as before."""
         self._at[[*self._tasks]] = self._told
-        self._reducing, self._tasks = (), {}
+        self._reducing = ()
+        self._tasks = {}
 
     def _consider(self, now):
         if self._reducing:
@@ -58,7 +62,8 @@ class Referee(Collector):
         return super()._consider(now)
 
     def _stopped(self, heard, now):
-        self._reducing, self._told = heard, now
+        self._reducing = heard
+        self._told = now
         content = np.array([self._failures, *heard], np.int32)
         task = wire.Said(content, decided=False, latest=self.latest)
         self._tasks = dict.fromkeys(np.flatnonzero(heard).tolist(), task)
@@ -70,7 +75,9 @@ class Ring:
     """Scales a rank's message by its decode weight and reduces it with those of the ranks that rank 0 names."""
 
     def __init__(self, store, decisions: Decisions, seat: wire.Seat, end: Collector | Sender):
-        self._decisions, self._seat, self._end = decisions, seat, end
+        self._decisions = decisions
+        self._seat = seat
+        self._end = end
         self._patience = timedelta(seconds=seat.patience)
         self._store = store.clone()
         self._store.set_timeout(self._patience / 4)  # of a group that is made with a rank that has died
@@ -81,20 +88,28 @@ class Ring:
         """The answer of a step; see `Collector.exchange`."""
         said = self._end.exchange(step, None if message is None else _READY)
         while not said.decided:
-            failures, *heard = np.frombuffer(said.content, np.int32).tolist()
-            answer = self._reduced(failures, tuple(map(bool, heard)), message)
-            first = heard.index(True) == self._seat.rank
-            word = _FAILED if answer is None else memoryview(answer).cast("B") if first else _DONE
+            failures, *numbers = np.frombuffer(said.content, np.int32).tolist()
+            heard = tuple(map(bool, numbers))
+            answer = self._reduced(failures, heard, message)
+            word: wire.Content = _DONE
+            if answer is None:
+                word = _FAILED
+            elif heard.index(True) == self._seat.rank:  # the first brings the answer for those that are late
+                word = memoryview(answer).cast("B")
             said = self._end.exchange(step, word)
-        return said if len(said.content) else said._replace(content=answer)
+        if not len(said.content):  # it has the answer already
+            said = said._replace(content=answer)
+        return said
 
     def _reduced(self, failures: int, heard: tuple[bool, ...], message) -> np.ndarray | None:
         """The decoded gradient, or None where the collective failed, or took a quarter of `patience`.
 
         To give up making a group takes gloo five times its timeout, so that a rank that fails says so in time.
         """
-        ranks, rank = np.flatnonzero(heard).tolist(), self._seat.rank
-        weight = self._decisions.decoded(heard)[0][rank]
+        rank = self._seat.rank
+        ranks = np.flatnonzero(heard).tolist()
+        weights, _, _ = self._decisions.decoded(heard)
+        weight = weights[rank]
         scaled = message * np.float32(weight) if weight else np.zeros_like(message)  # 0 times NaN is NaN
         name = f"{failures}-" + ".".join(map(str, ranks))
         try:

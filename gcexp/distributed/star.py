@@ -12,8 +12,10 @@ import numpy as np
 
 from gcexp.distributed import wire
 from gcexp.distributed.decisions import Decisions
+from gcexp.distributed.door import Door
 
 _BLOCK = 65536  # numbers that are decoded at a time in double precision
+_FAREWELL = 1.0  # seconds for which rank 0 waits until the others know why a step has failed
 
 
 class Collector:
@@ -28,7 +30,9 @@ class Collector:
     words: tuple[bytes, ...] = ()  # that a rank may send besides its message
 
     def __init__(self, store, decisions: Decisions, seat: wire.Seat):
-        self._decisions, self._seat, self._n = decisions, seat, decisions.code.n
+        self._decisions = decisions
+        self._seat = seat
+        self._n = decisions.code.n
         self.latest = -1  # newest decided step
         self.decided: dict[int, tuple[tuple[bool, ...], float]] = {}  # who was heard, seconds; for rank 0
         self.busy: list[float] = []  # seconds of receiving, decoding and sending
@@ -43,19 +47,22 @@ class Collector:
         self._receiving = np.zeros(self._n)
         self._began = time.monotonic()
         self._changed = threading.Condition()
-        self._listening = wire.admit(seat, self._serve)
-        store.set("address", "{} {}".format(*self._listening.getsockname()))
+        self._door = Door(seat, self._serve)
+        host, port = self._door.address
+        store.set("address", f"{host} {port}")
 
     def exchange(self, step: int, message: wire.Content | None, rank: int = 0) -> wire.Said:
         """What a rank is told of a step, for its message, or for None where it knows that the step is decided."""
         with self._changed:
             if message is not None:
                 self._take(rank, step, message)
-            while not (step <= self.latest or rank in self._tasks or self._failure or rank in self._ended):
-                self._changed.wait(self._consider(time.monotonic() - self._began))
+            while not self._can_be_told(rank, step):
+                now = time.monotonic() - self._began
+                longest = self._consider(now)
+                self._changed.wait(longest)
             failed = step > self.latest and rank not in self._tasks
             if failed and rank == 0:  # this process may end now: those that wait shall hear why
-                self._changed.wait_for(lambda: {*self._messages} - {0} <= {*self._ended}, 1.0)
+                self._changed.wait_for(self._others_know, _FAREWELL)
             if failed or rank in self._ended:
                 raise RuntimeError(self._ended.get(rank) or self._failure)
             if rank in self._tasks:
@@ -65,10 +72,21 @@ class Collector:
             self._forget()
             return wire.Said(b"" if rank in have else answer, latest=self.latest)
 
+    def _can_be_told(self, rank: int, step: int) -> bool:
+        """Whether a rank need not wait any longer."""
+        decided = step <= self.latest
+        return decided or rank in self._tasks or bool(self._failure) or rank in self._ended
+
+    def _others_know(self) -> bool:
+        """Whether all ranks that have sent a message of a failed step were told why it failed."""
+        waiting = {*self._messages} - {0}
+        return waiting <= {*self._ended}
+
     def _take(self, rank: int, step: int, message: wire.Content) -> None:
         """A message has arrived."""
         if step > self.latest:
-            self._messages[rank], self._at[rank] = message, time.monotonic() - self._began
+            self._messages[rank] = message
+            self._at[rank] = time.monotonic() - self._began
 
     def _serve(self, connection: Connection, rank: int) -> None:
         """Talk to a rank until it ends, or sends what no rank sends."""
@@ -77,19 +95,18 @@ class Collector:
                 return
             self._connected.add(rank)
             if len(self._connected) == self._n - 1:
-                wire.admit_no_more(self._listening)
-        step, size = 0, 4 * self._seat.length
+                self._door.close()
+        step = 0
         try:
+            wire.welcome(connection)
             while True:
-                connection.poll(None)
-                began = time.monotonic()
-                sent = connection.recv_bytes(size)
-                self._receiving[rank] = time.monotonic() - began
-                if len(sent) != size and sent not in self.words and (sent or step > self.latest):
+                message = self._received(connection, rank)
+                if not self._expected(message, step):
                     break
-                said = self.exchange(step, sent or None, rank)
+                said = self.exchange(step, message or None, rank)
                 wire.tell(connection, said)
-                step += said.decided
+                if said.decided:
+                    step += 1
         except RuntimeError as error:  # the step, or this rank's part in it, has failed
             wire.tell(connection, wire.Said(str(error).encode(), failed=True))
         finally:
@@ -98,7 +115,21 @@ class Collector:
                 self._forget()
                 self._changed.notify_all()
 
-    def _consider(self, now: float) -> float | None:
+    def _received(self, connection: Connection, rank: int) -> bytes:
+        """A rank's next message, and how long it takes to come in once it has begun."""
+        connection.poll(None)
+        began = time.monotonic()
+        message = connection.recv_bytes(4 * self._seat.length)
+        self._receiving[rank] = time.monotonic() - began
+        return message
+
+    def _expected(self, message: bytes, step: int) -> bool:
+        """Whether a rank may send this: numbers, a word, or nothing for a step that is decided."""
+        if len(message) == 4 * self._seat.length or message in self.words:
+            return True
+        return not message and step <= self.latest
+
+    def _consider(self, now: float) -> float:
         """Decide the step if the rule has stopped; else the seconds after which to look again if nothing happens."""
         try:
             stop, heard = self._decisions.stop(self._at)
@@ -110,10 +141,12 @@ class Collector:
             silent = [rank for rank in pending if rank not in self._ended]
             hopeful = self._at.copy()
             hopeful[silent] = now
-            if self._decisions.stop(hopeful)[0] == inf:
+            earliest, _ = self._decisions.stop(hopeful)
+            if earliest == inf:
                 they = f"rank {ended[0]} is" if len(ended) == 1 else f"ranks {ended} are"
                 self._fail(f"{they} gone and {self._decisions.code!r} cannot be decoded from the others")
-            end = min(stop, self._at.min() + self._seat.patience)
+            patience_ends = self._at.min() + self._seat.patience
+            end = min(stop, patience_ends)
             if now >= end:
                 self._fail(f"ranks {silent} have been silent for {self._seat.patience:g} s")
         except Exception as error:  # of the rule or the decoder: every rank is told, none waits for ever
@@ -121,40 +154,55 @@ class Collector:
         return 0.0 if self._failure else end - now
 
     def _stopped(self, heard: tuple[bool, ...], now: float) -> None:
-        """The rule has stopped: decode in double precision, block by block, for all ranks the same float32 numbers."""
-        answer = np.zeros(self._seat.length, np.float32)
-        weights, *_ = self._decisions.decoded(heard)
-        arrived = self._messages
-        used = [(weights[w], np.frombuffer(arrived[w], np.float32)) for w in np.flatnonzero(weights)]
-        for first in range(0, len(answer) if used else 0, _BLOCK):
-            part = slice(first, first + _BLOCK)
-            answer[part] = sum(weight * message[part].astype(np.float64) for weight, message in used)
-        receiving = self._receiving[[*heard]].max(initial=0.0)  # and as long to send
-        self.busy.append(2 * receiving + time.monotonic() - self._began - now)
+        """The rule has stopped: decode, and settle the step."""
+        answer = self._decoded(heard)
+        receiving = self._receiving[[*heard]].max(initial=0.0)
+        decoding = time.monotonic() - self._began - now
+        self.busy.append(2 * receiving + decoding)  # sending takes as long as receiving
         self._decisions.stop(self._at, final=True)
         self._settle(heard, answer, set())
+
+    def _decoded(self, heard: tuple[bool, ...]) -> np.ndarray:
+        """The sum of weight times message, in double precision: for all ranks the same float32 numbers (length,)."""
+        weights, _, _ = self._decisions.decoded(heard)
+        used = []
+        for rank in np.flatnonzero(weights):
+            message = np.frombuffer(self._messages[rank], np.float32)
+            used.append((weights[rank], message))
+        answer = np.zeros(self._seat.length, np.float32)
+        if used:
+            for first in range(0, len(answer), _BLOCK):
+                part = slice(first, first + _BLOCK)
+                answer[part] = sum(weight * message[part].astype(np.float64) for weight, message in used)
+        return answer
 
     def _settle(self, heard: tuple[bool, ...], answer: wire.Content, have: set[int]) -> None:
         """The step is decided."""
         now = time.monotonic()
         self.latest += 1
-        self._kept[self.latest], self.decided[self.latest] = (answer, have), (heard, now - self._began)
-        self._messages, self._began = {}, now
+        self._kept[self.latest] = answer, have
+        self.decided[self.latest] = heard, now - self._began
+        self._messages = {}
+        self._began = now
         self._at[:] = inf
         while len(self._kept) > self._seat.most_answers:  # who is furthest behind is told so when it asks
-            last = min({*range(self._n)} - {*self._ended}, key=self._next.__getitem__)
+            there = {*range(self._n)} - {*self._ended}
+            last = min(there, key=self._next.__getitem__)
             behind = self.latest + 1 - self._next[last]
             self._ended[last] = f"rank {last} is {behind} steps behind, more than most_kept allows"
             self._forget()
         self._changed.notify_all()
 
     def _fail(self, sentence: str) -> None:
-        self._failure = self._failure or f"step {self.latest + 1}: {sentence}"
+        """There is no further step; the first reason counts."""
+        if not self._failure:
+            self._failure = f"step {self.latest + 1}: {sentence}"
         self._changed.notify_all()
 
     def _forget(self) -> None:
         """Keep the answers that somebody has not taken yet."""
-        first = min((self._next[rank] for rank in range(self._n) if rank not in self._ended), default=inf)
+        awaited = [self._next[rank] for rank in range(self._n) if rank not in self._ended]
+        first = min(awaited, default=inf)
         self._kept = {step: kept for step, kept in self._kept.items() if step >= first}
 
     def close(self, linger: float) -> None:
@@ -163,9 +211,12 @@ class Collector:
             self._ended[0] = "rank 0 has ended"
             self._forget()
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self._connected <= {*self._ended}, linger)
+            self._changed.wait_for(self._all_have_ended, linger)
             self._fail("rank 0 has ended")
-        wire.admit_no_more(self._listening)
+        self._door.close()
+
+    def _all_have_ended(self) -> bool:
+        return self._connected <= {*self._ended}
 
 
 class Sender:
@@ -173,14 +224,16 @@ class Sender:
 
     def __init__(self, store, seat: wire.Seat):
         host, port = store.get("address").decode().split()
-        self._size, self.latest = 4 * seat.length, -1
+        self.latest = -1  # newest decided step that this rank knows of
+        self._size = 4 * seat.length
         self._silence = 1.5 * seat.patience  # rank 0 names silent ranks before it is called silent itself
         self._connection = wire.connect((host, int(port)), seat, self._silence)
 
     def exchange(self, step: int, message: wire.Content | None) -> wire.Said:
         """See `Collector.exchange`."""
         try:
-            self._connection.send_bytes(b"" if message is None else memoryview(message).cast("B"))
+            content = b"" if message is None else memoryview(message).cast("B")
+            self._connection.send_bytes(content)
             said = wire.listen(self._connection, self._size)
         except BlockingIOError:
             raise RuntimeError(f"step {step}: rank 0 has been silent for {self._silence:g} s") from None

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hmac
 import socket
 import struct
-import threading
-from collections.abc import Callable
-from contextlib import suppress
+import time
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import NamedTuple, TypeAlias
@@ -15,10 +12,11 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 Content: TypeAlias = bytes | memoryview | np.ndarray
-_HELLO = struct.Struct("<32sq")  # token, rank
+HELLO = struct.Struct("<32sq")  # token, rank
 _HEAD = struct.Struct("<??q")  # of a `Said`
 _SENTENCE = 4096  # bytes of a sentence, at most
-_INTRODUCTION = 10.0  # seconds in which a connection must present the token
+_WELCOME = b"welcome"
+_PAUSE = 0.1  # seconds between two attempts to be let in
 
 
 @dataclass(frozen=True)
@@ -44,63 +42,70 @@ class Said(NamedTuple):
 
 def tell(connection: Connection, said: Said) -> None:
     """Send it."""
-    connection.send_bytes(_HEAD.pack(*said[1:]))
+    connection.send_bytes(_HEAD.pack(said.decided, said.failed, said.latest))
     content = memoryview(said.content).cast("B")
     connection.send_bytes(content[:_SENTENCE] if said.failed else content)
 
 
 def listen(connection: Connection, size: int) -> Said:
     """What the other side tells, at most so many bytes."""
-    head = _HEAD.unpack(connection.recv_bytes(_HEAD.size))
-    said = Said(connection.recv_bytes(max(size, _SENTENCE)), *head)
-    if said.failed:
-        raise RuntimeError(bytes(said.content).decode(errors="replace"))
-    return said
+    decided, failed, latest = _HEAD.unpack(connection.recv_bytes(_HEAD.size))
+    content = connection.recv_bytes(max(size, _SENTENCE))
+    if failed:
+        raise RuntimeError(content.decode(errors="replace"))
+    return Said(content, decided, failed, latest)
 
 
 def connect(address: tuple[str, int], seat: Seat, silence: float) -> Connection:
-    """Connect to rank 0 and present the token; `silence` bounds how long reading or sending waits."""
-    connection = socket.create_connection(address, timeout=silence)
-    connection.sendall(_HELLO.pack(seat.token, seat.rank))
-    return _connection(connection, silence)
+    """A connection to rank 0, which has let this rank in; `silence` bounds how long reading or sending waits.
+
+    Rank 0 closes connections that it does not know yet if too many others want to be heard, so this tries for as long.
+
+    Raises
+    ------
+    RuntimeError
+        If rank 0 does not let this rank in.
+    """
+    end = time.monotonic() + silence
+    while True:
+        try:
+            return _introduced(address, seat, silence)
+        except (OSError, EOFError) as error:
+            if time.monotonic() >= end:
+                host, port = address
+                reason = str(error)
+                if isinstance(error, BlockingIOError):
+                    reason = "it says nothing"
+                elif isinstance(error, EOFError):
+                    reason = "it closed the connection"
+                told = f"rank 0 at {host}:{port} has not let rank {seat.rank} in for {silence:g} s ({reason})"
+                raise RuntimeError(told) from None
+        time.sleep(_PAUSE)
 
 
-def _connection(of: socket.socket, silence: float = 0.0) -> Connection:
+def _introduced(address: tuple[str, int], seat: Seat, silence: float) -> Connection:
+    """One attempt to present the token and to be welcomed."""
+    with socket.create_connection(address, timeout=silence) as outgoing:
+        outgoing.sendall(HELLO.pack(seat.token, seat.rank))
+        connection = connection_of(outgoing, silence)
+    try:
+        connection.recv_bytes(len(_WELCOME))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def welcome(connection: Connection) -> None:
+    """Say to a rank that it is let in."""
+    connection.send_bytes(_WELCOME)
+
+
+def connection_of(of: socket.socket, silence: float = 0.0) -> Connection:
+    """A connection that takes the socket over; 0 seconds of silence are no bound."""
     of.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     of.settimeout(None)
     longest = struct.pack("ll", int(silence), int(silence % 1 * 1e6))
     for waiting in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
         of.setsockopt(socket.SOL_SOCKET, waiting, longest)
     return Connection(of.detach())
-
-
-def admit(seat: Seat, serve: Callable[[Connection, int], None]) -> socket.socket:
-    """Listen, and give each connection that presents the token to ``serve(connection, rank)``, in a thread of its own.
-
-    Others are closed, and so is every connection behind `serve`.
-    """
-    listening = socket.create_server((seat.bind, 0))
-
-    def accept() -> None:
-        with suppress(OSError):  # it was closed
-            while True:
-                connection, _ = listening.accept()
-                threading.Thread(target=introduce, args=(connection,), daemon=True).start()
-
-    def introduce(connection: socket.socket) -> None:
-        with connection, suppress(OSError, EOFError):
-            connection.settimeout(_INTRODUCTION)
-            hello = connection.recv(_HELLO.size)  # so few bytes come at once
-            if len(hello) == _HELLO.size and hmac.compare_digest(hello[:32], seat.token):
-                with _connection(connection) as admitted:
-                    serve(admitted, _HELLO.unpack(hello)[1])
-
-    threading.Thread(target=accept, daemon=True).start()
-    return listening
-
-
-def admit_no_more(listening: socket.socket) -> None:
-    """Close what `admit` has opened."""
-    with suppress(OSError):  # a blocked accept ends by this alone
-        listening.shutdown(socket.SHUT_RDWR)
-    listening.close()

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from gcexp.run.measured import TIMED
-from gcexp.run.run import PARTS, Run
+from gcexp.run.run import Run
+from gcexp.run.tokens import PARTS, overrides_of
 
 SAVED = ("saved_time_s", "saved_share")
 
@@ -70,16 +71,17 @@ def key_columns(runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
     A key that a run leaves alone has its default there, and nothing where the run has no such key.
     """
     runs = list(runs)
-    # Each part with its own keys behind it, whichever run sets them.
-    each = (run.overrides_of_part(part) for part in PARTS for run in runs)
-    keys = dict.fromkeys(override.partition("=")[0] for overrides in each for override in overrides)
+    keys: dict[str, None] = {}
+    for part in PARTS:  # each part with its own keys behind it, whichever run sets them
+        for run in runs:
+            for override in overrides_of(part, run.tokens[part]) if part in run.tokens else ():
+                keys[override.partition("=")[0]] = None
     return {key: {run.id: _value(run, key) for run in runs} for key in keys}
 
 
 def _value(run: Run, key: str) -> Any:
     if key in PARTS:
-        token = getattr(run, key)
-        return token.partition("+")[0] if token else None
+        return run.option(key)
     node: Any = run.config
     for part in key.split("."):
         node = node.get(part) if isinstance(node, dict) else None

@@ -11,7 +11,6 @@ import numpy as np
 from gcexp.figures.rows import sign_interval, time_to
 from gcexp.figures.tables import scores_of
 from gcexp.report.columns import key_columns
-from gcexp.run.scheme import loads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +36,7 @@ def comparison(
     for run, mine in zip(figure.runs, each, strict=True):
         seeds = [rows for seed, rows in mine.groupby("seed") if seed in shared]
         found = {"label": run.label, "run": run.id, "seeds": len(seeds)}
-        rows.append(found | medians(seeds, scores_of(frame), level, more) | loads(run.config))
+        rows.append(found | medians(seeds, scores_of(frame), level, more) | run.loads())
     found = pd.DataFrame(rows)
     times = [name for name in found if name.startswith("time_to_") or name == "mean_iteration_time_s"]
     return found.sort_values(times, kind="stable")

@@ -1,28 +1,29 @@
-"""Which runs do the entries of a figure file stand for? Swept values, stand-ins, texts filled in."""
+"""Which runs do the entries of a figure file stand for? Swept values, and stand-ins of a preset."""
 
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gcexp.errors import UserError, require_known, unknown
+from gcexp.errors import ExtraError, UserError, require_known, unknown
+from gcexp.report.figure import FigureFile
+from gcexp.report.placeholders import filled
 from gcexp.run.compose import compose, of_a_group
 from gcexp.run.options import SHARED, option_file, options, read_yaml, search_dirs
-from gcexp.run.run import PARTS, Run, check_count, check_horizon, seed_range, token
-from gcexp.run.scheme import require_trainable
+from gcexp.run.run import Run
+from gcexp.run.scheme import Codes
+from gcexp.run.seeds import check_count, check_horizon, seed_range, spelled_number, spelled_seeds
+from gcexp.run.tokens import PARTS, overrides_of, part_of, token
 from gcexp.schema import fitted
-
-if TYPE_CHECKING:
-    from gcexp.report.figure import FigureFile
 
 RUN_KEYS = ("label", "iterations", "horizon", "seeds")
 
 
-def runs_of(file: FigureFile, instead: dict[str, dict]) -> Iterator[Run]:
+def runs_of(file: FigureFile, instead: dict[str, dict], checked: bool = True) -> Iterator[Run]:
     """The runs of a figure file, a swept entry once for each value; `instead` is of `substitutes`."""
+    codes = Codes()
     entry_of: dict[str, int] = {}
     seen: set[tuple] = set()
     for number, entry in enumerate(file.runs):
@@ -30,7 +31,7 @@ def runs_of(file: FigureFile, instead: dict[str, dict]) -> Iterator[Run]:
             for part, replaced in instead.items():
                 if isinstance(keys.get(part), str):
                     keys[part] = replaced.get(keys[part], keys[part])
-            run = run_of_keys(keys)
+            run = run_of_keys(keys, checked=checked, codes=codes)
             first = entry_of.setdefault(run.label, number)
             if (file.kind != "timings" and first != number) or (run.label, run.id, run.columns) in seen:
                 raise UserError(
@@ -51,11 +52,28 @@ def _swept(entry: dict, quick: dict) -> Iterator[dict]:
             yield merged | dict(zip(swept, chosen, strict=True))
 
 
-def run_of_keys(keys: dict[str, Any]) -> Run:
-    """One run of its keys, as they stand in a figure file."""
+def run_of_keys(keys: dict[str, Any], *, checked: bool = True, codes: Codes | None = None) -> Run:
+    """One run of its keys, as they stand in a figure file; `checked` and `codes` as of `Run.of`."""
     keys = {str(key): value for key, value in keys.items()}
-    own = {k.removeprefix("columns."): keys.pop(k) for k in list(keys) if k.startswith("columns.")}
-    lacking = [k for k in ("label", "scheme", "delay", "iterations", "seeds") if k not in keys]
+    _require_keys(keys)
+    own = {key.removeprefix("columns."): value for key, value in keys.items() if key.startswith("columns.")}
+    overrides = _overrides_of_keys(keys)
+    trains = any(text.startswith("task=") for text in overrides)
+    run = Run.of(overrides, trains=trains, checked=False, codes=codes)
+    _ = run.id  # keys whose values can stand in no file name are refused
+    for name, value in own.items():
+        fitted(str | int | float | bool | None, value, f"columns.{name}")
+    columns = tuple((name, filled(value, run.config, f"columns.{name}")) for name, value in own.items())
+    label = str(filled(str(keys["label"]), run.config, "label"))
+    run = replace(run, label=label, columns=columns)
+    if checked:
+        _check(run)
+    return run
+
+
+def _require_keys(keys: dict[str, Any]) -> None:
+    """Refuse a run without a name or a part, and parts that are no options."""
+    lacking = [key for key in ("label", "scheme", "delay", "iterations", "seeds") if key not in keys]
     if lacking:
         raise UserError(f"a run lacks {', '.join(lacking)} (given: {', '.join(keys)})")
     if not isinstance(keys["label"], str | int | float) or keys["label"] == "":
@@ -63,36 +81,44 @@ def run_of_keys(keys: dict[str, Any]) -> Run:
     for part in PARTS:
         if part in ("scheme", "delay") or keys.get(part) is not None:
             require_known(part, keys[part], options(part))
-    values: dict[str, dict] = {part: {} for part in PARTS}
+
+
+def _overrides_of_keys(keys: dict[str, Any]) -> list[str]:
+    """Hydra overrides of a run of a figure file, in the order of its path."""
+    chosen = {part: keys[part] for part in PARTS if keys.get(part)}
+    if "task" in chosen:
+        chosen.setdefault("optimizer", "gradient_descent")
+    values: dict[str, dict[str, Any]] = {part: {} for part in chosen}
     for key, value in keys.items():
-        if key in RUN_KEYS or key in PARTS:
+        if key in RUN_KEYS or key in PARTS or key.startswith("columns."):
             continue
-        group = key.partition(".")[0]
-        owner = "scheme" if group in ("code", "wait", "placement", "loads") or key in SHARED else group
-        if owner not in values:
-            config = compose([f"{part}={keys[part]}" for part in PARTS if keys.get(part)])
+        if part_of(key) not in PARTS:
+            config = compose([f"{part}={option}" for part, option in chosen.items()])
             known = [*RUN_KEYS, *PARTS, *SHARED, "code.KEY", "delay.KEY", "columns.NAME"]
             raise UserError(of_a_group(config, key) or unknown("run key", key, known))
-        values[owner][key] = value
-    tokens = {part: token(part, keys[part], values[part]) if keys.get(part) else None for part in PARTS}
-    if tokens["task"] and not tokens["optimizer"]:
-        tokens["optimizer"] = token("optimizer", "gradient_descent", values["optimizer"])
-    run = Run(
-        "",
-        tokens["scheme"],
-        tokens["delay"],
-        tokens["task"],
-        tokens["optimizer"],
-        iterations=check_count("iterations", keys["iterations"]),
-        seeds=seed_range(keys["seeds"]),
-        horizon=check_horizon(keys.get("horizon")),
-    )
-    if run.task:
-        require_trainable(run.config)
-    for name, value in own.items():
-        fitted(str | int | float | bool | None, value, f"columns.{name}")
-    columns = tuple((name, filled(value, run.config, f"columns.{name}")) for name, value in own.items())
-    return replace(run, label=str(filled(str(keys["label"]), run.config, "label")), columns=columns)
+        if part_of(key) in values:
+            values[part_of(key)][key] = value
+    overrides = []
+    for part, option in chosen.items():
+        overrides += overrides_of(part, token(part, option, values[part]))
+    overrides.append(f"iterations={check_count('iterations', keys['iterations'])}")
+    overrides.append(f"seeds={spelled_seeds(seed_range(keys['seeds']))}")
+    horizon = check_horizon(keys.get("horizon"))
+    if horizon is not None:
+        overrides.append(f"horizon={spelled_number(horizon)}")
+    return overrides
+
+
+def _check(run: Run) -> None:
+    """Build the parts of a run; what an absent extra would build, the job that needs it will."""
+    try:
+        run.check()
+    except ExtraError:
+        return
+    except UserError as error:
+        named = "" if str(error).startswith(f"{run.label}: ") else f"run {run.label!r}: "
+        raise type(error)(f"{named}{error}") from None
+    run.release()
 
 
 def substitutes(preset: str) -> dict[str, dict]:
@@ -108,27 +134,3 @@ def substitutes(preset: str) -> dict[str, dict]:
         for option in replaced.values():
             option_file(part, option)
     return found
-
-
-_KEY = re.compile(r"\{([\w.]+)\}")
-
-
-def filled(template: Any, config: dict, place: str) -> Any:
-    """A text with the run's values in it; the value itself where the text is nothing but its key."""
-
-    def value(match: re.Match) -> Any:
-        node: Any = config
-        seen: list[str] = []
-        for part in match[1].split("."):
-            if not isinstance(node, dict) or part not in node:
-                names = [".".join([*seen, k]) for k in node] if isinstance(node, dict) else []
-                raise UserError(f"{place} {template!r}: {unknown('key', match[1], names)}")
-            node = node[part]
-            seen.append(part)
-        return node
-
-    if not isinstance(template, str):
-        return template
-    if alone := _KEY.fullmatch(template):
-        return value(alone)
-    return _KEY.sub(lambda match: str(value(match)), template)

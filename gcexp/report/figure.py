@@ -12,7 +12,7 @@ from typing import Literal
 from gcexp.errors import UserError
 from gcexp.figures.plots import inches
 from gcexp.report.columns import Passages, Timings, key_columns
-from gcexp.report.entries import filled
+from gcexp.report.placeholders import filled
 from gcexp.run import paths
 from gcexp.run.benchmarked import decided_by
 from gcexp.run.checks import declared, declared_scores
@@ -158,7 +158,7 @@ class Figure:
     @property
     def datasets(self) -> list[str]:
         """Names of the data sets on which its runs train."""
-        return sorted({run.config["task"]["dataset"] for run in self.runs if run.task})
+        return sorted({run.dataset for run in self.runs if run.trains})
 
     @property
     def footnote(self) -> str:
@@ -197,10 +197,15 @@ class Figure:
         return [pattern.format(preset=self.preset, target=self.target) for pattern in patterns]
 
     @cached_property
+    def declared(self) -> dict:
+        """What the function of a figure of kind analysis declares, see `gcexp.run.checks.declared`."""
+        return declared(self.file.analysis["function"], self.arguments)
+
+    @cached_property
     def columns(self) -> list[str] | None:
         """Columns of the table before it is made; None where an analysis, or a task its scores, declares none."""
         if self.file.kind == "analysis":
-            return declared(self.file.analysis["function"], self.arguments)["columns"]
+            return self.declared["columns"]
         if self.file.kind == "timings":
             return [*self.identifying_columns, *self.file.timings.columns]
         if self.file.passages:
@@ -227,7 +232,7 @@ class Figure:
         found += [f"function={function}"] if self.file.analysis else []
         found += [str(self.file.timings), str(self.file.passages)]
         found += values(self.arguments, "analysis")
-        if self.file.kind == "analysis" and declared(function, self.arguments)["clocks"]:
+        if self.file.kind == "analysis" and self.declared["clocks"]:
             found += decided_by(self.arguments.get("schemes"))
         return found
 

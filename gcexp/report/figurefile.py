@@ -14,7 +14,7 @@ from gcexp.report.columns import Timings
 from gcexp.report.entries import runs_of, substitutes
 from gcexp.report.figure import Figure, FigureFile
 from gcexp.run import paths
-from gcexp.run.checks import check, check_named, declared_scores
+from gcexp.run.checks import check_named, declared_scores
 from gcexp.run.dependencies import targets
 from gcexp.run.measured import CURVE
 from gcexp.run.options import papers, project, read_yaml, search_dirs
@@ -147,10 +147,9 @@ def read_figure(path: Path, preset: str, checks: bool = True) -> Figure:
             )
         file = _under(fill(FigureFile, content, "figure file"), preset)
         parse_plot(file.plot)
-        runs = tuple(runs_of(file, instead))
+        runs = tuple(runs_of(file, instead, checks))
         found = Figure(paper_of(path), path.stem, preset, file, runs)
         if checks:
-            check(run.config for run in runs)
             _check_kind(found)
         return found
     except UserError as error:
@@ -197,7 +196,7 @@ def _check_kind(figure: Figure) -> None:
         require(isinstance(function, str), f"analysis.function is {told}, got {function!r}")
     else:
         require(bool(figure.runs), f"kind {file.kind} needs runs")
-    if file.kind == "curves" and (idle := [run.label for run in figure.runs if not run.task]):
+    if file.kind == "curves" and (idle := [run.label for run in figure.runs if not run.trains]):
         raise UserError(f"kind curves needs a task, and run {idle[0]!r} has none")
     if file.passages:
         for run in figure.runs:

@@ -24,8 +24,8 @@ from gcexp.run.options import conf_dir, read_yaml
 from gcexp.run.own_checkpoint import OwnCheckpoint
 from gcexp.run.provenance import finished_provenance
 from gcexp.run.records import Seen, unrecorded
-from gcexp.run.run import PARTS
-from gcexp.run.scheme import loads
+from gcexp.run.run import Run
+from gcexp.run.tokens import PARTS
 from gcexp.tasks.checkpoint import stamp
 from gcexp.tasks.training import Trajectory
 
@@ -47,10 +47,8 @@ class LiveRun:
     As a context it tells MLflow how the run ended. The time stamps of its curves are those of the clock `timeline`.
     """
 
-    def __init__(
-        self, store: Store, config: dict, overrides: list[str], folder: Path, data: dict, timeline: Timeline
-    ):
-        self._store, self._config, self._overrides = store, config, overrides
+    def __init__(self, store: Store, run: Run, folder: Path, data: dict, timeline: Timeline):
+        self._store, self._run = store, run
         self._folder, self._data, self._timeline = folder, data, timeline
         self._ids: dict[str, str] = {}  # of the parent, and of the children by their seed
         self._start = 0
@@ -82,7 +80,7 @@ class LiveRun:
 
     def begin(self, key: str, state: dict[str, np.ndarray] | None) -> None:
         """Continue the MLflow run that shows the training with this key from a state, or start one."""
-        key = stamp({"config": self._config, "training": key})
+        key = stamp({"config": self._run.config, "training": key})
         with self._store.used():
             experiment = self._store.experiment(_EXPERIMENT)
             if not self._continued(experiment, key, self._curves(state) if state else {}):
@@ -121,21 +119,21 @@ class LiveRun:
     def _create(self, experiment: str) -> None:
         """A parent and a child for each seed."""
         self._start, self._logged = round(time.time() * 1000), {}
-        overrides = " ".join(self._overrides)
+        overrides = " ".join(self._run.overrides)
         named: dict[str, str] = {}  # the option of each group: by default, and as it was given
         for one in read_yaml(conf_dir() / "run.yaml")["defaults"]:
             named |= one if isinstance(one, dict) else {}
-        named |= dict(text.partition("=")[::2] for text in self._overrides)
+        named |= dict(text.partition("=")[::2] for text in self._run.overrides)
         tags = tags_of(
             f"gcexp run {overrides}",
             [finished_provenance(self._folder / "timeline.npz")],
-            self._config,
+            self._run.config,
             kind="scheme",
             run=self._folder.name,
-            label=self._config["code"]["_target_"].rpartition(".")[2],
+            label=type(self._run.scheme.code).__name__,
             **{part: named.get(part) for part in PARTS},
         )
-        about = overrides or "default run", tags, self._start, self._config, self._data
+        about = overrides or "default run", tags, self._start, self._run.config, self._data
         empty: dict[str, list[Point]] = {seed: [] for seed in (PARENT, *map(str, self._timeline.seeds))}
         self._ids = self._store.new_runs(experiment, *about, empty)
 
@@ -160,7 +158,7 @@ class LiveRun:
 
     def _curves(self, state: dict[str, np.ndarray]) -> dict[str, list[Point]]:
         """Points of each seed's scores and of its clock by step, as far as a training is."""
-        frame = scored(self._timeline, Trajectory.from_arrays(state), "", "")
+        frame = scored(self._timeline, Trajectory.from_arrays(state))
         return {str(seed): curves_of(rows) for seed, rows in frame.groupby("seed")}
 
     def finish(self, trajectory: Trajectory, frame: pd.DataFrame, level: float | None) -> None:
@@ -168,7 +166,7 @@ class LiveRun:
         self._log(self._curves(trajectory.arrays()))
         seeds = [rows for _, rows in frame.groupby("seed")]
         found = medians(seeds, scores_of(frame), level, LEVELS)
-        self.add({"seeds": len(seeds)} | found | loads(self._config))
+        self.add({"seeds": len(seeds)} | found | self._run.loads())
 
     def add(self, summary: dict[str, float], files: Iterable[Path] = ()) -> None:
         """Log numbers and files of the whole run."""

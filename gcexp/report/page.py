@@ -125,7 +125,7 @@ def about(figure: Figure) -> dict[str, str]:
     common = {key: value for key, value in common.items() if key not in ("label", "seeds", "task")}
     return {
         "data": ", ".join(figure.datasets),
-        "schemes": ", ".join(dict.fromkeys(str(run.scheme).partition("+")[0] for run in runs)),
+        "schemes": ", ".join(dict.fromkeys(str(run.option("scheme")) for run in runs)),
         "seeds": ", ".join(dict.fromkeys(run.seeds for run in runs)),
         **{key: _words(value) for key, value in common.items()},
     }

@@ -18,8 +18,7 @@ from gcexp.report.statements import rows_of
 from gcexp.run import paths
 from gcexp.run.options import search_dirs
 from gcexp.run.provenance import provenance_file
-from gcexp.run.run import Run, composed, seed_list
-from gcexp.run.stages import Length, simulated
+from gcexp.run.run import Run
 
 _SAMPLED = 100  # iterations from which the length of a run is foretold
 
@@ -62,9 +61,9 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
         require_known("target", target, known)
     all_figures = figures(preset, published=bool(targets))
     chosen = [one for one in all_figures if not targets or {one.target, one.paper} & set(targets)]
-    trained = [run for one in chosen for run in one.runs if run.task]
-    data = dict.fromkeys(run.config["task"]["dataset"] for run in trained)
-    trainings = {run.trajectory: run for run in trained}
+    trained = [run for one in chosen for run in one.runs if run.trains]
+    data = dict.fromkeys(run.dataset for run in trained)
+    trainings = {run.trajectory_file: run for run in trained}
     found = [_rated("data", name, 1) for name in data if not Path(paths.DATA.format(dataset=name)).exists()]
     found += [_of_training(run) for path, run in trainings.items() if not Path(path).exists()]
     found += [_of_table(one) for one in chosen if not Path(one.table).exists()]
@@ -78,32 +77,32 @@ def _of_training(run: Run) -> Cost:
     """Gradients over all data and scorings; an approximate training is replayed by the same job."""
     task = run.config["task"]
     steps, share = _learned(run)
-    scores = len(run.seed_list) + steps / task.get("evaluate_every", 1)
-    cost = _rated("training", run.task, steps, share, scores)
+    scores = len(run.seeds) + steps / task.get("evaluate_every", 1)
+    cost = _rated("training", run.option("task"), steps, share, scores)
     return cost if run.exact else _together(cost, _of_replay(run))
 
 
 def _of_replay(run: Run) -> Cost:
     steps, share = _learned(run)
-    kept = len(run.seed_list) + steps / run.config["task"].get("verify_every", 100)
-    return _rated("replay", run.task, kept, share)
+    kept = len(run.seeds) + steps / run.config["task"].get("verify_every", 100)
+    return _rated("replay", run.option("task"), kept, share)
 
 
 def _learned(run: Run) -> tuple[float, float]:
     """Iterations of all seeds in which a run learns, and the share of the data in their gradients."""
-    most, seeds = run.iterations, len(run.seed_list)
+    most, seeds = run.iterations, len(run.seeds)
     if run.exact:  # one training for all exact schemes: it ends at no clock
         return most * seeds, 1.0
-    duration, share = _sampled(tuple(run.overrides))
+    duration, share = _sampled(run.overrides)
     return seeds * (min(most, run.horizon / duration) if run.horizon else most), share
 
 
 @cache
 def _sampled(overrides: tuple[str, ...]) -> tuple[float, float]:
     """Mean duration of an iteration and mean share of partitions in its gradient, over the first of one seed."""
-    config = composed(overrides)
-    some = Length(min(_SAMPLED, config["iterations"]), None, seed_list(config["seeds"])[:1])
-    timeline = simulated(config, some)
+    whole = Run.of(overrides, checked=False)
+    shorter = {"iterations": min(_SAMPLED, whole.iterations), "horizon": None, "seeds": list(whole.seeds[:1])}
+    timeline = replace(whole, config=whole.config | shorter).clock()
     used = (timeline.coefficients != 0).mean(1)[timeline.pattern]
     return float(timeline.duration.mean()), float(used.mean())
 
@@ -115,10 +114,10 @@ def _of_table(one: Figure) -> Cost:
         if not one.runs:
             record = json.loads(provenance_file(table := table_of(one)).read_text("utf-8"))
             return Cost("table", record["cpu_s"], record["peak_memory_mib"], table.stat().st_size)
-    parts = [rows, *(_of_replay(run) for run in one.runs if run.task and run.exact)]
+    parts = [rows, *(_of_replay(run) for run in one.runs if run.trains and run.exact)]
     for run in one.runs:
-        size = run.iterations * len(run.seed_list) * (run.config["n"] or 1)
-        parts.append(_rated("clock", run.scheme, size))
+        size = run.iterations * len(run.seeds) * (run.config["n"] or 1)
+        parts.append(_rated("clock", run.option("scheme"), size))
     return _together(*parts)
 
 
@@ -128,8 +127,8 @@ def _together(*parts: Cost) -> Cost:
     return replace(parts[0], cpu_s=sum(part.cpu_s for part in parts), memory_mib=memory, known=known)
 
 
-def _rated(job: str, token: str | None, size: float, share: float = 1.0, scores: float = 0.0) -> Cost:
-    rate = costs().get((job, str(token).partition("+")[0])) or costs().get((job, "*"))
+def _rated(job: str, option: str | None, size: float, share: float = 1.0, scores: float = 0.0) -> Cost:
+    rate = costs().get((job, str(option))) or costs().get((job, "*"))
     if rate is None:
         return Cost(job, 0.0, 0.0, 0.0, known=False)
     cpu = rate.start_s + rate.unit_s * size * share + rate.score_s * scores

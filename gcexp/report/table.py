@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from gcexp.errors import UserError
 from gcexp.figures.rows import time_to
-from gcexp.files import read_json
 from gcexp.progress import bar
 from gcexp.report.columns import Passages, Timings, key_columns
 from gcexp.report.figure import Figure
-from gcexp.run.build import build, locate, with_makers
-from gcexp.run.measured import scored, timing_columns
+from gcexp.run.build import locate, with_makers
+from gcexp.run.measured import timing_columns
+from gcexp.run.measurement import Measurement, StoredTrainings
 from gcexp.run.run import Run
-from gcexp.run.scheme import build_scheme
-from gcexp.run.stages import length_of, replayed, simulated
+from gcexp.run.verification import largest_errors
 from gcexp.timeline import Timeline
-
-if TYPE_CHECKING:
-    from gcexp.tasks.training import Trajectory
 
 
 def assemble(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
@@ -30,31 +25,33 @@ def assemble(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
 
     The clock of every run is simulated here. Trajectories are read: `Figure.inputs` must be there.
     """
-    kind, timings, kept = figure.file.kind, figure.file.timings, figure.file.passages
-    if kind == "analysis":
+    if figure.file.kind == "analysis":
         return analysed(figure), {}
-    if kind == "curves":
-        from gcexp.run.verification import largest_errors
-        from gcexp.tasks.training import Trajectory
+    trainings = StoredTrainings()
     frames, replays = [], dict[str, dict]()
-    gradients: dict[str, dict[tuple, np.ndarray]] = {}  # of each training that exact schemes share
-    with bar(len(figure.runs), "runs" if kind == "curves" else "clocks", "run") as moving:
+    with bar(len(figure.runs), "runs" if figure.file.kind == "curves" else "clocks", "run") as moving:
         for run in figure.runs:
-            timeline = clock(run)
-            if kind == "timings":
-                frames.append(timing(run, timeline, timings))
-            else:
-                trajectory = Trajectory.load(run.trajectory)
-                rows = curve(run, timeline, trajectory)
-                frames.append(rows if kept is None else passages(rows, kept))
-                if run.id not in replays:  # a run may stand under several labels
-                    made = run.verification  # none of an exact scheme, which is replayed here
-                    known = gradients.setdefault(run.trajectory, {})
-                    found = read_json(made) if made else replayed(run.config, timeline, trajectory, known)
-                    replays[run.id] = largest_errors(found)
+            measurement = Measurement(run, trainings)
+            frames.append(rows_of(figure, measurement))
+            if run.trains and run.id not in replays:  # a run may stand under several labels
+                replays[run.id] = largest_errors(measurement.report)
+            run.release()
             moving.update()
     frame = _joined(figure, frames)
-    return saved(frame, figure) if timings.against else frame, replays
+    return saved(frame, figure) if figure.file.timings.against else frame, replays
+
+
+def rows_of(figure: Figure, measurement: Measurement) -> pd.DataFrame:
+    """The rows of one run in the table of a figure."""
+    run = measurement.run
+    if figure.file.kind == "timings":
+        rows = timing(run, measurement.timeline, figure.file.timings)
+    else:
+        require_horizon(run, measurement.timeline)
+        rows = measurement.curve
+    rows.insert(0, "label", run.label)
+    rows.insert(1, "run", run.id)
+    return rows if figure.file.passages is None else passages(rows, figure.file.passages)
 
 
 def analysed(figure: Figure) -> pd.DataFrame:
@@ -70,11 +67,6 @@ def analysed(figure: Figure) -> pd.DataFrame:
         if names:
             raise UserError(f"{name} {fault}: {', '.join(sorted(names))}")
     return frame
-
-
-def clock(run: Run) -> Timeline:
-    """The timeline of a run."""
-    return simulated(run.config, length_of(run.config))
 
 
 def passages(curves: pd.DataFrame, kept: Passages) -> pd.DataFrame:
@@ -124,25 +116,25 @@ def saved(frame: pd.DataFrame, figure: Figure) -> pd.DataFrame:
     return frame
 
 
-def curve(run: Run, timeline: Timeline, trajectory: Trajectory) -> pd.DataFrame:
-    """Scores of a run on its clock; every seed must reach the horizon."""
+def require_horizon(run: Run, timeline: Timeline) -> None:
+    """Refuse a clock of which a seed ends before the horizon of its run."""
+    if run.horizon is None:
+        return
     ends = timeline.duration.sum(1, where=timeline.ran)
-    if run.horizon and (early := ends < run.horizon).any():
+    early = ends < run.horizon
+    if early.any():
         raise UserError(
             f"{run.label}: seed {timeline.seeds[early][0]} ends at {ends[early][0]:.3g}, before the horizon "
             f"{run.horizon:g}; raise iterations above {run.iterations}"
         )
-    return scored(timeline, trajectory, run.label, run.id)
 
 
 def timing(run: Run, timeline: Timeline, spec: Timings) -> pd.DataFrame:
     """Rows of a run's timeline."""
-    config = run.config
-    frame = pd.DataFrame(timing_columns(timeline, config, spec.rows))
+    frame = pd.DataFrame(timing_columns(run, timeline, spec.rows))
     if spec.exact:
-        expected, plan = locate(spec.exact, "timings.exact"), (build_scheme(config), build(config, "delay"))
+        expected = locate(spec.exact, "timings.exact")
         lengths = frame["iteration"] if "iteration" in frame else frame["iterations"]
-        frame["exact"] = lengths.map({length: expected(*plan, length) for length in map(int, set(lengths))})
-    frame.insert(0, "label", run.label)
-    frame.insert(1, "run", run.id)
+        known = {length: expected(run.scheme, run.delay_model, length) for length in map(int, set(lengths))}
+        frame["exact"] = lengths.map(known)
     return frame

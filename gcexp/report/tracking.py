@@ -19,7 +19,8 @@ from gcexp.report.comparison import comparison
 from gcexp.report.figure import Figure
 from gcexp.report.mlflow_store import LEVELS, MOST_RUNS, PARENT, Point, Store, curves_of, tags_of
 from gcexp.run.provenance import finished_provenance
-from gcexp.run.run import PARTS, Run
+from gcexp.run.run import Run
+from gcexp.run.tokens import PARTS
 
 if TYPE_CHECKING:  # pandas takes a second to import
     from pandas import DataFrame
@@ -95,12 +96,12 @@ def _create(
         preset=figure.preset,
         run=run.id,
         label=run.label,
-        **{part: (getattr(run, part) or "").partition("+")[0] for part in PARTS},
+        **{part: run.option(part) or "" for part in PARTS},
     )
-    data = finished_provenance(run.trajectory).get("data") if run.task else None
+    data = finished_provenance(run.trajectory_file).get("data") if run.trains else None
     replays = finished_provenance(figure.table).get("replays", {}).get(run.id, {})
     points = {PARENT: [Point(name, float(value)) for name, value in summary.items()]}
-    for seed in run.seed_list if run.task else ():
+    for seed in run.seeds if run.trains else ():
         rows = mine[mine["seed"] == seed]
         kept = np.unique(np.linspace(0, len(rows) - 1, min(_POINTS, len(rows))).astype(int))
         checked = [Point(name, value) for name, value in replays.get(str(seed), {}).items()]

@@ -10,7 +10,7 @@ from gcexp.errors import UserError, unknown
 from gcexp.run.compose import compose
 from gcexp.run.dependencies import STAGES, values
 from gcexp.run.options import conf_dir, option_file, options, read_yaml
-from gcexp.run.run import spelled
+from gcexp.run.tokens import spelled
 from gcexp.schema import fill, fitted
 
 #: Kinds of remedies, in the order in which they are shown; schemes of a person's own come last.

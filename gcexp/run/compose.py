@@ -28,7 +28,7 @@ from gcexp.run.options import (
     search_dirs,
 )
 from gcexp.run.records import unrecorded
-from gcexp.schema import quoted
+from gcexp.schema import fitted, quoted
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?:\.\w+)*)\}")
 _GLOBAL = "# @package _global_\n"
@@ -113,7 +113,9 @@ def _remarks(group: str, option: str) -> dict[str, str]:
     for entry in _listed(read_yaml(place), group, place):
         if isinstance(entry, str) and entry != "_self_":
             found |= _remarks(group, entry)
-    return found | dict(_REMARK.findall(place.read_text("utf-8")))
+    found |= dict(_REMARK.findall(place.read_text("utf-8")))
+    found.pop("inputs", None)  # no key of the option
+    return found
 
 
 def look_again() -> None:
@@ -148,6 +150,7 @@ def _content(group: str, option: str, above: tuple[str, ...] = ()) -> tuple[dict
         raise UserError(f"{group}={above[0]} builds on itself: {' -> '.join([*above, option])}")
     place = option_file(group, option)
     own, found, chosen = read_yaml(place), dict[str, Any](), dict[str, str | None]()
+    _take_inputs(own, place)
     with unrecorded():
         is_global = place.read_text("utf-8").startswith(_GLOBAL)
     for entry in _listed(own, group, place):
@@ -159,6 +162,44 @@ def _content(group: str, option: str, above: tuple[str, ...] = ()) -> tuple[dict
         else:
             chosen |= {key.removeprefix("override /"): chosen_option for key, chosen_option in entry.items()}
     return found, chosen
+
+
+def _take_inputs(content: dict, place: Path) -> list[str]:
+    """Take out of an option's values what it says of files that its Python opens."""
+    inputs = fitted(str | list[str], content.pop("inputs", []), f"{place}: inputs")
+    return [inputs] if isinstance(inputs, str) else inputs
+
+
+def declared_inputs(overrides: list[str]) -> list[str]:
+    """Files, folders and patterns that the option files of a run name under ``inputs:``, as they are written there.
+
+    An option's own Python may open files that no reader of gcexp sees. Its option file names them, also by a reference
+    such as ``${delay.file}``, so that a change of them makes the results again. Relative ones begin in the working
+    folder.
+
+    >>> declared_inputs(["scheme=cgc"])
+    []
+    """
+    config = compose(overrides)
+    choices = tuple(
+        (group, option) for group, _, option in (word.partition("=") for word in overrides) if group in GROUPS
+    )
+    named: list[str] = []
+    for group, option in _chosen(choices, conf_dir())[2].items():
+        if option is not None:
+            named += _inputs_of(group, option)
+    return [str(_resolved(name, config, "inputs")) for name in dict.fromkeys(named)]
+
+
+def _inputs_of(group: str, option: str) -> list[str]:
+    """What an option and those of its group that it builds on say under ``inputs:``."""
+    place = option_file(group, option)
+    content = read_yaml(place)
+    named: list[str] = []
+    for entry in _listed(content, group, place):
+        if isinstance(entry, str) and entry != "_self_":
+            named += _inputs_of(group, entry)
+    return named + _take_inputs(content, place)
 
 
 def _merged(below: Any, above: Any) -> Any:
@@ -238,6 +279,8 @@ def of_a_group(config: dict, key: str) -> str | None:
 
 def _options_with(group: str, key: str) -> list[str]:
     """Options of a group that have a key."""
+    if key == "inputs":  # said of an option, and no key of its class
+        return []
     return [option for option in options(group) if key in read_yaml(option_file(group, option))]
 
 

@@ -34,7 +34,10 @@ class Stage:
     )
 
 
-_RUN = ("run/build.py", "run/scheme.py", "run/stages.py", "run/run.py", "schema.py", "seeding.py")
+_RUN = (
+    *("run/build.py", "run/scheme.py", "run/run.py", "run/seeds.py", "run/measurement.py"),
+    *("schema.py", "seeding.py"),
+)
 _CLOCK = ("codes", "designs", "decoding_error", "delays", "schemes", "theory", "timeline.py", *_RUN)
 _TABLE = (
     *("figures/tables.py", "figures/rows.py", "report/table.py", "report/columns.py"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gcexp.run.scheme import schemes_of
+from gcexp.run.run import Run
 
 if TYPE_CHECKING:  # a plan asks for columns only
     import pandas as pd
@@ -20,53 +21,68 @@ CURVE = ("seed", "iteration", "simulated_time_s")
 COSTS = ("messages", "load", "stored_partitions", "codewords")
 TIMED = {
     "seeds": (
-        *("seed", "iterations", "mean_iteration_time_s", "mean_recovered_fraction", "min_recovered_fraction"),
-        *("recovered_fraction_per_s", "mean_load_fraction", *COSTS),
+        "seed",
+        "iterations",
+        "mean_iteration_time_s",
+        "mean_recovered_fraction",
+        "min_recovered_fraction",
+        "recovered_fraction_per_s",
+        "mean_load_fraction",
+        *COSTS,
     ),
     "running": ("seed", "iteration", "mean_iteration_time_s", *COSTS),
     "iterations": (*CURVE, "iteration_time_s", "heard_workers", "recovered_fraction"),
 }
 
 
-def scored(timeline: Timeline, trajectory: Trajectory, label: str, run: str) -> pd.DataFrame:
+def scored(timeline: Timeline, trajectory: Trajectory) -> pd.DataFrame:
     """Join of a trajectory and a clock, one row per seed and evaluated iteration; iteration 0 is at time 0."""
     import pandas as pd
 
     clock = np.pad(timeline.clock, ((0, 0), (1, 0)))
-    known = ~np.isnan(next(iter(trajectory.scores.values())))
-    s, evaluation = np.nonzero(known & (trajectory.evaluated <= timeline.steps[:, None]))
-    at = trajectory.evaluated[evaluation]
-    columns = {"label": label, "run": run, "seed": timeline.seeds[s], "iteration": at}
-    scores = {name: score[s, evaluation] for name, score in trajectory.scores.items()}
-    return pd.DataFrame(columns | {"simulated_time_s": clock[s, at]} | scores)
+    first_score = next(iter(trajectory.scores.values()))
+    on_clock = trajectory.evaluated <= timeline.steps[:, None]
+    s, evaluation = np.nonzero(~np.isnan(first_score) & on_clock)
+    iteration = trajectory.evaluated[evaluation]
+    columns = {
+        "seed": timeline.seeds[s],
+        "iteration": iteration,
+        "simulated_time_s": clock[s, iteration],
+    }
+    for name, score in trajectory.scores.items():
+        columns[name] = score[s, evaluation]
+    return pd.DataFrame(columns)
 
 
-def timing_columns(timeline: Timeline, config: dict, rows: str) -> dict[str, np.ndarray]:
+def timing_columns(run: Run, timeline: Timeline, rows: str) -> dict[str, np.ndarray]:
     """What a timeline measures, with rows as `gcexp.report.columns.Timings.rows` says."""
     if rows != "iterations":
         from gcexp.summary import summary_of
 
         at = marks(timeline.duration.shape[1], rows)
-        return summary_columns(summary_of(timeline, config["bound"], at), config, at)
-    recovered = (timeline.coefficients == 1).mean(1)  # of a bound, which decodes nothing, unknown
-    recovered = np.full_like(recovered, np.nan) if config["bound"] else recovered
-    seed, iteration = np.nonzero(ran := timeline.ran)
+        return summary_columns(run, summary_of(timeline, run.config["bound"], at), at)
+    recovered = (timeline.coefficients == 1).mean(1)
+    if run.config["bound"]:  # it decodes nothing
+        recovered = np.full_like(recovered, np.nan)
+    ran = timeline.ran
+    seed, iteration = np.nonzero(ran)
+    heard = (timeline.patterns > 0).sum(1)
     return {
         "seed": timeline.seeds[seed],
         "iteration": iteration + 1,
         "simulated_time_s": timeline.clock[ran],
         "iteration_time_s": timeline.duration[ran],
-        "heard_workers": (timeline.patterns > 0).sum(1)[timeline.pattern[ran]],
+        "heard_workers": heard[timeline.pattern[ran]],
         "recovered_fraction": recovered[timeline.pattern[ran]],
     }
 
 
-def summary_columns(summary: Summary, config: dict, at: list[int]) -> dict[str, np.ndarray]:
+def summary_columns(run: Run, summary: Summary, at: list[int]) -> dict[str, np.ndarray]:
     """The columns of ``rows=seeds``, or where there are marks of ``rows=running``, NaN behind a seed's end.
 
     For both no iteration must be kept.
     """
-    spent = costs(summary.seeds, config)
+    spent = costs(run)
     if at:
         return {
             "seed": np.tile(summary.seeds, len(at)),
@@ -87,14 +103,45 @@ def summary_columns(summary: Summary, config: dict, at: list[int]) -> dict[str, 
     }
 
 
-def costs(seeds: np.ndarray, config: dict) -> dict[str, np.ndarray]:
+def clock_columns(
+    run: Run, rows: str, tell: Callable[[int], object] | None = None
+) -> tuple[dict[str, np.ndarray], np.ndarray | None]:
+    """The columns of a run's clock, and with one row per seed its mean decoding error (S,).
+
+    No iteration is kept in memory where the rows do without.
+    """
+    from gcexp.summary import summary_of
+
+    if rows == "iterations":
+        return timing_columns(run, run.clock(tell), rows), None
+    if run.horizon is not None:
+        timeline = run.clock(tell)
+        at = marks(timeline.duration.shape[1], rows)
+        summary = summary_of(timeline, run.config["bound"], at)
+    else:
+        at = marks(run.iterations, rows)
+        summary = run.summary(at, tell)
+    return summary_columns(run, summary, at), None if at else summary.error
+
+
+def score_columns(run: Run, timeline: Timeline, trajectory: Trajectory) -> dict[str, np.ndarray]:
+    """Columns of a training: scores on the clock, and what the code of each seed costs."""
+    frame = scored(timeline, trajectory)
+    columns = {str(name): values.to_numpy() for name, values in frame.items()}
+    row = np.searchsorted(timeline.seeds, columns["seed"])  # seeds rise
+    for name, values in costs(run).items():
+        columns[name] = values[row]
+    return columns
+
+
+def costs(run: Run) -> dict[str, np.ndarray]:
     """Mean load and costs of each seed's code, each (S,)."""
-    found: dict[str, list] = {"mean_load_fraction": [], **{name: [] for name in COSTS}}
-    for scheme, (seed, *_) in schemes_of(config, tuple(seeds.tolist())):
+    found: dict[str, list] = {name: [] for name in ("mean_load_fraction", *COSTS)}
+    for scheme, (seed, *_) in run.schemes():
         found["mean_load_fraction"].append(scheme.code.load.mean() / scheme.code.k)
         for name, value in scheme.costs(seed).items():
-            found[name].append(np.nan if config["bound"] else value)
-    return {name: np.resize(values, len(seeds)) for name, values in found.items()}
+            found[name].append(np.nan if run.config["bound"] else value)
+    return {name: np.resize(values, len(run.seeds)) for name, values in found.items()}
 
 
 def marks(iterations: int, rows: str) -> list[int]:
@@ -103,6 +150,9 @@ def marks(iterations: int, rows: str) -> list[int]:
     >>> marks(34, "running")
     [1, 2, 5, 10, 20, 34]
     """
-    decades = [10**e for e in range(len(str(iterations)))]
-    found = {iterations, *(k * ten for ten in decades for k in (1, 2, 5) if k * ten < iterations)}
-    return sorted(found) if rows == "running" else []
+    if rows != "running":
+        return []
+    found = {iterations}
+    for power in range(len(str(iterations))):
+        found |= {first * 10**power for first in (1, 2, 5) if first * 10**power < iterations}
+    return sorted(found)

@@ -22,7 +22,7 @@ from gcexp.schema import quoted, typed
 _MOST_VALUES = 100_000  # in one YAML file
 #: Groups whose options answer one question each, and keys that the groups of a run share.
 GROUPS = ("scheme", "code", "wait", "placement", "loads", "delay", "task", "optimizer")
-SHARED = ("n", "s", "overhead", "late", "chunks")
+SHARED = ("n", "s", "overhead", "late", "chunks", "exact")
 #: Beside conf/, what makes a folder a project: what its workflow is told.
 PROJECT = "config/config.yaml"
 #: Where it stood before gcexp 1.0.

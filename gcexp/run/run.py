@@ -1,230 +1,448 @@
-"""One scheme under one delay model, with or without a task, all its seeds: the unit of every job.
+"""One scheme under one delay model, with or without a task, for some seeds: the noun of everything that runs.
 
-The path of a run is its overrides: a part of the path is a token, which is read back.
+A command, a rule, a figure file and a call from Python each make a `Run`, and ask it for its clock, its training and
+the replay of its training.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import Any
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import UserError
+from gcexp.files import read_json
 from gcexp.run import paths
+from gcexp.run.build import build, dotted, is_redrawn, named
 from gcexp.run.compose import compose
-from gcexp.run.options import read_value
-from gcexp.schema import is_number, is_whole, quoted
+from gcexp.run.dependencies import tracked
+from gcexp.run.records import observed
+from gcexp.run.scheme import Codes, build_scheme, require_trainable
+from gcexp.run.seeds import check_count, check_horizon, seed_list, seed_range, spelled_number, spelled_seeds
+from gcexp.run.tokens import PARTS, overrides_of, tokens_of
+from gcexp.schema import fitted
 
-# Of one run: a slip of the finger ends in a sentence, not in a full memory.
-MOST_SEEDS, MOST_ITERATIONS = 100_000, 10**9
-_LARGEST_SEED = 2**32 - 1
-#: Parts of a run, and the group in which a token's bare keys live.
-HOME = {"scheme": "code", "delay": "delay", "task": "task", "optimizer": "optimizer"}
-PARTS = tuple(HOME)
-_WRITTEN = re.compile(r"[A-Za-z0-9._\-/]+")
+if TYPE_CHECKING:  # codes, torch and pandas are imported only where a run uses them
+    from gcexp.delays.base import DelayModel
+    from gcexp.run.records import Seen
+    from gcexp.schemes.scheme import Scheme
+    from gcexp.summary import Summary
+    from gcexp.tasks import Optimizer, Task
+    from gcexp.tasks.checkpoint import Checkpoint
+    from gcexp.tasks.training import Trajectory
+    from gcexp.timeline import Timeline
+
+_TRIED = 10  # iterations by which a scheme that declares itself exact is tried
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
-    """One scheme under one delay model, with or without a task, all its seeds: the unit of every job.
+    """One scheme under one delay model, with or without a task, for some seeds.
 
-    `label` and `columns`, constant columns of its rows in a table, are the figure's and no part of the run itself.
-    `seeds` is their name in file names: ``0-4``, or ``3`` for seed 3 alone.
+    A run is made by `Run.of`, which composes its options and checks them, so that a run that exists can run. It builds
+    its scheme, delay model, task and optimiser once, when they are first asked for.
+
+    Attributes
+    ----------
+    overrides : tuple of str
+        What a person would type for this run.
+    config : dict
+        The composed options; an object that was built in Python stands in the place of its option.
+    trains : bool
+        Whether the run learns its task, or is a clock alone.
+    label : str
+        What a figure or a table calls it, which is no part of the run itself.
+    columns : tuple of pairs
+        Constant columns of its rows in a figure's table, which are the figure's own.
+    codes : Codes
+        Where its codes are built, which several runs may share.
+
+    Examples
+    --------
+    >>> run = Run.of(["scheme=frc", "n=4", "s=1", "delay=pareto", "iterations=20", "seeds=2"], trains=False)
+    >>> run.id
+    'frc+.n@4+.s@1/pareto/T20/seeds0-1'
+    >>> run.clock().duration.shape
+    (2, 20)
     """
 
-    label: str
-    scheme: str | None
-    delay: str | None
-    task: str | None
-    optimizer: str | None
-    iterations: int
-    horizon: float | None
-    seeds: str
+    overrides: tuple[str, ...]
+    config: dict
+    trains: bool = True
+    label: str = ""
     columns: tuple[tuple[str, Any], ...] = ()
+    codes: Codes = field(default_factory=Codes, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        overrides: Iterable[str],
+        objects: Mapping[str, Any] | None = None,
+        *,
+        trains: bool = True,
+        checked: bool = True,
+        label: str = "",
+        codes: Codes | None = None,
+    ) -> Run:
+        """Compose a run, and check all of it.
+
+        Parameters
+        ----------
+        overrides : iterable of str
+            Hydra overrides such as ``scheme=frc``.
+        objects : mapping, optional
+            Objects from Python by the name of the group whose option they replace.
+        trains : bool
+            Whether the run learns its task.
+        checked : bool
+            Build the parts of the run, so that no mistake is left. Without it only the options are read: for what
+            draws or shows a run that was checked before.
+        label : str
+            What a table calls it.
+        codes : Codes, optional
+            Where codes are built that several runs share.
+
+        Raises
+        ------
+        UserError
+            For an unknown key or option, with the nearest match, and for values that the mathematics does not allow.
+        """
+        overrides = tuple(overrides)
+        config = compose(list(overrides)) | dict(objects or {})
+        run = cls(overrides, config, trains, label, codes=codes or Codes())
+        run._check_length()
+        if trains:
+            require_trainable(run.config)
+        if checked:
+            run.check()
+        return run
+
+    def _check_length(self) -> None:
+        """Refuse iterations, a horizon, seeds or a folder of data that are none."""
+        fitted(str | None, self.config["data_dir"], "data_dir")
+        _ = self.iterations, self.horizon, self.seeds
+
+    def check(self) -> None:
+        """Build all that needs no torch, and refuse an exact code that rounding spoils at its size."""
+        self.codes.require_accurate(self.scheme.code, self.config["code"])
+        _ = self.delay_model
+        if self.trains:
+            _ = self.optimizer
+            for target in named(self.config["task"], "_target_"):
+                dotted(target, "task._target_")
+            if self.exact:
+                self._try_exactness()
+
+    def _try_exactness(self) -> None:
+        """Refuse a scheme that declares itself exact and is not, by a few iterations, before anything is trained."""
+        from gcexp.timeline import run_clock
+
+        seed = self.seeds[0]
+        some = min(_TRIED, self.iterations)
+        self._require_exact(run_clock(self.scheme_of(seed), self.delay_model, (seed,), some))
+
+    def _require_exact(self, timeline: Timeline) -> None:
+        """Refuse a clock with a coefficient that is not 1 where the scheme declares itself exact."""
+        if self.exact and not (timeline.coefficients == 1).all():
+            named = f"{self.label}: " if self.label else ""
+            raise UserError(
+                f"{named}the scheme declares exact: true, but its timeline has a coefficient that is not 1; set "
+                "exact=false (in a figure file exact: false)"
+            )
+
+    # --- What it is made of, each built once
+
+    @cached_property
+    def scheme(self) -> Scheme:
+        """Code and waiting rule. A code that is drawn for each seed has here the seed of its option."""
+        return build_scheme(self.config, codes=self.codes)
+
+    def scheme_of(self, seed: int) -> Scheme:
+        """The scheme of one seed."""
+        return build_scheme(self.config, seed, self.codes) if self.is_redrawn else self.scheme
+
+    def schemes(self) -> Iterator[tuple[Scheme, tuple[int, ...]]]:
+        """Each scheme with its seeds: one of all seeds, or one of each seed where the code is drawn for it."""
+        if not self.is_redrawn:
+            yield self.scheme, self.seeds
+            return
+        for seed in self.seeds:
+            yield self.scheme_of(seed), (seed,)
+
+    @cached_property
+    def is_redrawn(self) -> bool:
+        """Whether an assignment in the code is random, so that each seed draws one."""
+        return is_redrawn(self.config)
+
+    @cached_property
+    def delay_model(self) -> DelayModel:
+        """When workers finish."""
+        return build(self.config, "delay")
+
+    @cached_property
+    def task(self) -> Task:
+        """What is learned."""
+        return build(self.config, "task")
+
+    @cached_property
+    def optimizer(self) -> Optimizer:
+        """How the model is updated."""
+        return build(self.config, "optimizer")
+
+    def release(self) -> None:
+        """Forget the parts that were built, which take memory; they are built again where they are needed."""
+        for name in ("scheme", "delay_model", "task", "optimizer"):
+            vars(self).pop(name, None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process needs: it builds the parts itself."""
+        return {one.name: getattr(self, one.name) for one in fields(self)} | {"codes": Codes()}
+
+    # --- How long it is, and what it is called
+
+    @property
+    def iterations(self) -> int:
+        """Iterations of each seed at most."""
+        return check_count("iterations", self.config["iterations"])
+
+    @property
+    def horizon(self) -> float | None:
+        """Simulated time at which a seed ends, if it has one."""
+        return check_horizon(self.config["horizon"])
+
+    @cached_property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds themselves."""
+        return seed_list(self.config["seeds"])
+
+    @cached_property
+    def tokens(self) -> dict[str, str]:
+        """Path element of each part whose option was named: see `gcexp.run.tokens`."""
+        return tokens_of(self.overrides)
+
+    def option(self, part: str) -> str | None:
+        """The name of the option of a part, where it was named."""
+        return self.tokens[part].partition("+")[0] if part in self.tokens else None
 
     @property
     def length(self) -> str:
         """``T600``, or ``T600-h0.8`` with a horizon."""
-        return f"T{self.iterations}" + (f"-h{_spelled(self.horizon)}" if self.horizon else "")
+        told = f"T{self.iterations}"
+        return told if self.horizon is None else f"{told}-h{spelled_number(self.horizon)}"
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Name of the run in tables and in MLflow: the part of the path that all its files share."""
-        parts = (self.task, self.optimizer, self.scheme, self.delay, self.length, f"seeds{self.seeds}")
-        return "/".join(p for p in parts if p)
-
-    @property
-    def trajectory(self) -> str:
-        """File of the trajectory; an exact one names no scheme, delay or horizon."""
-        return self.file(paths.EXACT if self.exact else paths.APPROXIMATE)
-
-    @property
-    def verification(self) -> str | None:
-        """File with the replay of an approximate training; None for an exact scheme, which tables replay."""
-        return None if self.exact else self.file(paths.VERIFIED)
+        learned = [self.tokens.get("task"), self.tokens.get("optimizer")] if self.trains else []
+        parts = [*learned, self.tokens.get("scheme"), self.tokens.get("delay")]
+        ends = [self.length, f"seeds{seed_range(self.config['seeds'])}"]
+        return "/".join([*filter(None, parts), *ends])
 
     def file(self, pattern: str) -> str:
         """A file of the run by its pattern in `gcexp.run.paths`."""
-        return pattern.format(**vars(self), length=self.length)
+        seeds = seed_range(self.config["seeds"])
+        return pattern.format(**self.tokens, iterations=self.iterations, length=self.length, seeds=seeds)
 
-    @property
-    def seed_list(self) -> tuple[int, ...]:
-        """The seeds themselves."""
-        return seed_list(spelled_seeds(self.seeds))
-
-    @property
-    def inputs(self) -> list[str]:
-        """Files that must exist before the run can stand in a table: none where nothing is trained."""
-        if not self.task:
-            return []
-        return [self.trajectory, *([self.verification] if self.verification else [])]
-
-    @property
-    def replayed_on(self) -> list[str]:
-        """Prepared data on which a table replays an exact scheme; none for any other run."""
-        return [paths.DATA.format(dataset=self.config["task"]["dataset"])] if self.task and self.exact else []
-
-    @cached_property
-    def overrides(self) -> list[str]:
-        """Hydra overrides of the whole run."""
-        length = [f"iterations={self.iterations}", f"seeds={spelled_seeds(self.seeds)}"]
-        length += [f"horizon={_spelled(self.horizon)}"] if self.horizon else []
-        return [override for part in PARTS for override in self.overrides_of_part(part)] + length
-
-    def overrides_of_part(self, part: str) -> list[str]:
-        """Hydra overrides of scheme, delay, task or optimizer: the option, then the values set on it."""
-        text = getattr(self, part)
-        return overrides_of(part, text) if text else []
-
-    @cached_property
-    def config(self) -> dict:
-        """Resolved config."""
-        return composed(tuple(self.overrides))
+    # --- Which training it needs
 
     @property
     def exact(self) -> bool:
-        """Whether the scheme declares that every coefficient is 1, so that it shares the exact trajectory."""
+        """Whether every coefficient is 1, so that the run learns what all exact runs of its task learn.
+
+        The scheme declares it, here and nowhere else; `clock` refuses a timeline that says otherwise.
+        """
         return bool(self.config["exact"])
 
+    @property
+    def training_key(self) -> str:
+        """What its training is called among those of several runs: all exact runs of a task share one."""
+        learned = [self.config["task"], self.config["optimizer"], self.iterations, self.seeds]
+        if self.exact:
+            return json.dumps(["exact", *learned], default=repr)
+        return json.dumps([self.config, learned], default=repr)
 
-def _spelled(number: float) -> str:
-    """Shortest text that is read back as the same number."""
-    return repr(float(number)).removesuffix(".0")
+    @property
+    def dataset(self) -> str:
+        """Name of the data set of its task."""
+        task = self.config["task"]
+        return task["dataset"] if isinstance(task, dict) else task.dataset
 
+    @property
+    def trajectory_file(self) -> str:
+        """The workflow's file of the trajectory; an exact one names no scheme, delay or horizon."""
+        return self.file(paths.EXACT if self.exact else paths.APPROXIMATE)
 
-@cache
-def composed(overrides: tuple[str, ...]) -> dict:
-    """Resolved config of some overrides, kept because many jobs share it: do not change it."""
-    return compose(list(overrides))
+    @property
+    def replay_file(self) -> str | None:
+        """The workflow's file with the replay of an approximate training; None for an exact one: tables replay it."""
+        return None if self.exact else self.file(paths.VERIFIED)
 
+    @property
+    def inputs(self) -> list[str]:
+        """Files that must exist before the run can stand in a figure's table: none where nothing is trained."""
+        if not self.trains:
+            return []
+        return [self.trajectory_file, *([self.replay_file] if self.replay_file else [])]
 
-def run_of_path(parts: dict[str, str], label: str = "") -> Run:
-    """The run that a path's wildcards spell: scheme, delay, task, optimizer, length or iterations, seeds."""
-    iterations, _, horizon = parts.get("length", f"T{parts.get('iterations')}")[1:].partition("-h")
-    length = {"iterations": int(iterations), "horizon": float(horizon) if horizon else None}
-    return Run(label, **{part: parts.get(part) for part in PARTS}, **length, seeds=parts["seeds"])  # type: ignore[arg-type]
+    @property
+    def replayed_on(self) -> list[str]:
+        """Prepared data on which a table replays an exact run; none for any other run."""
+        return [paths.DATA.format(dataset=self.dataset)] if self.trains and self.exact else []
 
+    def fingerprint(self, *stages: str) -> list[str]:
+        """All that decides the result of some stages beside files that they read; see `gcexp.run.dependencies`."""
+        return [line for stage in stages for line in tracked(stage, self.config)]
 
-def check_horizon(horizon: Any) -> float | None:
-    """A horizon that is a simulated time, or None."""
-    if horizon is not None and not (is_number(horizon) and 0 < horizon < float("inf")):
-        raise UserError(f"horizon must be a simulated time > 0 or null, got {horizon!r}")
-    return horizon
+    def training_fingerprint(self, data: dict) -> list[str]:
+        """What a training depends on beside its steps and coefficients: its checkpoint belongs to it.
 
+        `data` is the record of the prepared data. It says what they are: a scale decides too.
+        """
+        record = json.dumps({key: value for key, value in data.items() if key != "key"}, sort_keys=True)
+        device = self.device
+        lines = self.fingerprint("trajectory") + ([] if device is None else [f"device={device}"])
+        return [*lines, f"seeds={seed_range(self.config['seeds'])}", record]
 
-def check_count(key: str, value: Any, most: int = MOST_ITERATIONS) -> int:
-    """An integer of at least 1."""
-    if not is_whole(value) or value < 1:
-        raise UserError(f"{key} must be an integer >= 1, got {value!r}")
-    if value > most:
-        raise UserError(f"{key} must be at most {most}, got {quoted(value)}")
-    return value
+    @property
+    def device(self) -> str | None:
+        """The device that the task's option ``device`` means here; None for a task that uses the processor anyway."""
+        task = self.config["task"]
+        name = task.get("device") if isinstance(task, dict) else getattr(task, "device", None)
+        if name != "auto":
+            return name
+        from gcexp.tasks.devices import device_of
 
+        return device_of(name)
 
-def seed_list(seeds: object) -> tuple[int, ...]:
-    """Seeds as a person names them, everywhere alike: how many, the first and the last, or a list without gaps.
+    @property
+    def is_named(self) -> bool:
+        """Whether options and values say all of it: an object that a person built may be any."""
+        return not self.built_in_python
 
-    >>> seed_list(3), seed_list("2-4"), seed_list("3-3"), seed_list([3])
-    ((0, 1, 2), (2, 3, 4), (3,), (3,))
-    """
-    if is_whole(seeds) and seeds >= 1:
-        return tuple(range(check_count("seeds", seeds, MOST_SEEDS)))
-    if isinstance(seeds, list | tuple | range):
-        found = [*seeds[: MOST_SEEDS + 1]]
-        if not found or not all(map(is_whole, found)) or found != [*range(found[0], found[0] + len(found))]:
-            raise UserError(
-                f"seeds must be consecutive whole numbers where they are listed, got {quoted(seeds)}"
-            )
-        return seed_list(f"{seeds[0]}-{seeds[-1]}")
-    text = str(seeds)[:40] if isinstance(seeds, int | str) else ""
-    span = re.fullmatch(r"([0-9]{1,18})-([0-9]{1,18})", text)
-    first, last = map(int, span.groups()) if span else (0, -1)
-    if last < first:
-        alone = f"; seed {text} alone is {text}-{text}" if re.fullmatch("[0-9]{1,10}", text) else ""
-        raise UserError(
-            f"seeds must be a number of seeds >= 1 or a range such as 0-4, got {quoted(seeds)}{alone}"
+    @property
+    def built_in_python(self) -> list[str]:
+        """Keys of the parts that are objects."""
+        return [key for key, value in self.config.items() if not is_plain(value)]
+
+    # --- What it does
+
+    def clock(self, tell: Callable[[int], object] | None = None) -> Timeline:
+        """Simulate the run; `tell` as of `gcexp.timeline.run_clock`.
+
+        Raises
+        ------
+        UserError
+            If the scheme declares itself exact, and a coefficient is not 1.
+        """
+        from gcexp.timeline import joined, run_clock
+
+        parts = [
+            run_clock(scheme, self.delay_model, seeds, self.iterations, tell=tell)
+            for scheme, seeds in self.schemes()
+        ]
+        timeline = joined(parts) if len(parts) > 1 else parts[0]
+        self._require_exact(timeline)
+        return timeline if self.horizon is None else timeline.until(self.horizon)
+
+    def summary(self, marks: Sequence[int] = (), tell: Callable[[int], object] | None = None) -> Summary:
+        """Statistics of the clock of a run without a horizon, of which no iteration is kept."""
+        from gcexp.summary import joined, summarise
+
+        return joined(
+            summarise(scheme, self.delay_model, seeds, self.iterations, marks, tell=tell)
+            for scheme, seeds in self.schemes()
         )
-    if last > _LARGEST_SEED:
-        raise UserError(f"seeds go up to {_LARGEST_SEED}, got {seeds!r}")
-    if last - first >= MOST_SEEDS:
-        raise UserError(f"seeds {seeds} are {last - first + 1} seeds (allowed: up to {MOST_SEEDS})")
-    return tuple(range(first, last + 1))
 
+    def train(
+        self,
+        timeline: Timeline | None,
+        data: Path | str,
+        checkpoint: Callable[[list[str], Seen], Checkpoint] | None = None,
+        progress: bool = True,
+    ) -> Trajectory:
+        """Train all seeds with the coefficients of a timeline; of an exact run every coefficient is 1.
 
-def seed_range(seeds: object) -> str:
-    """Name of some seeds in file names: the first and the last, or the only one."""
-    found = seed_list(seeds)
-    return f"{found[0]}-{found[-1]}" if len(found) > 1 else str(found[0])
+        Parameters
+        ----------
+        timeline : Timeline, optional
+            The run's clock, which an exact run does without: its training serves runs of any length.
+        data : path
+            The prepared data.
+        checkpoint : callable, optional
+            Makes the checkpoint from what the training depends on and what it reads.
+        progress : bool
+            Show a progress bar.
+        """
+        from gcexp.data import load
+        from gcexp.tasks.training import train
 
-
-def spelled_seeds(name: str) -> str:
-    """What a person types for the seeds of a file name, where a number alone is one seed and not how many."""
-    return name if "-" in name else f"{name}-{name}"
-
-
-def token(group: str, option: str, values: dict[str, Any]) -> str:
-    """Path element of an option and the values set on it; `overrides_of` is the inverse.
-
-    A bare key lives in the group's home (``code`` for a scheme), a key with a leading dot is a shared one. In a value
-    ``@`` stands for a slash; a comma makes a list, behind its element where that is the only one.
-
-    >>> token("delay", "trace", {"delay.file": "times/a.csv", "delay.workers": [7, 8], "n": 2})
-    'trace+.n@2+file@times@a.csv+workers@7,8'
-    """
-    parts = [option]
-    for key in sorted(values):
-        home, dot, rest = key.partition(".")
-        short = f".{key}" if not dot else rest if home == HOME[group] and "." not in rest else key
-        value = values[key]
-        listed = isinstance(value, list)
-        texts = [spelled(one) for one in (value if listed else [value])]
-        text = ",".join(texts) + "," * (listed and len(texts) < 2)
-        plain = all(map(_WRITTEN.fullmatch, texts))
-        if not plain or repr(read_value(f"{key}={_typed(text)}")) != repr(value):
-            raise UserError(
-                f"{key}={quoted(value)} cannot stand in a file name; write an option file in conf/{group} instead"
+        steps, coefficients, pattern = [self.iterations] * len(self.seeds), None, None
+        if not self.exact:
+            assert timeline is not None, "an approximate training needs its timeline"
+            steps = timeline.steps.tolist()
+            coefficients, pattern = timeline.coefficients.astype(float), timeline.pattern
+        with observed() if checkpoint else nullcontext() as seen:
+            arrays = load(data)
+            record = read_json(Path(data).with_suffix(".json"))
+            kept = checkpoint(self.training_fingerprint(record), seen) if checkpoint and seen else None
+            return train(
+                self.task, self.optimizer, arrays, self.seeds, steps, coefficients, pattern, kept, progress
             )
-        parts.append(f"{short}@{text.replace('/', '@')}")
-    return "+".join([parts[0], *sorted(parts[1:])])
+
+    def replay(
+        self, timeline: Timeline, trajectory: Trajectory, data: Path | str, kept: dict | None = None
+    ) -> dict:
+        """Follow encode, drop and decode on the parameters that a training saved; see `verify_decoding`."""
+        from gcexp.data import load
+        from gcexp.run.verification import verify_decoding
+
+        def code_of(seed: int):
+            return self.scheme_of(seed).code
+
+        return verify_decoding(code_of, timeline, trajectory, self.task, load(data), kept)
+
+    def loads(self) -> dict[str, float]:
+        """What its workers compute and send; of a code that is drawn for each seed, over the seeds.
+
+        ``computation_load_mean`` is the mean share of the data that a worker computes, ``computation_load`` the mean
+        over the seeds of the largest share, ``computation_load_largest`` the largest of them; ``communication_load``
+        are the gradients that a worker sends at most, the mean over the seeds.
+        """
+        means, computed, sent = [], [], []
+        for scheme, _ in self.schemes():
+            code = scheme.code
+            means.append(float(code.load.mean() / code.k))
+            computed.append(float(code.load.max() / code.k))
+            sent.append(float(code.messages.max() * code.length))
+        return {
+            "computation_load_mean": sum(means) / len(means),
+            "computation_load": sum(computed) / len(computed),
+            "computation_load_largest": max(computed),
+            "communication_load": sum(sent) / len(sent),
+        }
 
 
-def overrides_of(group: str, text: str) -> list[str]:
-    """Hydra overrides of a token."""
-    option, *rest = text.split("+")
-    overrides = [f"{group}={option}"]
-    for part in rest:
-        key, _, value = part.partition("@")
-        full = key[1:] if key.startswith(".") else key if "." in key else f"{HOME[group]}.{key}"
-        overrides.append(f"{full}={_typed(value.replace('@', '/'))}")
-    return overrides
+def run_of_path(parts: Mapping[str, str], label: str = "") -> Run:
+    """The run that a path's wildcards spell: scheme, delay, task, optimizer, length or iterations, seeds.
+
+    The path is the overrides: what a person would type for the job. A path without a scheme is that of the training
+    that all exact runs of a task share.
+    """
+    overrides = [override for part in PARTS if part in parts for override in overrides_of(part, parts[part])]
+    length = parts.get("length") or f"T{parts['iterations']}"
+    iterations, _, horizon = length.removeprefix("T").partition("-h")
+    overrides += [f"iterations={iterations}", f"seeds={spelled_seeds(parts['seeds'])}"]
+    if horizon:
+        overrides.append(f"horizon={horizon}")
+    if "scheme" not in parts:
+        overrides.append("exact=true")
+    return Run.of(overrides, trains="task" in parts, checked=False, label=label)
 
 
-def spelled(value: Any) -> str:
-    """A plain value as it is typed."""
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _typed(text: str) -> str:
-    """A value as an override spells it."""
-    return f"[{text.removesuffix(',')}]" if "," in text else text
+def is_plain(value: Any) -> bool:
+    """Whether a part of a config is what option files say, and no object."""
+    return value is None or isinstance(value, str | int | float | dict | list)

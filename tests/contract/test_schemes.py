@@ -18,10 +18,11 @@ from gcexp.codes.base import RESIDUAL_BOUND
 from gcexp.delays import Trace
 from gcexp.delays.trace_file import read_trace
 from gcexp.errors import UserError
-from gcexp.run import stages
 from gcexp.run.build import build, locate
 from gcexp.run.compose import compose
+from gcexp.run.measurement import HomeTrainings, Measurement, write_timeline
 from gcexp.run.options import option_file, options
+from gcexp.run.run import Run
 from gcexp.schemes import Capacity, Covered, DropCompute, Fewest, PrefixDeadline, Restart
 from gcexp.testing import checks
 from gcexp.timeline import Game
@@ -64,7 +65,7 @@ def run(*overrides: str) -> SimpleNamespace:
             return played(scheme, pieces, *more)
 
         patch.setattr(timeline_module, "played_chunks", kept)
-        timeline = stages.simulated(config, stages.length_of(config))
+        timeline = Run((), config).clock()
     return SimpleNamespace(config=config, timeline=timeline, parts=parts)
 
 
@@ -154,7 +155,7 @@ def test_seeds_are_independent_runs(preset):
     both = run(f"scheme={preset}")
     given = [f"scheme={preset}", *PRICED.get(f"scheme={preset}", [])]
     config = composed(given, LENGTH[0], f"seeds={SEEDS[1]}-{SEEDS[1]}")
-    alone = stages.simulated(config, stages.length_of(config))
+    alone = Run((), config).clock()
     np.testing.assert_array_equal(alone.duration[0], both.timeline.duration[1])
     for field in ("patterns", "coefficients"):
         mine, theirs = getattr(alone, field), getattr(both.timeline, field)
@@ -180,7 +181,8 @@ def test_the_job_checks_the_declaration(preset, tmp_path):
     found = run(f"scheme={preset}")
     truly = (found.timeline.coefficients == 1).all()
     with nullcontext() if truly else pytest.raises(UserError, match="exact: true"):
-        stages.run_timeline(found.config | {"exact": True}, tmp_path / "timeline.npz")
+        declared = Run((), found.config | {"exact": True})
+        write_timeline(Measurement(declared, HomeTrainings()), tmp_path / "timeline.npz")
     assert (tmp_path / "timeline.npz").is_file() == truly
 
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import LONG
-
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -36,4 +34,23 @@ def ranks(python):
 
         yield found
         server.stdin.close()
-        assert server.wait(LONG) == 0
+        assert server.wait(600) == 0
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """What wraps a model, by default a small one, in a world of one rank in this process."""
+    import torch.distributed as dist
+    from torch import nn
+    from torch.nn.parallel import DistributedDataParallel
+
+    monkeypatch.delenv("RANK", raising=False)
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+
+    def wrapped(model=None, forward_sync_buffers=False, **options):
+        model = model or nn.Linear(2, 1)
+        return DistributedDataParallel(model, forward_sync_buffers=forward_sync_buffers, **options)
+
+    yield wrapped
+    dist.destroy_process_group()

@@ -28,6 +28,7 @@ import numpy as np
 import psutil
 import torch
 import torch._dynamo.utils  # which DDP would import in every rank: seconds
+import torch._functorch.aot_autograd  # which compiling would: seconds as well
 import torch.distributed as dist
 from torch.nn.functional import mse_loss
 from torch.nn.parallel import DistributedDataParallel
@@ -38,43 +39,65 @@ from gcexp.distributed import Coded, Recorder
 from gcexp.seeding import rng
 
 N = 4
-HUNG = 1200  # seconds, after which a run hangs: on a machine with much else to do nothing is sooner
+HUNG = 1200  # seconds, after which a run hangs: ten times what a slow machine with much else to do takes
 
 
 def gradients(model):
-    return torch.cat([p.grad.flatten().double() for p in model.parameters()])
+    return torch.cat([p.grad.flatten().double() for p in model.parameters() if p.grad is not None])
 
 
-def error_of(net, x, y, batch, coefficients):
-    """Largest error of a gradient over the largest entry; of the partitions' sum with these coefficients, or ones."""
-    full = copy.deepcopy(net)
+def exact_gradient(net, x, y, batch, coefficients):
+    """The gradient of the partitions' sum with these coefficients, or ones, as plain torch computes it."""
+    kind = torch.float64 if net[0].weight.dtype == torch.float32 else net[0].weight.dtype
+    full = copy.deepcopy(net).to(kind)
     full.zero_grad()
     c = np.ones(N) if coefficients is None else np.asarray(coefficients)
-    per_sample = mse_loss(full(x[batch])[:, 0].float(), y[batch].float(), reduction="none")
+    per_sample = mse_loss(full(x[batch].to(kind))[:, 0].double(), y[batch].double(), reduction="none")
     shares = np.repeat(c, [len(part) for part in np.array_split(batch, len(c))]) / len(batch)
-    (per_sample * torch.from_numpy(shares).float()).sum().backward()
-    exact = gradients(full)
-    return float((gradients(net) - exact).abs().max() / exact.abs().max())
+    (per_sample * torch.from_numpy(shares)).sum().backward()
+    return gradients(full)
 
 
-def send(name, asleep=0):
-    """Give this process a signal; one that stops it is followed, after so many seconds, by one that wakes it."""
-    if asleep:
-        subprocess.Popen(["sh", "-c", f"sleep {asleep}; kill -CONT {os.getpid()}"])
+def send(name, folder, until=None):
+    """Give this process a signal; one that stops it is followed by one that wakes it.
+
+    That comes after `until` seconds, or at "others ended", when all other ranks have left a file in the folder.
+    """
+    if until == "others ended":
+        ended = f"$(ls '{folder}' | grep -c ended) -ge {N - 1}"
+        waiting = f"until [ {ended} ]; do sleep 0.05; done"
+    else:
+        waiting = f"sleep {until}"
+    if until:
+        subprocess.Popen(["timeout", str(HUNG), "sh", "-c", f"{waiting}; kill -CONT {os.getpid()}"])
     os.kill(os.getpid(), getattr(signal, name))
 
 
+class Unused(torch.nn.Sequential):
+    """A network with a parameter that no step uses."""
+
+    def __init__(self, *layers):
+        super().__init__(*layers)
+        self.register_parameter("unused", torch.nn.Parameter(torch.ones(3)))
+
+
 def train(
-    rank, *, code=("CyclicRepetition", {"n": N, "s": 1}), wait=("Fastest", {"s": 1}), steps=8, samples=40, batch=8,
-    kind="float32", bucket_mb=25.0, static=False, view=False, parts=1, sleeps=(0, 0, 0, 0), harm=None, bare=False,
-    record=None, workers=0, **options,
+    rank, folder, *, code=("CyclicRepetition", {"n": N, "s": 1}), wait=("Fastest", {"s": 1}), steps=8, samples=40,
+    batch=8, kind="float32", bucket_mb=25.0, static=False, view=False, unused=False, autocast=False, compiled=False,
+    zero_every=1, to_none=True, late_zero=False, parts=1, sleeps=(0, 0, 0, 0), harm=None, bare=False, record=None,
+    workers=0, **options,
 ):  # fmt: skip
-    """Train a small network; `harm` = [rank, step, delay, signal, seconds asleep] is what a rank suffers."""
+    """Train a small network; `harm` = [rank, step, delay, signal, until] is what a rank suffers.
+
+    Gradients are zeroed before every step whose number `zero_every` divides, or just before its backward pass.
+    """
     torch.manual_seed(0)
-    net = torch.nn.Sequential(torch.nn.Linear(10, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
+    network = Unused if unused else torch.nn.Sequential
+    net = network(torch.nn.Linear(10, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
     net = net.to(getattr(torch, kind))
     x, y = torch.randn(samples, 10).to(net[0].weight.dtype), torch.randn(samples).to(net[0].weight.dtype)
     more = {"bucket_cap_mb": bucket_mb, "static_graph": static, "gradient_as_bucket_view": view}
+    more["find_unused_parameters"] = unused
     wide = DistributedDataParallel(net, forward_sync_buffers=False, **more)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
     if record:
@@ -83,34 +106,48 @@ def train(
         coded, mine = None, [[*range(i + rank, i + batch, N)] for i in range(0, samples - batch + 1, batch)]
     else:
         scheme = schemes.Scheme(getattr(codes, code[0])(**code[1]), getattr(schemes, wait[0])(**wait[1]))
-        coded = Coded(wide, scheme, **options)
+        coded = Coded(wide, scheme, **({"linger": HUNG} | options))
         mine = coded.batches(samples, batch)
+    model = torch.compile(wide, backend="aot_eager") if compiled else wide
     loader = DataLoader(TensorDataset(x, y), batch_sampler=mine, num_workers=workers)
     batches = ((epoch, *found) for epoch in itertools.count() for found in enumerate(loader))
     errors, ends, error = [], [time.monotonic()], ""
+    exact = torch.zeros(())
     try:
         for step, (epoch, place, (inputs, targets)) in zip(range(steps), batches, strict=False):
-            optimizer.zero_grad()
+            zeroed = step % zero_every == 0
+            if zeroed and not late_zero:
+                optimizer.zero_grad(set_to_none=to_none)
             if bare or len(inputs) > 2:  # a rank that is behind gets two samples, and need not compute
                 time.sleep(sleeps[rank])
             if harm and [rank, step] == harm[:2]:
-                threading.Timer(harm[2], send, harm[3:]).start()
-                time.sleep(0 if harm[2] else 1)  # it is hit here
+                name, until = harm[3:]
+                if harm[2]:
+                    threading.Timer(harm[2], send, (name, folder, until)).start()
+                else:
+                    send(name, folder, until)
             if bare:
                 mse_loss(wide(inputs)[:, 0], targets).backward()
             else:
-                for piece, (some, theirs) in enumerate(
-                    zip(inputs.chunk(parts), targets.chunk(parts), strict=True)
-                ):
+                pieces = zip(inputs.chunk(parts), targets.chunk(parts), strict=True)
+                for piece, (some, theirs) in enumerate(pieces):
                     wide.require_backward_grad_sync = piece == parts - 1  # as no_sync does
-                    coded.loss(mse_loss(wide(some)[:, 0], theirs, reduction="none")).backward()
+                    with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+                        outputs = model(some)[:, 0]
+                    loss = coded.loss(mse_loss(outputs.to(theirs.dtype), theirs, reduction="none"))
+                    if zeroed and late_zero and piece == 0:
+                        torch.autograd.grad(loss, net[0].weight, retain_graph=True)
+                        optimizer.zero_grad(set_to_none=to_none)
+                    loss.backward()
                 order = rng(0, "data_order", epoch).permutation(samples)
                 whole = order[place * batch : (place + 1) * batch]
-                errors.append(error_of(net, x, y, whole, coded.steps[-1].coefficients))
+                exact = exact * (not zeroed) + exact_gradient(net, x, y, whole, coded.steps[-1].coefficients)
+                errors.append(float((gradients(net) - exact).abs().max() / exact.abs().max()))
             optimizer.step()
             ends.append(time.monotonic())
     except Exception as failed:
         error = f"{type(failed).__name__}: {failed}"
+    Path(folder, f"ended {rank}").touch()
     if coded:
         coded.close()
     bits = b"".join(p.detach().float().numpy().tobytes() for p in net.parameters())
@@ -125,21 +162,25 @@ def train(
     }
 
 
-def begin(rank, file, listening, runs):
+def begin(rank, world, file, listening, runs):
     """A rank: join the group, train, leave a file."""
     warnings.simplefilter("ignore")
     # Rank 0 serves the store on the inherited socket: where the parent served it, one start in thirty hung.
     served = listening.fileno() if rank == 0 else None
     store = dist.TCPStore("127.0.0.1", listening.getsockname()[1], N, rank == 0, master_listen_fd=served)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=N)
-    found = json.dumps([train(rank, **options) for options in runs])
-    file.with_suffix(".half").write_text(found)
+    found = []
+    for number, options in enumerate(runs):
+        folder = file.parent / f"run {number} of world {world}"
+        folder.mkdir(exist_ok=True)
+        found.append(train(rank, folder, **options))
+    file.with_suffix(".half").write_text(json.dumps(found))
     file.with_suffix(".half").rename(file)
 
 
 def left():
     """Processes of this one's group besides it, if they do not end by themselves."""
-    others, last = [os.getpid()], time.monotonic() + HUNG
+    others, last = [os.getpid()], time.monotonic() + 100
     while others and time.monotonic() < last:
         others = []
         for process in psutil.process_iter():
@@ -156,7 +197,9 @@ def answer(folder, worlds):
         with socket.create_server(("127.0.0.1", 0)) as listening:
             for rank in range(N):
                 file = Path(folder, f"{rank} of world {number}.json")
-                started[file] = multiprocessing.Process(target=begin, args=(rank, file, listening, runs))
+                started[file] = multiprocessing.Process(
+                    target=begin, args=(rank, number, file, listening, runs)
+                )
                 started[file].start()
     last, hung = time.monotonic() + HUNG, []
     for file, process in started.items():

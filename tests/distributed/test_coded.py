@@ -1,7 +1,5 @@
 """A code in a DDP loop on four ranks: exact, not held up by late, stopped and killed ranks, and equal on all."""
 
-from statistics import median
-
 import numpy as np
 import pytest
 
@@ -12,6 +10,9 @@ from tests.conftest import skip_where_busy
 
 pytestmark = pytest.mark.slow
 
+HOURS = 7200  # of patience, where nothing is to end by it
+PATIENCE = 24  # where a collective of the ring with a dead rank costs some of it
+SILENCE = 12  # where a rank is stopped until it is called silent: much longer than any step takes
 CYCLIC = {"code": ["CyclicRepetition", {"n": 4, "s": 1}], "wait": ["Fastest", {"s": 1}]}
 FRACTIONAL = {"code": ["FractionalRepetition", {"n": 4, "d": 2}]}
 SPANNED = {"code": ["CyclicRepetition", {"n": 4, "s": 2}], "wait": ["Spanned", {}]}
@@ -19,6 +20,8 @@ FORGET = {"code": ["Uncoded", {"n": 4}]}
 GRADUAL = {"code": ["CyclicPartialRecovery", {"n": 4, "s": 1, "beta": 3}]}
 LEARNED = {"wait": ["AdaptiveDeadline", {}]}
 RING = {"form": "ring"}
+SUMMED = {"zero_every": 2}  # every second step's gradient is added to the one before
+UNUSED = {"static": True, "unused": True}
 CASES = {
     "cyclic, buckets, last batch": {"bucket_mb": 1e-4, "samples": 37},
     "cyclic, buckets, last batch, ring": {"bucket_mb": 1e-4, "samples": 37} | RING,
@@ -33,12 +36,22 @@ CASES = {
     "every step": {"late": "every", "sleeps": [0, 0, 0, 0.02]},
     "bfloat16": {"kind": "bfloat16"},
     "bfloat16, ring": {"kind": "bfloat16"} | RING,
+    "accumulated": SUMMED,
+    "accumulated, ring": SUMMED | RING,
+    "accumulated, buckets": SUMMED | {"bucket_mb": 1e-4},
+    "accumulated, buckets, views, ring": SUMMED | {"bucket_mb": 1e-4, "view": True} | RING,
+    "accumulated, views, zeroed in place": SUMMED | {"view": True, "to_none": False},
+    "accumulated, views, zeroed late": SUMMED | {"view": True, "late_zero": True},
+    "accumulated, zeroed late and in place": SUMMED | {"late_zero": True, "to_none": False},
+    "accumulated, no_sync": SUMMED | {"parts": 2},
+    "accumulated, no_sync, buckets, views": SUMMED | {"parts": 2, "view": True, "bucket_mb": 1e-4},
+    "accumulated, static graph, unused": SUMMED | UNUSED,
+    "accumulated, static graph, unused, views": SUMMED | UNUSED | {"view": True},
+    "accumulated, compiled": SUMMED | {"compiled": True},
+    "accumulated, partial recovery": SUMMED | GRADUAL,
+    "accumulated, bfloat16": SUMMED | {"kind": "bfloat16"},
+    "accumulated, autocast": SUMMED | {"autocast": True},
 }
-
-
-def seconds(found, others=(0, 1, 2)):
-    """Of the ranks' steps behind the first two, in which DDP itself needs all ranks."""
-    return [took for rank in others for took in found[rank]["seconds"][2:]]
 
 
 def check(found, steps):
@@ -54,7 +67,7 @@ def beside(ranks, *runs):
     return [world[0] for world in ranks(*([run] for run in runs))]
 
 
-SLEEPS = [0.0, 0.02, 0.04, 0.15]
+SLEEPS = [0.0, 0.02, 0.04, 0.3]
 
 
 @pytest.fixture(scope="module")
@@ -64,32 +77,25 @@ def recorded(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(ranks, recorded):
-    """All cases, one after another in one world; then ranks that sleep, in a recorded plain run and two coded ones."""
-    slow = {"sleeps": SLEEPS, "batch": 16, "steps": 12}
-    (found,) = ranks([*CASES.values(), slow | {"bare": True, "record": str(recorded)}, slow, slow | RING])
-    return dict(zip([*CASES, "slow, plain", "slow", "slow, ring"], found, strict=True))
+    """All cases, one after another in one world; then a recorded plain run of ranks that sleep."""
+    slow = {"sleeps": SLEEPS, "batch": 16, "steps": 12, "bare": True, "record": str(recorded)}
+    (found,) = ranks([*CASES.values(), slow])
+    return dict(zip([*CASES, "slow, plain"], found, strict=True))
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_gradients_are_exact_and_replicas_equal(trained, name):
     found = trained[name]
     check(found, 8)
-    approximate = name.startswith(("uncoded", "partial", "learned"))  # only rank 0 knows the coefficients
-    judged = found[:1] if approximate else found
-    assert max(error for one in judged for error in one["errors"]) < (0.05 if "bfloat16" in name else 1e-5)
+    approximate = any(word in name for word in ("uncoded", "partial", "learned"))
+    judged = found[:1] if approximate else found  # only rank 0 knows the coefficients
+    tolerance = 2e-6 if "accumulated" in name else 1e-5
+    if "bfloat16" in name or "autocast" in name:
+        tolerance = 0.05
+    assert max(error for one in judged for error in one["errors"]) < tolerance
     assert (found[0]["buckets"] > 1) == ("buckets" in name)
     if name == "every step":
         assert found[3]["computed"] == 8
-
-
-def test_others_do_not_wait_for_a_slow_rank(trained):
-    """Where they did, the slow rank would be behind in no step, and compute in all of them."""
-    undisturbed = median(seconds(trained["bfloat16"]))
-    for found in (trained["slow"], trained["slow, ring"]):
-        check(found, 12)
-        if undisturbed > 0.06:
-            skip_where_busy(f"an undisturbed step takes {undisturbed:.3f} s")
-        assert found[3]["computed"] < 12
 
 
 def test_known_sleeps_are_recorded_before_the_collective(trained, recorded, tmp_path):
@@ -98,45 +104,46 @@ def test_known_sleeps_are_recorded_before_the_collective(trained, recorded, tmp_
     join(recorded, tmp_path / "jobs.csv")
     times = read_trace(tmp_path / "jobs.csv").values["time"]
     assert times.shape == (9, 4)
-    beyond = np.median(times, axis=0) - SLEEPS
-    if beyond.max() > 0.03:
-        skip_where_busy(f"steps without sleep take up to {beyond.max():.3f} s")
-    assert beyond.min() > 0
-    assert np.corrcoef(np.median(times, axis=0), SLEEPS)[0, 1] > 0.9
-    slowest = np.median(times.max(1))  # all ranks' steps take as long as the slowest
-    assert slowest < median(trained["slow, plain"][0]["seconds"][3:]) * 1.05
+    assert (times > SLEEPS).all()
+    beyond = np.min(times[:, 0])
+    if beyond > SLEEPS[3] / 2:
+        skip_where_busy(f"a step without sleep takes {beyond:.3f} s")
+    shortest = times.min(axis=0)  # with the collective every rank would have taken as long as the last
+    assert shortest[:3].max() < shortest[3]
 
 
 def test_a_killed_rank_stops_nobody(ranks):
-    killed = {"harm": [3, 6, 0, "SIGKILL"], "steps": 20, "patience": 8}
+    killed = {"harm": [3, 6, 0, "SIGKILL", None], "steps": 20, "patience": PATIENCE}
     for found in beside(ranks, killed, killed | RING):
         assert found[3] is None
         check(found, 20)
         assert not any(heard[3] for heard in found[0]["heard"][7:])
 
 
-def test_a_stopped_rank_stops_nobody_and_catches_up(ranks):
-    stopped = {"harm": [3, 6, 0, "SIGSTOP", 1.5], "steps": 20}
-    both = beside(ranks, stopped, stopped | RING)
-    for found in both:
-        check(found, 20)
-    slowest = max(took for found in both for took in seconds(found))
-    if slowest > 1.0:  # or it was stopped in a collective of the ring
-        skip_where_busy(f"another rank's step took {slowest:.2f} s, the stop 1.5 s")
-    assert all(found[3]["computed"] < 20 for found in both)
+@pytest.mark.parametrize("more", [{}, SUMMED | {"view": True}, SUMMED | {"parts": 2}], ids=str)
+def test_a_stopped_rank_stops_nobody_and_catches_up(ranks, more):
+    stopped = {"harm": [3, 6, 0, "SIGSTOP", "others ended"], "steps": 20, "patience": HOURS} | more
+    for found in beside(ranks, stopped, stopped | RING):
+        check(found, 20)  # it is woken when the others have made all of their steps
+        assert not any(heard[3] for heard in found[0]["heard"][6:])
+        assert found[3]["computed"] <= 7
+        assert max(error for one in found for error in one["errors"]) < (2e-6 if more else 1e-5)
 
 
 @pytest.mark.parametrize("form", ["star", "ring"])
 def test_a_signal_at_any_moment_stops_nobody(ranks, form):
-    moments = zip(0.4 * rng(0, "gcexp.signals").random(4), [["SIGKILL"], ["SIGSTOP", 1.0]] * 2, strict=True)
-    run = {"form": form, "steps": 60, "patience": 8}
-    for found in beside(ranks, *(run | {"harm": [2, 2, moment, *sign]} for moment, sign in moments)):
+    moments = 0.4 * rng(0, "gcexp.signals").random(4)
+    signs = [["SIGKILL", None], ["SIGSTOP", 1.0]] * 2
+    run = {"form": form, "steps": 60, "patience": PATIENCE}
+    runs = [run | {"harm": [2, 2, moment, *sign]} for moment, sign in zip(moments, signs, strict=True)]
+    for found in beside(ranks, *runs):
         check(found, 60)
 
 
 def test_ranks_without_which_nothing_is_decoded_are_named(ranks):
-    needed = {"wait": ["Fastest", {"s": 0}], "patience": 1, "linger": 5}
-    killed, stopped = {"harm": [2, 5, 0, "SIGKILL"]}, {"harm": [2, 5, 0, "SIGSTOP", 2.5]}
+    needed = {"wait": ["Fastest", {"s": 0}], "patience": HOURS}
+    killed = {"harm": [2, 5, 0, "SIGKILL", None]}
+    stopped = {"harm": [2, 5, 0, "SIGSTOP", "others ended"], "patience": SILENCE}
     found = beside(ranks, *(needed | sign | form for sign in (killed, stopped) for form in ({}, RING)))
     for one in found[:2]:
         assert all("step 5: rank 2 is gone" in one[rank]["error"] for rank in (0, 1, 3)), one
@@ -145,7 +152,7 @@ def test_ranks_without_which_nothing_is_decoded_are_named(ranks):
 
 
 def test_without_rank_0_the_others_end(ranks):
-    killed = {"harm": [0, 5, 0, "SIGKILL"], "patience": 5, "steps": 500}  # more than are made before it ends
+    killed = {"harm": [0, 5, 0, "SIGKILL", None], "patience": PATIENCE, "steps": 500}
     for found in beside(ranks, killed, killed | RING):
         assert found[0] is None
         assert all("rank 0" in one["error"] for one in found[1:]), found

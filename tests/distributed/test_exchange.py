@@ -1,5 +1,7 @@
 """The star's rank 0 among strangers, the batches, what is refused, and that nothing needs torch that should not."""
 
+import errno
+import os
 import secrets
 import socket
 import struct
@@ -9,6 +11,7 @@ import threading
 import tracemalloc
 import types
 from functools import partial
+from multiprocessing.connection import Connection
 
 import numpy as np
 import pytest
@@ -16,7 +19,6 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.nn.functional import mse_loss
-from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
 from gcexp import codes
@@ -25,13 +27,13 @@ from gcexp.distributed import Coded
 from gcexp.distributed.decisions import Decisions
 from gcexp.distributed.refusals import check_scheme
 from gcexp.distributed.star import Collector, Sender
-from gcexp.distributed.wire import Seat
+from gcexp.distributed.wire import Seat, welcome
 from gcexp.errors import UserError
 from gcexp.schemes import Deadline, Fastest, Fewest, Home, Restart, Scheme
 from gcexp.seeding import rng
-from tests.conftest import LONG
 
 LENGTH = 1000
+LONG = 300.0  # seconds, after which something hangs: on a machine with much else to do nothing is sooner
 TOKEN = secrets.token_bytes(32)
 ONE = Scheme(Uncoded(n=1), Fastest(s=0))
 
@@ -40,7 +42,7 @@ class Star:
     """Rank 0 of three, and what others do."""
 
     def __init__(self, **options):
-        self.store, self.seat = dist.HashStore(), partial(Seat, length=LENGTH, token=TOKEN, patience=5.0)
+        self.store, self.seat = dist.HashStore(), partial(Seat, length=LENGTH, token=TOKEN, patience=LONG)
         scheme = Scheme(CyclicRepetition(n=3, s=1), Fastest(s=1))
         self.end = Collector(self.store, Decisions(scheme), self.seat(0, **options))
 
@@ -95,11 +97,11 @@ def test_strangers_are_closed_and_the_run_goes_on():
         sender.close()
     with pytest.raises(OSError):  # all ranks were there: nobody is heard any more
         star.stranger()
-    star.end.close(5.0)
+    star.end.close(LONG)
 
 
 def test_a_stranger_has_ten_seconds(monkeypatch):
-    monkeypatch.setattr("gcexp.distributed.wire._INTRODUCTION", 0.2)
+    monkeypatch.setattr("gcexp.distributed.door._INTRODUCTION", 0.2)
     assert closes(Star().stranger())
 
 
@@ -108,6 +110,7 @@ def test_a_message_of_another_size_ends_a_rank_and_allocates_nothing(size):
     star = Star()
     bad, good = star.stranger(), star.sender(2)
     bad.sendall(struct.pack("<32sq", TOKEN, 1))
+    assert bad.recv(100).endswith(b"welcome")
     tracemalloc.start()
     bad.sendall(struct.pack("!i", size) + bytes(min(max(size, 0), 8 * LENGTH)))
     assert closes(bad)
@@ -130,35 +133,62 @@ def test_a_late_rank_gets_stored_answers_until_it_is_too_far_behind():
         late.exchange(0, message(0))
 
 
-def test_a_rank_0_that_neither_reads_nor_writes_is_named():
+def test_silent_strangers_are_bounded_and_keep_no_rank_out(monkeypatch):
+    monkeypatch.setattr("gcexp.distributed.door._INTRODUCTION", 10 * LONG)
+    star = Star()
+    silent = [star.stranger() for _ in range(300)]
+    assert all(map(closes, silent[: 300 - 64]))  # the oldest: only so many are kept
+    senders = [star.sender(rank) for rank in (1, 2)]
+    star.train(5, *senders)
+    for sender in senders:
+        sender.close()
+    star.end.close(LONG)
+    assert all(map(closes, silent))
+
+
+def test_a_door_whose_accept_fails_opens_again(monkeypatch):
+    star, accept, failures = Star(), socket.socket.accept, [*range(5)]
+
+    def failing(listening):
+        if failures:
+            failures.pop()
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return accept(listening)
+
+    monkeypatch.setattr(socket.socket, "accept", failing)
+    with pytest.warns(UserWarning, match="Too many open files"):
+        senders = [star.sender(rank) for rank in (1, 2)]
+    assert not failures
+    star.train(5, *senders)
+
+
+def test_a_rank_that_is_not_let_in_is_told_where_it_knocked():
+    star = Star()
+    with pytest.raises(RuntimeError, match=r"rank 0 at 127\.0\.0\.1:\d+ has not let rank 7 in"):
+        Sender(star.store, Seat(7, LENGTH, TOKEN, patience=0.1))  # there are three
+    star.train(5, star.sender(1), star.sender(2))
+
+
+@pytest.mark.parametrize("length", [LENGTH, 10_000_000])  # a large message fills all buffers
+def test_a_rank_0_that_neither_reads_nor_writes_is_named(length):
     with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def let_in():
+            connection = Connection(listening.accept()[0].detach())
+            welcome(connection)
+            held.append(connection)
+
+        held = []
         store = dist.HashStore()
         store.set("address", "{} {}".format(*listening.getsockname()))
-        small, large = (
-            Sender(store, Seat(1, length, TOKEN, patience=0.1)) for length in (LENGTH, 10_000_000)
-        )
-        for sender, length in ((small, LENGTH), (large, 10_000_000)):  # the large one fills all buffers
-            with pytest.raises(RuntimeError, match="rank 0"):
-                sender.exchange(0, np.zeros(length, np.float32))
+        threading.Thread(target=let_in, daemon=True).start()
+        with pytest.raises(RuntimeError, match="rank 0"):
+            Sender(store, Seat(1, length, TOKEN, patience=1.0)).exchange(0, np.zeros(length, np.float32))
 
 
 def test_a_deadline_counts_from_the_step_before():
     asked = Decisions(Scheme(Uncoded(n=3), Deadline(time=0.5)))
     assert asked.stop(np.array([0.1, np.inf, 0.6])) == (0.5, (True, False, False))
-
-
-@pytest.fixture
-def alone(monkeypatch):
-    """What wraps a model, by default a small one, in a world of one rank in this process."""
-    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
-    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-
-    def wrapped(model=None, forward_sync_buffers=False, **options):
-        model = model or nn.Linear(2, 1)
-        return DistributedDataParallel(model, forward_sync_buffers=forward_sync_buffers, **options)
-
-    yield wrapped
-    dist.destroy_process_group()
 
 
 def test_what_cannot_work_is_refused_by_name(alone):
@@ -224,7 +254,7 @@ def test_what_goes_wrong_in_a_step_is_named(alone):
         train(model, coded, 1, optimizer=ZeroRedundancyOptimizer(model.parameters(), lr=0.1))
     coded.close()
     model = alone()
-    with pytest.raises(RuntimeError, match="step 0: .* 2 of .* 4 samples"):
+    with pytest.raises(RuntimeError, match="step 0: .* 2 of .* 4 samples.*no_sync"):
         train(model, Coded(model, ONE), 1, share=0.5)
 
 
@@ -253,7 +283,7 @@ def test_batches_are_the_partitions_of_the_global_batch(alone):
             coded.batches(10, size)
     with pytest.raises(UserError, match="per sample"):
         coded.loss(torch.tensor(1.0))
-    with pytest.raises(UserError, match="50 samples"):
+    with pytest.raises(UserError, match="50 samples.*no_sync"):
         coded.loss(torch.zeros(50))
     same = [coded.generator(partition).initial_seed() for partition in (0, 0, 1)]
     assert same[0] == same[1] != same[2]

@@ -1,6 +1,10 @@
 """What a recorder writes of blocks, and one trace of all ranks' files."""
 
+import types
+
 import pytest
+import torch
+from torch import nn
 
 from gcexp.command.main import main
 from gcexp.delays import Trace
@@ -49,6 +53,74 @@ def test_a_block_is_a_step_without_ddp(tmp_path, monkeypatch):
     monkeypatch.delenv("RANK")
     with pytest.raises(UserError, match="rank="):
         Recorder(tmp_path / "other")
+
+
+class Clocked(nn.Module):
+    """A layer whose forward pass takes a second of a clock that is set by hand."""
+
+    def __init__(self, clock):
+        super().__init__()
+        self.layer, self.clock = nn.Linear(2, 1), clock
+
+    def forward(self, inputs):
+        self.clock.now += 1.0
+        return self.layer(inputs)
+
+
+def evaluate_without_gradients(model):
+    with torch.no_grad():
+        model(torch.ones(3, 2))
+
+
+def evaluate_in_evaluation_mode(model):
+    model.eval()
+    model(torch.ones(3, 2))
+    model.train()
+
+
+def train_in_evaluation_mode(model):
+    model.eval()
+    evaluate_without_gradients(model)
+
+
+def train_in_two_parts(model):
+    evaluate_without_gradients(model)
+    with model.no_sync():
+        model(torch.ones(3, 2)).sum().backward()
+
+
+@pytest.mark.parametrize(
+    "before, seconds, compute",
+    [
+        (lambda model: None, 111.0, 1.0),
+        (evaluate_without_gradients, 112.0, 1.0),
+        (evaluate_in_evaluation_mode, 112.0, 1.0),
+        (train_in_evaluation_mode, 112.0, 1.0),
+        (train_in_two_parts, 113.0, 2.0),
+    ],
+)
+def test_computing_begins_with_the_first_forward_pass_for_training(
+    alone, tmp_path, monkeypatch, before, seconds, compute
+):
+    clock = types.SimpleNamespace(now=0.0)
+    monkeypatch.setattr("gcexp.distributed.recorder.time.perf_counter", lambda: clock.now)
+
+    def reduce(bucket):
+        clock.now += 1000.0
+        done = torch.futures.Future()
+        done.set_result(bucket.buffer())
+        return done
+
+    model = alone(Clocked(clock))
+    recorder = Recorder(tmp_path / "jobs", model=model, inner=reduce)
+    for _ in range(4):
+        clock.now += 10.0  # loading
+        before(model)
+        model(torch.ones(3, 2)).sum().backward()
+        clock.now += 100.0  # the optimiser
+    recorder.close()
+    lines = (tmp_path / "jobs" / "rank-0000.csv").read_text().splitlines()[1:]
+    assert lines == [f"{step},0,{seconds},{compute},1" for step in (2, 3)]
 
 
 def test_a_trace_of_all_ranks(recordings, tmp_path, capsys):

@@ -20,9 +20,9 @@ from gcexp.command.single_run import run
 from gcexp.delays.markov import TwoStateMarkov
 from gcexp.errors import ParameterError, UserError
 from gcexp.report.entries import run_of_keys
-from gcexp.run import stages
 from gcexp.run.build import build
 from gcexp.run.compose import compose
+from gcexp.run.run import Run
 from gcexp.run.scheme import build_scheme
 from gcexp.schemes import Decodable, Fewest, Scheme
 from gcexp.schemes.placement import (
@@ -441,7 +441,7 @@ def test_no_task_takes_the_bound(tmp_path):
     for call in (
         lambda: run_of_keys(of_code | {"label": "LB", "task": "digits_mlp", "seeds": 4}),
         lambda: run([*typed, "seeds=0-3"], tmp_path),
-        lambda: stages.run_training(compose([*typed, "seeds=0-3"]), tmp_path / "trajectory.npz", None),
+        lambda: Run.of([*typed, "seeds=0-3"]),
     ):
         with pytest.raises(UserError, match="no task"):
             call()

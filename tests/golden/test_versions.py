@@ -8,7 +8,7 @@ import pytest
 from gcexp.data import load, prepare
 from gcexp.run.build import build
 from gcexp.run.compose import compose
-from gcexp.run.stages import length_of, simulated
+from gcexp.run.run import Run
 from gcexp.tasks.training import train
 
 
@@ -29,8 +29,7 @@ from gcexp.tasks.training import train
     ],
 )
 def test_timelines(overrides, durations, coefficients):
-    config = compose([*overrides, "iterations=6", "seeds=0-1"])
-    timeline = simulated(config, length_of(config))
+    timeline = Run.of([*overrides, "iterations=6", "seeds=0-1"]).clock()
     assert np.allclose(timeline.duration.sum(1), durations, rtol=1e-12)
     assert timeline.coefficients[timeline.pattern].sum((1, 2)).tolist() == list(coefficients)
 

@@ -12,8 +12,7 @@ from torch import nn
 
 from gcexp.data.load import Dataset
 from gcexp.errors import UserError
-from gcexp.run.compose import compose
-from gcexp.run.stages import decided_by
+from gcexp.run.run import Run
 from gcexp.tasks import GradientDescent
 from gcexp.tasks.checkpoint import Checkpoint
 from gcexp.tasks.linear_regression import LinearRegression
@@ -184,7 +183,7 @@ def test_a_training_is_found_again_however_its_seeds_were_spelled():
     """The stamps of one seed and of several are those of the names in its path, as they have always been."""
     task = ["task=digits_mlp", "iterations=3"]
     for spelled, name in (("[0]", "0"), ("0-0", "0"), ("1", "0"), ("5-5", "5"), ("2", "0-1"), ("0-1", "0-1")):
-        assert f"seeds={name}" in decided_by(compose([*task, f"seeds={spelled}"]), {})
+        assert f"seeds={name}" in Run.of([*task, f"seeds={spelled}"]).training_fingerprint({})
 
 
 def test_saves_are_spaced_in_time(tmp_path, monkeypatch):

@@ -24,8 +24,8 @@ from gcexp.errors import DecodingError, ParameterError
 from gcexp.run.build import build
 from gcexp.run.compose import compose
 from gcexp.run.measured import TIMED, marks, summary_columns, timing_columns
+from gcexp.run.run import Run
 from gcexp.run.scheme import build_scheme
-from gcexp.run.stages import length_of, simulated, summarised
 from gcexp.schemes import Deadline, Decodable, Fastest, Scheme
 from gcexp.schemes.survivors import distinct
 from gcexp.summary import RunningMean, summarise, summary_of
@@ -205,11 +205,10 @@ def test_statistics_of_which_no_iteration_is_kept_have_the_bits_of_the_timeline(
     monkeypatch.setattr("gcexp.timeline.CHUNK", chunk)  # some iterations of a seed, or several seeds
     monkeypatch.setattr("gcexp.timeline.CHUNK_SEATED", 900)
     monkeypatch.setattr(summary_module, "KNOWN", 2**8)  # 32 patterns of a word: forgotten and decoded again
-    config = compose([*overrides.split(), "iterations=203", "seeds=3"])
-    length = length_of(config)
-    at = marks(length.iterations, rows)
-    found = summary_columns(summarised(config, length, at), config, at)
-    expected = timing_columns(simulated(config, length), config, rows)
+    run = Run.of([*overrides.split(), "iterations=203", "seeds=3"], trains=False)
+    at = marks(run.iterations, rows)
+    found = summary_columns(run, run.summary(at), at)
+    expected = timing_columns(run, run.clock(), rows)
     assert tuple(found) == tuple(expected) == TIMED[rows]
     for name, values in expected.items():
         np.testing.assert_array_equal(found[name], values, err_msg=name, strict=True)

@@ -14,7 +14,8 @@ from gcexp.report.comparison import comparison, identifying_columns
 from gcexp.report.figurefile import figure
 from gcexp.report.published import table_of
 from gcexp.run.compose import compose
-from gcexp.run.scheme import build_scheme, loads
+from gcexp.run.run import Run
+from gcexp.run.scheme import build_scheme
 
 pytestmark = pytest.mark.paper("dynamic_clustering", "partial_recovery")
 
@@ -44,10 +45,10 @@ def test_loads_of_a_code_drawn_per_seed_are_told_over_the_seeds():
     drawn = [build_scheme(config, seed).code for seed in range(8)]
     each = [code.load.max() / code.k for code in drawn]
     assert len(set(each)) > 1
-    found = loads(config)
+    found = Run((), config).loads()
     assert found["computation_load"] == pytest.approx(np.mean(each))
     assert found["computation_load_largest"] == max(each)
-    one = loads(compose(["scheme=cgc", "n=20", "s=3", "seeds=8"]))
+    one = Run.of(["scheme=cgc", "n=20", "s=3", "seeds=8"]).loads()
     assert one["computation_load"] == one["computation_load_largest"] == 0.2
 
 

@@ -18,12 +18,11 @@ from omegaconf import OmegaConf
 
 from gcexp.codes import Code
 from gcexp.errors import ParameterError, UserError
-from gcexp.run import checks
 from gcexp.run.build import build, is_redrawn, redrawn, with_makers
-from gcexp.run.compose import compose
+from gcexp.run.compose import compose, declared_inputs, meanings
 from gcexp.run.options import GROUPS, conf_dir, options, read_value, read_yaml
-from gcexp.run.run import HOME, overrides_of, token
 from gcexp.run.scheme import build_scheme
+from gcexp.run.tokens import HOME, overrides_of, token
 from gcexp.schema import arguments, typed
 from tests.conftest import unload, write_files
 
@@ -139,6 +138,25 @@ def test_option_files_that_speak_of_each_other_compose_as_in_hydra(option):
             assert compose(overrides) == wanted
     with pytest.raises(UserError, match=r"\$\{.scale\}"):  # relative ones are Hydra's alone
         compose(["delay=two"])
+
+
+def test_inputs_are_declared_in_option_files_and_reach_no_class(option, refused):
+    """Hydra does not know this key: without it the composed run is the same."""
+    option("delay/below", "_target_: x.Y\nfile: times.csv\nscale: 1\ninputs: ['${delay.file}', raw/*.csv]\n")
+    option("delay/mine", "defaults: [below]\ninputs: raw/*.csv # files\nscale: 2\n")
+    option("code/mine", "_target_: x.Z\ninputs: [matrix.npz]\n")
+    option("scheme/mine", f"{GLOBAL}defaults:\n  - override /code: mine\ninputs: [notes]\nn: 7\n")
+    overrides = ["scheme=mine", "delay=mine", "delay.file=other.csv"]
+    config = compose(overrides)
+    assert config["delay"] == {"_target_": "x.Y", "file": "other.csv", "scale": 2}
+    assert config["code"] == {"_target_": "x.Z"} and "inputs" not in config
+    assert sorted(declared_inputs(overrides)) == ["matrix.npz", "notes", "other.csv", "raw/*.csv"]
+    assert declared_inputs(["scheme=cgc", "task=mnist_mlp"]) == []
+    assert "delay.inputs" not in meanings(overrides)
+    refused("delay.inputs", compose, [*overrides, "delay.inputs=x"])
+    for value in ("3", "[1]", "{a: b}"):
+        option("delay/mine", f"_target_: x.Y\ninputs: {value}\n")
+        refused(("delay/mine.yaml", "inputs"), compose, ["delay=mine"])
 
 
 def test_a_composed_run_may_be_changed_without_harm():
@@ -418,20 +436,6 @@ def test_an_edited_option_is_seen(option, forget):
         for _ in range(2):
             found = compose(["delay=mine"])["delay"]
             assert found == {"_target_": "x.Y", "scale": scale, "weights": {1: 0.5}}
-
-
-def test_a_check_runs_once_and_a_failure_again():
-    made = []
-
-    def fails():
-        raise UserError("wrong")
-
-    for _ in range(2):
-        assert checks.once(["passes"], lambda: made.append(1) or "found") == "found"
-        with pytest.raises(UserError):
-            checks.once(["fails"], fails)
-    assert made == [1]
-    assert checks.once(["fails"], lambda: "now") == "now"
 
 
 # --- Options from outside the package

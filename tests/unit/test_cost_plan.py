@@ -26,14 +26,14 @@ def test_every_job_of_a_figure_is_counted_once(folder):
     found = plan("paper", [TARGET])
     runs = figure(TARGET, "paper").runs
     count = {job: sum(cost.job == job for cost in found) for job in dict.fromkeys(c.job for c in found)}
-    assert count["training"] == len({run.trajectory for run in runs}) < len(runs) + 1
+    assert count["training"] == len({run.trajectory_file for run in runs}) < len(runs) + 1
     assert count["table"] == count["drawing"] == count["data"] == 1 and "page" not in count
     assert all(cost.known and cost.cpu_s > 0 and cost.memory_mib > 0 for cost in found)
 
 
 def test_what_is_there_costs_nothing(folder):
     before = plan("paper", [TARGET])
-    made = Path(figure(TARGET, "paper").runs[0].trajectory)
+    made = Path(figure(TARGET, "paper").runs[0].trajectory_file)
     made.parent.mkdir(parents=True)
     made.touch()
     assert len(plan("paper", [TARGET])) == len(before) - 1

@@ -21,7 +21,8 @@ from gcexp.figures import parse
 from gcexp.figures.compose import draw_on
 from gcexp.figures.rows import time_to
 from gcexp.run.compose import compose
-from gcexp.run.stages import run_timeline
+from gcexp.run.measurement import HomeTrainings, Measurement, write_timeline
+from gcexp.run.run import Run
 from gcexp.schemes import Fastest, Span
 from gcexp.tasks import training
 from gcexp.tasks.mlp import MultilayerPerceptron
@@ -37,7 +38,9 @@ TRAINED = SMALL | {"task": "digits_mlp", "iterations": 6}
 
 def test_the_same_bits_as_a_timeline_of_the_workflow(tmp_path):
     words = "scheme=cyclic_partial n=6 s=2 code.beta=4 delay=pareto iterations=30 seeds=0-1"
-    timeline = run_timeline(compose(words.split()), tmp_path / "clock.npz")
+    measurement = Measurement(Run.of(words.split()), HomeTrainings())
+    write_timeline(measurement, tmp_path / "clock.npz")
+    timeline = measurement.timeline
     found = gcexp.simulate("code.beta=4", scheme="cyclic_partial", rows="iterations", **SMALL)
     assert (found["iteration_time_s"].to_numpy().reshape(2, 30) == timeline.duration).all()
     assert (found["simulated_time_s"].to_numpy().reshape(2, 30) == timeline.clock).all()
@@ -221,8 +224,8 @@ def test_a_trained_curve_is_that_of_a_training_alone_and_exact_schemes_share_it(
 
 
 def test_a_sweep_complains_before_it_runs(monkeypatch):
-    for clock in ("simulated", "summarised"):
-        monkeypatch.setattr(f"gcexp.experiments.{clock}", lambda *_: pytest.fail("it ran"))
+    for clock in ("clock", "summary"):
+        monkeypatch.setattr(Run, clock, lambda *_: pytest.fail("it ran"))
     with pytest.raises(UserError, match="n=6"):
         gcexp.sweep({"s": [1, 9]}, scheme="cgc", n=6, impossible="raise")
     with pytest.raises(UserError, match="'cgc'"):

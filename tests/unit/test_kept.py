@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from gcexp.run import stages, verification
+from gcexp.run import verification
 from gcexp.run.compose import compose
 from gcexp.run.datasets import prepared
+from gcexp.run.measurement import FiledTrainings, checkpoint_file
+from gcexp.run.run import Run
 from gcexp.tasks import devices as of_torch
 from gcexp.tasks import mlp
 from tests.conftest import unload, write_files
@@ -16,11 +18,16 @@ RUN = ["scheme=cgc", "n=6", "s=2", "delay=pareto", "task=digits_mlp", "iteration
 LINEAR = ["scheme=uncoded", "n=10", "task=linear_regression", "iterations=3", "seeds=1"]
 
 
+def trained_again(config: dict, output: str):
+    """What a run of this config learns, written as a job writes it."""
+    return FiledTrainings(Path(output)).trajectory(Run((), config), None)
+
+
 @pytest.fixture
 def trained(here):
     prepared("digits")
     config = compose(RUN)
-    stages.run_training(config, Path("t.npz"), None)
+    trained_again(config, "t.npz")
     return config
 
 
@@ -48,9 +55,9 @@ def test_a_task_of_ones_own_is_trained_again_when_its_helper_changes(here, monke
     def trains():
         unload("mine_here", "helper_there")
         forget()
-        path = stages.checkpoint_file(Path("t.npz"))
+        path = checkpoint_file(Path("t.npz"))
         before = path.stat().st_mtime_ns if path.is_file() else None
-        stages.run_training(config, Path("t.npz"), None)
+        trained_again(config, "t.npz")
         return path.stat().st_mtime_ns != before
 
     assert [trains(), trains()] == [True, False]
@@ -66,23 +73,23 @@ def test_a_task_of_ones_own_is_trained_again_when_its_helper_changes(here, monke
 
 def test_large_gradients_are_computed_once_for_all_schemes_of_a_training(trained, monkeypatch):
     """They lie in files without names, with the same bits."""
-    trajectory = stages.run_training(trained, Path("t.npz"), None)
-    timeline = stages.simulated(trained, stages.length_of(trained))
-    plain, kept = stages.replayed(trained, timeline, trajectory), {}
+    run, trajectory, data = Run((), trained), trained_again(trained, "t.npz"), prepared("digits")
+    timeline = run.clock()
+    plain, kept = run.replay(timeline, trajectory, data), {}
     monkeypatch.setattr(verification, "LARGE", 0)
-    assert stages.replayed(trained, timeline, trajectory, kept) == plain and kept
+    assert run.replay(timeline, trajectory, data, kept) == plain and kept
     monkeypatch.setattr(mlp.PerceptronProblem, "partition_gradients", None)
-    assert stages.replayed(trained, timeline, trajectory, kept) == plain
+    assert run.replay(timeline, trajectory, data, kept) == plain
     assert not [*Path("results").rglob("tmp*")]
 
 
 def test_the_device_that_auto_means_is_recorded_and_decides_a_training(trained, monkeypatch):
     auto = trained | {"task": trained["task"] | {"device": "auto"}}
-    stages.run_training(auto, Path("auto.npz"), None)
+    trained_again(auto, "auto.npz")
     assert json.loads(Path("auto.provenance.json").read_text())["device"] == "cpu"
-    here = stages.decided_by(auto, {})
+    here = Run((), auto).training_fingerprint({})
     monkeypatch.setattr("gcexp.tasks.devices.device_of", lambda name: "cuda")
-    assert stages.decided_by(auto, {}) != here
+    assert Run((), auto).training_fingerprint({}) != here
 
 
 def test_a_task_in_numpy_takes_the_processor_as_its_device(here, refused):
@@ -92,7 +99,7 @@ def test_a_task_in_numpy_takes_the_processor_as_its_device(here, refused):
         assert compose([*LINEAR, f"task.device={name}"]) == plain  # so that a training that is there stays
     for name in ({*of_torch.DEVICES} - {"auto", "cpu"}) | {"gpu"}:
         refused(name, compose, [*LINEAR, f"task.device={name}"])
-    stages.run_training(plain, Path("numpy.npz"), None)
+    trained_again(plain, "numpy.npz")
     assert json.loads(Path("numpy.provenance.json").read_text())["device"] == "cpu"
 
 

@@ -18,8 +18,7 @@ from gcexp import figures
 from gcexp.command import single_run
 from gcexp.command.main import main
 from gcexp.data import Dataset, prepare
-from gcexp.run import stages
-from gcexp.run.compose import compose
+from gcexp.run.run import Run
 from gcexp.seeding import rng
 from gcexp.tasks import GradientDescent
 from gcexp.tasks.linear_regression import LinearRegression
@@ -182,8 +181,7 @@ def test_the_usual_level_of_a_score(score, first, level):
 
 def test_recovered_fractions_are_told_where_coefficients_are_0_or_1():
     def found(*overrides):
-        config = compose([*overrides, "n=6", "iterations=20", "seeds=2"])
-        return single_run.decoded(stages.simulated(config, stages.length_of(config)))
+        return single_run.decoded(Run.of([*overrides, "n=6", "iterations=20", "seeds=2"]).clock())
 
     assert found("scheme=cgc", "s=2") == {
         "mean error ||c-1||^2/k": "0 (largest 0)",

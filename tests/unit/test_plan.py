@@ -10,7 +10,8 @@ from gcexp.data.sources import find_source
 from gcexp.report import figurefile
 from gcexp.report.figure import RenderOptions
 from gcexp.run import paths as run_paths
-from gcexp.run.run import run_of_path, seed_range
+from gcexp.run.run import run_of_path
+from gcexp.run.seeds import seed_range
 from tests.conftest import write_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,18 +68,20 @@ def read(*edits, text=SMALL, preset="paper"):
 def test_the_path_is_the_overrides():
     exact, first, second = read().runs
     assert [run.label for run in (exact, first, second)] == ["CGC", "β = 4", "β = 6"]
-    assert first.overrides == [
+    assert list(first.overrides) == [
         *("scheme=cyclic_partial", "n=6", "s=2", "code.beta=4"),
         *("delay=pareto", "task=digits_mlp", "optimizer=gradient_descent"),
         *("iterations=30", "seeds=0-1"),
     ]
     place = "cyclic_partial+.n@6+.s@2+beta@4/pareto/T30/seeds0-1"
-    assert first.trajectory == f"results/trajectory/digits_mlp/gradient_descent/{place}.npz"
-    assert first.verification == f"results/trajectory/digits_mlp/gradient_descent/{place}.verified.json"
-    assert exact.verification is None
+    assert first.trajectory_file == f"results/trajectory/digits_mlp/gradient_descent/{place}.npz"
+    assert first.replay_file == f"results/trajectory/digits_mlp/gradient_descent/{place}.verified.json"
+    assert exact.replay_file is None
     assert exact.replayed_on == ["data/prepared/digits.npz"] and first.replayed_on == []
     assert first.id == f"digits_mlp/gradient_descent/{place}"
-    assert first.inputs == [first.trajectory, first.verification] and exact.inputs == [exact.trajectory]
+    assert first.inputs == [first.trajectory_file, first.replay_file] and exact.inputs == [
+        exact.trajectory_file
+    ]
     assert first.config["code"]["beta"] == 4 and first.config["n"] == first.config["code"]["n"] == 6
 
 
@@ -88,9 +91,9 @@ def test_exact_runs_share_a_trajectory_without_scheme_delay_or_horizon():
     first, second = figure.runs[:2]
     assert first.exact and second.exact and not figure.runs[2].exact
     assert first.id != second.id
-    assert first.trajectory == second.trajectory
-    assert first.trajectory == "results/trajectory/digits_mlp/gradient_descent/exact/T30/seeds0-1.npz"
-    assert figure.inputs.count(first.trajectory) == 1
+    assert first.trajectory_file == second.trajectory_file
+    assert first.trajectory_file == "results/trajectory/digits_mlp/gradient_descent/exact/T30/seeds0-1.npz"
+    assert figure.inputs.count(first.trajectory_file) == 1
     assert len(figure.inputs) == len(set(figure.inputs)) == 1 + 2 * 2
 
 
@@ -128,7 +131,7 @@ def check_paths(runs):
     known |= dict.fromkeys(("scheme", "delay", "task", "optimizer"), run_paths.NAME)
     for run in runs:
         patterns = [run_paths.EXACT] if run.exact else [run_paths.APPROXIMATE, run_paths.VERIFIED]
-        for path, pattern in zip(run.inputs, patterns, strict=True) if run.task else ():
+        for path, pattern in zip(run.inputs, patterns, strict=True) if run.trains else ():
             regex = re.sub(r"\\{(\w+)\\}", lambda it: f"(?P<{it[1]}>{known[it[1]]})", re.escape(pattern))
             again = run_of_path(re.fullmatch(regex, path).groupdict())
             assert again.file(pattern) == path
@@ -147,7 +150,7 @@ def test_every_path_of_every_figure_spells_its_run(preset, monkeypatch, forget):
     runs = [run for figure in figurefile.figures(preset) for run in figure.runs]
     assert runs
     check_paths(runs)
-    datasets = {run.config["task"]["dataset"] for run in runs if run.task}
+    datasets = {run.dataset for run in runs if run.trains}
     assert preset == "paper" or not any(find_source(name).files for name in datasets)
 
 
@@ -175,9 +178,9 @@ def test_different_values_have_different_paths_that_spell_them():
     runs = [read((edit[0], edit[1].replace("MORE", more))).runs[0] for more in SPELLED]
     check_paths(runs)
     assert len({run.id for run in runs}) == len(runs)
-    assert "/trace+file@data@traces@pai-job1.csv+workers@5,4,3,2,1,0/" in runs[-1].trajectory
+    assert "/trace+file@data@traces@pai-job1.csv+workers@5,4,3,2,1,0/" in runs[-1].trajectory_file
     exact = [read(("seeds: 2", f"seeds: 2, overhead: {x}")).runs[0] for x in (0.5, 0.25)]
-    assert exact[0].id != exact[1].id and exact[0].trajectory == exact[1].trajectory
+    assert exact[0].id != exact[1].id and exact[0].trajectory_file == exact[1].trajectory_file
 
 
 def test_equal_runs_of_two_presets_and_figures_are_shared():
@@ -215,7 +218,7 @@ def test_schemes_delays_and_tasks_can_be_swept(key, values):
     names = [value.partition("+")[0] for value in values]
     more = "" if key == "scheme" else "scheme: cgc, "
     figure = read(("label: CGC, scheme: cgc", f"label: '{label}', {more}{key}: [{', '.join(names)}]"))
-    assert [getattr(run, key) for run in figure.runs[:-2]] == values
+    assert [run.tokens[key] for run in figure.runs[:-2]] == values
 
 
 def test_a_run_overrides_what_is_common_and_its_label_uses_composed_values():
@@ -223,7 +226,7 @@ def test_a_run_overrides_what_is_common_and_its_label_uses_composed_values():
     first, second, _ = read(
         ("label: CGC, scheme: cgc", f"label: {label}, scheme: cgc, s: 1, iterations: 7, seeds: 3")
     ).runs
-    assert (first.scheme, first.length, first.seeds) == ("cgc+.n@6+.s@1", "T7", "0-2")
+    assert (first.tokens["scheme"], first.length, first.seeds) == ("cgc+.n@6+.s@1", "T7", (0, 1, 2))
     assert second.length == "T30"
     assert first.label == "6 0 0.001 None total"
 
@@ -249,7 +252,7 @@ MISTAKES = [
     ("[4, 6]", "[4, [6]]", "code.beta"),
     ("n: 6", "n: 6.5", ("n ", "6.5")),
     ("n: 6", "cod.n: 6", "'cod.n'"),
-    ("n: 6", "n: 6, exact: true", "'exact'"),
+    ("n: 6", "n: 6, exact: true", ("'β = 4'", "exact: true")),
     ("iterations: 30, ", "", "iterations"),
     ("kind: curves", "kind: curve", ("kind", "'curve'", "'curves'")),
     ("kind: curves", "kind: analysis", "analysis.function"),
@@ -392,7 +395,7 @@ def test_quick_values_replace_those_of_common_and_runs():
     edits = [("scheme: cgc", "scheme: cgc, iterations: 77, seeds: 9")]
     edits += [(LINES, f"{LINES}\nquick: {{iterations: 5, seeds: 1, overhead: 0.5}}")]
     for run in read(*edits, preset="quick").runs:
-        assert (run.iterations, run.seeds, run.config["overhead"]) == (5, "0", 0.5)
+        assert (run.iterations, run.seeds, run.config["overhead"]) == (5, (0,), 0.5)
     assert [run.iterations for run in read(*edits).runs] == [77, 30, 30]
 
 
@@ -400,15 +403,15 @@ def test_stand_ins_of_the_quick_preset():
     mnist = ("digits_mlp", "mnist_mlp")
     for preset, task, data in (("paper", "mnist_mlp", "mnist"), ("quick", "digits_mlp", "digits")):
         figure = read(mnist, preset=preset)
-        assert {run.task for run in figure.runs} == {task}
+        assert {run.option("task") for run in figure.runs} == {task}
         assert f"{data} ({preset} preset)" in figure.note
     chosen = read(mnist, (LINES, f"{LINES}\nquick: {{task: mnist_mlp}}"), preset="quick")
-    assert {run.task for run in chosen.runs} == {"digits_mlp"}
+    assert {run.option("task") for run in chosen.runs} == {"digits_mlp"}
     swept = ("task: digits_mlp", "task: [mnist_mlp, linear_regression]")
     swept = read(
         swept, ("label: CGC", "label: '{task._target_}'"), ("β =", "{task._target_} ="), preset="quick"
     )
-    assert [run.task for run in swept.runs[:2]] == ["digits_mlp", "linear_regression"]
+    assert [run.option("task") for run in swept.runs[:2]] == ["digits_mlp", "linear_regression"]
 
 
 @pytest.mark.parametrize(("preset", "level"), [("paper", 0.5), ("quick", 0.4)])

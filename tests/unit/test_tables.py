@@ -11,7 +11,7 @@ from gcexp.analysis.declared import columns
 from gcexp.figures import read_table, write_table
 from gcexp.report.columns import Passages
 from gcexp.report.figurefile import read_figure
-from gcexp.report.table import assemble, clock, passages
+from gcexp.report.table import assemble, passages
 from gcexp.run.measured import marks
 
 TIMED = """
@@ -111,7 +111,7 @@ def test_rows_of_iterations_and_running_means():
     assert every["recovered_fraction"][every["label"] == "LB"].isna().all()
     (first,) = (run for run in read(TIMED).runs if run.id == seeds["run"][0])
     times = every["iteration_time_s"][:39].to_numpy().reshape(3, 13)
-    np.testing.assert_allclose(times, clock(first).duration, rtol=1e-8)
+    np.testing.assert_allclose(times, first.clock().duration, rtol=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ import pytest
 from gcexp.command.init import init
 from gcexp.command.main import main
 from gcexp.errors import UserError
-from gcexp.report import table
 from gcexp.report.figure import Figure, FigureFile
 from gcexp.report.figurefile import named_figures
 from gcexp.report.jobs import make_table
@@ -38,7 +37,7 @@ MARKER = Path("results/mlflow/quick.imported")
 
 def figure(*runs, name="fig1", paper="partial_recovery", level=0.75):
     """A figure of some runs, with its table where they are finished."""
-    kind = "curves" if runs and runs[0].task else "timings"
+    kind = "curves" if runs and runs[0].trains else "timings"
     made = Figure(paper, name, "quick", FigureFile(name, "test", kind, level=level), runs)
     if runs and all(Path(path).is_file() for path in made.inputs):
         make_table(made, Path(made.table))
@@ -52,7 +51,7 @@ def fake_training(run, offset=0.0):
     scores = {"test_accuracy": accuracy, "test_loss": 1 - accuracy}
     steps, parameters = np.full(2, T), np.zeros((2, 1, 3), dtype=np.float32)
     found = (np.array(SEEDS), steps, evaluated, scores, np.array([0]), parameters, np.zeros(2, int))
-    Trajectory(*found).save(run.trajectory)
+    Trajectory(*found).save(run.trajectory_file)
     package = {"version": "0.1.0", "commit": "c0ffee", "dirty": True, "sha256": "ab" * 32}
     record = {
         "commit": "c0ffee",
@@ -61,7 +60,7 @@ def fake_training(run, offset=0.0):
         "data": DIGITS,
         "packages": {"gcexp": package},
     }
-    provenance_file(run.trajectory).write_text(json.dumps(record))
+    provenance_file(run.trajectory_file).write_text(json.dumps(record))
     checks = [
         {"seed": seed, "iteration": t, "skipped": t == 6, "decoded_error": (seed + 1) * 1e-15}
         for seed in SEEDS
@@ -69,8 +68,8 @@ def fake_training(run, offset=0.0):
     ]
     checks = [check | {"weighted_error": 2e-15} for check in checks]
     if not run.exact:
-        Path(run.verification).write_text(json.dumps({"decoded_error": 2e-15, "checks": checks}))
-    return {"checks": checks}
+        Path(run.replay_file).write_text(json.dumps({"decoded_error": 2e-15, "checks": checks}))
+    return {"checks": checks, "passed": True}
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +81,7 @@ def finished(tmp_path_factory):
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         fake_training(FORGET)
         found = fake_training(CGC)
-        patch.setattr("gcexp.report.table.replayed", lambda *_: found)
+        patch.setattr("gcexp.run.run.Run.replay", lambda *_: found)
         track([figure(CGC), figure(LONG, name="fig2")], MARKER, None)
     return folder
 
@@ -92,7 +91,7 @@ def project(finished, tmp_path, monkeypatch):
     """Copy of that folder to change, and the way to import from it."""
     copy = shutil.copytree(finished, tmp_path / "copy")
     monkeypatch.chdir(copy)
-    monkeypatch.setattr("gcexp.report.table.replayed", lambda *_: fake_training(CGC))
+    monkeypatch.setattr("gcexp.run.run.Run.replay", lambda *_: fake_training(CGC))
 
     def importing(*figures):
         track(list(figures), MARKER, f"sqlite:///{copy}/results/mlflow/mlflow.db")
@@ -197,7 +196,7 @@ def test_the_example_of_the_page_ranks_within_one_figure(project, capsys):
 def test_a_parent_answers_which_scheme_is_fastest(project):
     client, runs = stored()
     found = runs[FAMILY[0]].data.metrics
-    clock = np.cumsum(table.clock(CGC).duration, axis=1)
+    clock = np.cumsum(CGC.clock().duration, axis=1)
     # seed 0 passes 0.75 with its last score, of iteration 12, seed 1 with that of iteration 12 or 9
     reached = [np.linspace(low, high, 5) >= 0.75 for low, high in ((0.1, 0.8), (0.2, 0.9))]
     times = [clock[seed, 3 * row.argmax() - 1] for seed, row in enumerate(reached)]
@@ -215,7 +214,7 @@ def test_relative_time_is_the_simulated_clock(project):
     run = runs[FAMILY[2]]
     made = Path("reports/quick/data/partial_recovery_fig1.csv").stat().st_mtime
     assert run.info.start_time == int(1000 * made)
-    clock = np.pad(np.cumsum(table.clock(CGC).duration[1]), (1, 0))
+    clock = np.pad(np.cumsum(CGC.clock().duration[1]), (1, 0))
     for name in ("test_accuracy", "simulated_time_s"):
         history = client.get_metric_history(run.info.run_id, name)
         assert [metric.step for metric in history] == list(range(0, T + 1, 3))

@@ -134,6 +134,7 @@ CARRIERS = {
 #: What reads and checks figure files, which count by their values; that rows decide tables is tried in test_records.py.
 READERS = {
     *"report/columns.py report/entries.py report/figure.py report/figurefile.py report/jobs.py".split(),
+    *"report/placeholders.py".split(),
     *"run/benchmarked.py run/checks.py run/measured.py run/scheme.py figures/plots.py figures/rows.py".split(),
 }
 #: A training runs modules of `gcexp.tasks` that its stamp names, on data and coefficients that count by their content.

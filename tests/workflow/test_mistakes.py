@@ -197,7 +197,7 @@ def test_a_defect_is_no_mistake(project_here, capsys, monkeypatch):
     train = ("job", "train", "scheme=cgc", "iterations=2", "-o", "out.npz", "--verified", "v.json")
     for error in (DecodingError("residual 1"), ZeroDivisionError("1/0"), KeyError("")):
         # not raised by the test's own code
-        monkeypatch.setattr("gcexp.run.stages.simulated", Mock(side_effect=error))
+        monkeypatch.setattr("gcexp.run.run.Run.clock", Mock(side_effect=error))
         assert main(list(train)) == 1
         said = capsys.readouterr().err
         assert said.startswith("gcexp: ") and said.count("\n") == 1 and "logs/defect-" in said
@@ -217,7 +217,7 @@ def test_a_horizon_that_is_not_reached(project_here, refused_command):
     project_here.edit(project_here.figure, "iterations: 30", "iterations: 3, horizon: 1000.0")
     prepare("digits", "data/prepared/digits.npz")
     (run, *_) = figurefile.figure("small_three", "quick").runs
-    assert main(["job", "train", *run.overrides, "-o", run.trajectory]) == 0
+    assert main(["job", "train", *run.overrides, "-o", run.trajectory_file]) == 0
     names = ("CGC", "seed 0", "horizon 1000", "iterations")
     refused_command(names, "job", "table", "small_three", "-o", "out.csv")
 

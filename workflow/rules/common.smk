@@ -133,16 +133,16 @@ def run_of(wildcards):
 
 
 def overrides(wildcards):
-    return run_of(wildcards).overrides
+    return list(run_of(wildcards).overrides)
 
 
 def fingerprint_of_run(wildcards, *stages):
-    return [line for stage in stages for line in dependencies.tracked(stage, run_of(wildcards).config)]
+    return run_of(wildcards).fingerprint(*stages)
 
 
 def described_data(wildcards):
     # Arrays are identified by their record: Snakemake compares the content of so small a file, not its time.
-    dataset = run_of(wildcards).config["task"]["dataset"]
+    dataset = run_of(wildcards).dataset
     return [ancient(paths.DATA.format(dataset=dataset)), paths.DATA_RECORD.format(dataset=dataset)]
 
 

@@ -29,7 +29,7 @@ def test_every_worker_lies_in_its_cluster_or_beside_them():
 def test_the_threshold_is_where_slow_and_fast_are_as_likely():
     """What the option files cannot compute: the numbers of the variants that go by a threshold."""
     runs = figure("dynamic_clustering_sensitivity", "quick").runs
-    timed = [run for run in runs if "threshold@" in run.scheme]
+    timed = [run for run in runs if "threshold@" in run.id]
     assert len(timed) == 4
     for run in timed:
         config = run.config

@@ -36,7 +36,7 @@ def trained(runs, tmp_path_factory):
 def test_the_target_verifies_twenty_iterations_of_every_seed(runs):
     for run in runs:
         assert run.config["task"]["verify_every"] == 20 and run.config["exact"] is True
-    assert len({run.trajectory for run in runs}) == 1  # trained once
+    assert len({run.trajectory_file for run in runs}) == 1  # trained once
 
 
 def test_losses(trained):

@@ -1,0 +1,105 @@
+"""What a person gives to `gcexp.simulate`, `train` and `sweep`: overrides as text, and keys with values of Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gcexp.errors import UserError
+from gcexp.run.build import GROUPS_BUILT, build
+from gcexp.run.dependencies import digest_of
+from gcexp.run.seeds import seed_range, spelled_seeds
+from gcexp.schema import quoted
+
+if TYPE_CHECKING:
+    from gcexp.delays import Trace
+
+_TEXT = (str, int, float, list, tuple, type(None))  # what an override can spell
+
+
+@dataclass(frozen=True)
+class Given:
+    """What was given for one run.
+
+    Attributes
+    ----------
+    overrides : list of str
+        All that options and values say.
+    objects : dict
+        Objects in the place of options, by group.
+    keys : dict
+        The value of each key as a table shows it.
+    """
+
+    overrides: list[str]
+    objects: dict[str, Any]
+    keys: dict[str, Any]
+
+    @classmethod
+    def of(cls, overrides: Iterable[str], keys: Mapping[str, Any]) -> Given:
+        """Read overrides, and keys whose values are names, numbers, lists or objects.
+
+        Raises
+        ------
+        UserError
+            For an override that is no text, and for an object that a key does not take.
+        """
+        found = cls([], {}, {})
+        for text in overrides:
+            if not isinstance(text, str):
+                more = "; a mapping is given as **keys" if isinstance(text, Mapping) else ""
+                raise UserError(f"an override is text, as in 'code.beta=15', got {quoted(text)}{more}")
+            key, _, value = text.partition("=")
+            found.overrides.append(text)
+            found.keys[key] = value
+        for key, value in keys.items():
+            found._add(key, value)
+        return found
+
+    def _add(self, key: str, value: Any) -> None:
+        """Take up one key."""
+        if key == "delay" and hasattr(value, "shape") and not hasattr(value, "draw"):
+            self.objects[key], self.keys[key] = _replayed(value)
+            return
+        value = _value_of(key, value)
+        if isinstance(value, _TEXT):
+            self.overrides.append(f"{key}={spelled_value(value)}")
+            self.keys[key] = value
+        else:
+            self.objects[key] = value
+            self.keys[key] = repr(value)
+
+
+def _value_of(key: str, value: Any) -> Any:
+    """The value of a key: what an override can spell, or an object of the key's kind."""
+    if hasattr(value, "tolist") and key not in GROUPS_BUILT:  # numbers of numpy's
+        value = value.tolist()
+    if key == "seeds":
+        return spelled_seeds(seed_range(value))
+    if isinstance(value, _TEXT):
+        return value
+    if key not in GROUPS_BUILT:
+        known = ", ".join(GROUPS_BUILT)
+        raise UserError(f"{key} is a name or a number, got {quoted(value)} (objects are taken for: {known})")
+    return build({key: value}, key)
+
+
+def _replayed(times: Any) -> tuple[Trace, str]:
+    """The delay model that replays times in memory, a frame or an array (iterations, workers), and a name for it."""
+    from gcexp.delays import Trace
+    from gcexp.delays.trace_file import trace_of
+
+    file = trace_of(times)
+    recorded = file.values["time"]
+    rows, workers = recorded.shape
+    digest = digest_of(recorded.tolist())[:6]
+    return Trace(file), f"{file.name} of {rows} iterations and {workers} workers ({digest})"
+
+
+def spelled_value(value: Any) -> str:
+    """A value as an override spells it; an object by its repr."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value) if isinstance(value, _TEXT) else repr(value)

@@ -1,0 +1,216 @@
+"""Clock, training and replay of a run, one after the other: the one way in which all of them are put together.
+
+A `Measurement` says in which order. Where a training comes from is said by its `Trainings`: it is made here, made and
+written to files, or read from the files of an earlier job.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from gcexp.errors import VerificationError
+from gcexp.files import read_json, written
+from gcexp.run import paths
+from gcexp.run.datasets import prepared
+from gcexp.run.own_checkpoint import OwnCheckpoint
+from gcexp.run.provenance import recorded
+from gcexp.run.records import Seen, name_of
+from gcexp.run.run import Run
+
+if TYPE_CHECKING:  # a plan trains nothing
+    import numpy as np
+    import pandas as pd
+
+    from gcexp.tasks.checkpoint import Checkpoint
+    from gcexp.tasks.training import Trajectory
+    from gcexp.timeline import Timeline
+
+
+class Trainings(Protocol):
+    """Where the trainings of some runs, and the replays of these trainings, come from."""
+
+    def trajectory(self, run: Run, timeline: Timeline | None) -> Trajectory:
+        """What is learned with the coefficients of a run's clock; an exact run has no need of a clock."""
+
+    def report(self, run: Run, timeline: Timeline, trajectory: Trajectory) -> dict:
+        """What the replay of encode, drop and decode finds, see `gcexp.run.verification.verify_decoding`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """What a run gives: its clock, then what it learns, then what the replay of its training finds.
+
+    Each step is made when it is first asked for.
+
+    Examples
+    --------
+    >>> run = Run.of(
+    ...     ["scheme=frc", "n=4", "s=1", "delay=pareto", "task=digits_mlp", "iterations=3", "seeds=1"]
+    ... )
+    >>> measurement = Measurement(run, HomeTrainings(progress=False))
+    >>> measurement.curve["iteration"].tolist(), measurement.report["passed"]
+    ([0, 1, 2, 3], True)
+    """
+
+    run: Run
+    trainings: Trainings
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """When each iteration ends, who is heard, and the coefficients that are decoded."""
+        return self.run.clock()
+
+    @cached_property
+    def trajectory(self) -> Trajectory:
+        """What is learned with these coefficients."""
+        return self.trainings.trajectory(self.run, None if self.run.exact else self.timeline)
+
+    @cached_property
+    def curve(self) -> pd.DataFrame:
+        """Scores on the simulated clock, one row per seed and evaluated iteration."""
+        from gcexp.run.measured import scored
+
+        return scored(self.timeline, self.trajectory)
+
+    @cached_property
+    def report(self) -> dict:
+        """What the replay of the training finds."""
+        return self.trainings.report(self.run, self.timeline, self.trajectory)
+
+
+def require_passed(report: dict) -> None:
+    """Refuse a training whose replay found another gradient."""
+    from gcexp.run.verification import failure
+
+    if not report["passed"]:
+        raise VerificationError(f"verification failed: {failure(report['failures'])}")
+
+
+# --- Where trainings come from
+
+
+@dataclass
+class HomeTrainings:
+    """Trainings that are made here, on data that are prepared among the user's caches where this folder has none.
+
+    A `checkpoint` is made of a run and its clock, of what the training depends on, and of what it reads. A training
+    that exact runs share is made once, as long as this object lives.
+    """
+
+    checkpoint: Callable[[Run, list[str], Seen], Checkpoint] | None = None
+    progress: bool = True
+    known: dict[str, Trajectory] = field(default_factory=dict)
+
+    def trajectory(self, run: Run, timeline: Timeline | None) -> Trajectory:
+        """Train the run, or take what an exact run has learned before."""
+        if run.training_key in self.known:
+            return self.known[run.training_key]
+        checkpoint = None
+        if self.checkpoint is not None:
+            make = self.checkpoint
+
+            def checkpoint(decided: list[str], seen: Seen) -> Checkpoint:
+                return make(run, decided, seen)
+
+        found = run.train(timeline, home_data(run), checkpoint, self.progress)
+        if run.exact:
+            self.known[run.training_key] = found
+        return found
+
+    def report(self, run: Run, timeline: Timeline, trajectory: Trajectory) -> dict:
+        """Replay the training; a failure is told by what is returned."""
+        return run.replay(timeline, trajectory, home_data(run))
+
+
+def home_data(run: Run) -> Path:
+    """Where the data of a run are prepared, as they are now."""
+    return prepared(run.dataset, run.config["data_dir"], home=True)
+
+
+@dataclass(frozen=True)
+class FiledTrainings:
+    """Trainings whose trajectory and replay are written to files of this folder, with their provenance.
+
+    The data are those that are prepared in this folder. A replay that finds another gradient is an error, and its file
+    is not written.
+    """
+
+    output: Path
+    replay: Path | None = None
+    checkpoint: Callable[[Path, list[str], Seen], Checkpoint] = OwnCheckpoint
+
+    def trajectory(self, run: Run, timeline: Timeline | None) -> Trajectory:
+        """Train the run, from where an earlier job was when it ended, and write what it learned."""
+        data = prepared_here(run)
+
+        def checkpoint(decided: list[str], seen: Seen) -> Checkpoint:
+            return self.checkpoint(checkpoint_file(self.output), decided, seen)
+
+        with recorded(self.output, run.config) as facts:
+            trajectory = run.train(timeline, data, checkpoint)
+            facts["data"] = read_json(data.with_suffix(".json"))
+            facts["device"] = run.device or "cpu"
+            facts["iterations_run"] = trajectory.steps.tolist()
+            facts["updates_skipped"] = trajectory.skipped.tolist()
+            trajectory.save(self.output)
+        return trajectory
+
+    def report(self, run: Run, timeline: Timeline, trajectory: Trajectory) -> dict:
+        """Replay the training, and write what is found."""
+        assert self.replay is not None, "no file was named for the replay"
+        with recorded(self.replay, run.config):
+            found = run.replay(timeline, trajectory, prepared_here(run))
+            require_passed(found)
+            with written(self.replay) as temporary:
+                temporary.write_text(json.dumps(found, indent=1) + "\n")
+        return found
+
+
+class StoredTrainings:
+    """Trainings that earlier jobs of the workflow have written.
+
+    Those jobs replayed the approximate ones; an exact one is replayed here, for each run that uses it. Its gradients
+    are kept in between, where they are large.
+    """
+
+    def __init__(self) -> None:
+        self._gradients: dict[str, dict[tuple, np.ndarray]] = {}
+
+    def trajectory(self, run: Run, timeline: Timeline | None) -> Trajectory:
+        """Read what was learned."""
+        from gcexp.tasks.training import Trajectory
+
+        return Trajectory.load(run.trajectory_file)
+
+    def report(self, run: Run, timeline: Timeline, trajectory: Trajectory) -> dict:
+        """Read what the replay found, or replay an exact run."""
+        if run.replay_file is not None:
+            return read_json(run.replay_file)
+        known = self._gradients.setdefault(run.trajectory_file, {})
+        found = run.replay(timeline, trajectory, prepared_here(run), known)
+        require_passed(found)
+        return found
+
+
+def prepared_here(run: Run) -> Path:
+    """The prepared data of a run in this folder."""
+    return Path(paths.DATA.format(dataset=run.dataset))
+
+
+def checkpoint_file(output: Path) -> Path:
+    """Where a training keeps its state; never outside `paths.CHECKPOINTS`, wherever its output goes."""
+    return Path(paths.CHECKPOINTS) / name_of(output)
+
+
+def write_timeline(measurement: Measurement, output: Path) -> None:
+    """Write the clock of a run with its provenance, which tells what simulating it took."""
+    with recorded(output, measurement.run.config) as facts:
+        timeline = measurement.timeline
+        facts["mean_iteration_time_s"] = float(timeline.duration[timeline.ran].mean())
+        facts["distinct_patterns"] = len(timeline.patterns)
+        timeline.save(output)

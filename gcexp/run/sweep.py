@@ -1,0 +1,293 @@
+"""Several runs and the keys that tell them apart: what a grid of values, a figure file or a command stands for.
+
+A `Sweep` knows which of its runs share a training, measures them here, in one process or in several, and gives one
+table. `gcexp.submission` makes the same measurements as jobs of a cluster.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gcexp.errors import ParameterError, UserError
+from gcexp.progress import bar
+from gcexp.run import paths
+from gcexp.run.compose import look_again
+from gcexp.run.dependencies import digest_of
+from gcexp.run.given import Given, spelled_value
+from gcexp.run.measurement import HomeTrainings
+from gcexp.run.own_checkpoint import OwnCheckpoint
+from gcexp.run.run import Run, is_plain
+from gcexp.run.scheme import Codes
+
+if TYPE_CHECKING:  # pandas and torch are slow to import: not before a mistake is told
+    import numpy as np
+
+    from gcexp.run.records import Seen
+    from gcexp.run.result import Result
+    from gcexp.tasks.training import Trajectory
+    from gcexp.timeline import Timeline
+
+#: In a table's attrs: tables of clocks keep the columns that they always had.
+ERROR = "mean_decoding_error"
+_SAID_BY_ROWS = ("seeds", "iterations")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Runs in their order, and how each was given.
+
+    Attributes
+    ----------
+    runs : tuple of Run
+        Those that are possible, checked.
+    keys : tuple of dict
+        Of each run, the keys that it was given by, with their values: columns of the table.
+    impossible : tuple of dict
+        Points of a grid that the mathematics does not allow, with the ``reason``.
+    """
+
+    runs: tuple[Run, ...]
+    keys: tuple[dict[str, Any], ...]
+    impossible: tuple[dict[str, Any], ...] = field(default=())
+
+    @classmethod
+    def of(
+        cls,
+        overrides: Iterable[str],
+        keys: Mapping[str, Any],
+        grid: Mapping[str, Any] | None = None,
+        *,
+        trains: bool,
+        skip: bool = True,
+    ) -> Sweep:
+        """Every combination of the values of a grid, the last key fastest, each composed and checked.
+
+        Parameters
+        ----------
+        overrides, keys
+            What all runs have in common.
+        grid : mapping, optional
+            Key to the values it takes.
+        trains : bool
+            Whether the runs learn their task.
+        skip : bool
+            Leave out combinations that the mathematics does not allow; if none is left, the last one's reason is
+            raised. Otherwise the first of them raises.
+        """
+        look_again()
+        overrides, lists = list(overrides), _lists({} if grid is None else grid, keys)
+        points = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
+        runs, given, impossible, codes = [], [], [], Codes()
+        for point in points:
+            told = Given.of(overrides, {**keys, **point})
+            try:
+                run = Run.of(told.overrides, told.objects, trains=trains, label=name_of(point), codes=codes)
+            except ParameterError as error:
+                impossible.append(point | {"reason": str(error)})
+                if not skip or len(impossible) == len(points):
+                    raise
+                continue
+            if len(points) > 1:
+                run.release()  # many large codes would fill the memory
+            runs.append(run)
+            shown = {key for key in told.keys if key in lists or key not in _SAID_BY_ROWS}
+            given.append({key: value for key, value in told.keys.items() if key in shown})
+        return cls(tuple(runs), tuple(given), tuple(impossible))
+
+    # --- Here
+
+    def clocks(self, rows: str, jobs: int = 1, progress: bool = True) -> Result:
+        """The table of all clocks, with rows as `gcexp.simulate` has them."""
+        measure = partial(clock_of, rows=rows, progress=progress and len(self.runs) == 1)
+        return self.table(_for_each(measure, self.runs, what="timelines", jobs=jobs, progress=progress))
+
+    def trainings(
+        self, verify: bool, resume: bool, jobs: int = 1, progress: bool = True
+    ) -> tuple[Result, list[dict]]:
+        """The table of all curves, and the reports of their replays.
+
+        All exact runs of a task share a training. With `resume` trainings keep checkpoints, from which a call that is
+        repeated goes on.
+        """
+        each = partial(_for_each, jobs=jobs, progress=progress)
+        clock = partial(timeline_of, progress=progress and len(self.runs) == 1)
+        timelines = each(clock, self.runs, what="timelines")
+
+        first: dict[str, tuple[Run, Timeline]] = {}
+        for run, timeline in zip(self.runs, timelines, strict=True):
+            first.setdefault(run.training_key, (run, timeline))
+        trained_runs, their_timelines = zip(*first.values(), strict=True)
+        train = partial(_trained, resume=resume, progress=progress and len(first) == 1)
+        done = each(train, trained_runs, their_timelines, what="trainings")
+
+        known = {key: trajectory for key, (trajectory, _) in zip(first, done, strict=True)}
+        trajectories = [known[run.training_key] for run in self.runs]
+        columns = [scores_of(*one) for one in zip(self.runs, timelines, trajectories, strict=True)]
+        table = self.table(columns)
+        reports = []
+        if verify:
+            reports = each(_replayed, self.runs, timelines, trajectories, what="replays")
+        for _, checkpoint in done:  # the next call begins anew
+            forget(checkpoint)
+        return table, reports
+
+    # --- The table
+
+    def table(self, columns: Sequence[dict[str, np.ndarray]]) -> Result:
+        """One table of the columns of all runs, behind a column for every key, with what is known about its runs.
+
+        Columns are joined before they become a table: a table for each run would cost most of the time.
+        """
+        import numpy as np
+        import pandas as pd
+
+        from gcexp.run.provenance import packages, versions
+        from gcexp.run.result import Kept, Result
+
+        lengths = [len(one["seed"]) for one in columns]
+        measured = {}
+        for name in dict.fromkeys(name for one in columns for name in one):
+            parts = [
+                one.get(name, np.full(length, np.nan)) for one, length in zip(columns, lengths, strict=True)
+            ]
+            measured[name] = np.concatenate(parts)
+        keys = list(dict.fromkeys(key for one in self.keys for key in one))
+        given = {}
+        for key in keys:
+            if key in measured:
+                continue
+            values = [one.get(key) for one in self.keys]
+            cells = [spelled_value(value) if isinstance(value, list | tuple) else value for value in values]
+            given[key] = pd.Series(cells, dtype=object).infer_objects().repeat(lengths).array
+        found = Result(given | measured)
+        if ERROR in found:
+            found.attrs[ERROR] = found.pop(ERROR).tolist()
+        found.attrs["keys"] = keys
+        configs = [_plain_config(run) for run in self.runs]
+        found.attrs["provenance"] = Kept(points=configs, versions=versions(), packages=packages())
+        return found
+
+
+def _lists(grid: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, list]:
+    """The values that each key of a grid takes."""
+    if not isinstance(grid, Mapping):
+        raise UserError(f"the grid names keys and the values they take, as in {{'s': [2, 5]}}, got {grid!r}")
+    lists = {}
+    for key, values in grid.items():
+        if not isinstance(values, Iterable):
+            raise UserError(
+                f"{key} is swept over a list of values, as in {{{key!r}: [{values!r}]}}, got {values!r}"
+            )
+        lists[key] = [values] if isinstance(values, str) else list(values)
+        if not lists[key]:
+            raise UserError(f"{key}: the list of values to sweep is empty")
+        if key in keys:
+            raise UserError(f"{key} stands both in the grid and beside it; give it once")
+    if "seeds" in lists:
+        raise UserError(f"seeds are the rows of every run and not swept: give the most, got {lists['seeds']}")
+    return lists
+
+
+def name_of(point: Mapping[str, Any]) -> str:
+    """The name of a point of a grid: its keys and their values.
+
+    >>> name_of({"scheme": "cgc", "s": 2})
+    'scheme=cgc, s=2'
+    """
+    return ", ".join(f"{key}={spelled_value(value)}" for key, value in point.items())
+
+
+def _plain_config(run: Run) -> dict:
+    """The config of a run with objects by their repr."""
+    return {key: value if is_plain(value) else repr(value) for key, value in run.config.items()}
+
+
+# --- One run of a sweep, as a process of its own may do it
+
+
+def timeline_of(run: Run, progress: bool = False) -> Timeline:
+    """The clock of a run, with a progress bar."""
+    with bar(len(run.seeds) * run.iterations, "clock", "iteration", progress) as moving:
+        return run.clock(moving.update)
+
+
+def clock_of(run: Run, rows: str, progress: bool = False) -> dict[str, np.ndarray]:
+    """Columns of a run's clock; one row per seed has its decoding error beside them, under `ERROR`."""
+    from gcexp.run.measured import clock_columns
+
+    with bar(len(run.seeds) * run.iterations, "clock", "iteration", progress) as moving:
+        columns, error = clock_columns(run, rows, moving.update)
+    return columns if error is None else columns | {ERROR: error}
+
+
+def scores_of(run: Run, timeline: Timeline, trajectory: Trajectory) -> dict[str, np.ndarray]:
+    """Columns of what a run learned."""
+    from gcexp.run.measured import score_columns
+
+    return score_columns(run, timeline, trajectory)
+
+
+def _trained(run: Run, timeline: Timeline, resume: bool, progress: bool) -> tuple[Trajectory, Path | None]:
+    """Train a run, perhaps from where an earlier call was when it ended, and say where its state is kept."""
+    checkpoint = SweptCheckpoint() if resume and run.is_named and os.access(".", os.W_OK) else None
+    trajectory = HomeTrainings(checkpoint, progress).trajectory(run, timeline)
+    return trajectory, checkpoint.path if checkpoint else None
+
+
+def _replayed(run: Run, timeline: Timeline, trajectory: Trajectory) -> dict:
+    """What the replay of a training finds."""
+    return HomeTrainings().report(run, timeline, trajectory)
+
+
+class SweptCheckpoint:
+    """Makes the checkpoint of a training of a sweep, and knows afterwards where it lies: `path`."""
+
+    def __init__(self) -> None:
+        self.path: Path | None = None
+
+    def __call__(self, run: Run, decided: list[str], seen: Seen) -> OwnCheckpoint:
+        """The checkpoint, in a file named by all that decides the training."""
+        own = [] if run.exact else run.fingerprint("timeline")
+        key = [*decided, *own, run.config["n"], run.iterations, run.horizon]
+        self.path = Path(paths.SWEPT.format(point=digest_of(key)))
+        return OwnCheckpoint(self.path, decided, seen)
+
+
+def forget(checkpoint: Path | None) -> None:
+    """Delete the state of a training that is finished."""
+    if checkpoint is None:
+        return
+    for file in checkpoint.parent.glob(f"{checkpoint.name}*"):
+        file.unlink(missing_ok=True)
+
+
+def _for_each(
+    function: Callable, runs: Sequence[Run], *more: Sequence, what: str, jobs: int, progress: bool
+) -> list:
+    """Call a function with every run, and with what belongs to it, some processes side by side.
+
+    Several calls have a progress bar, and a run forgets its parts when it is done.
+    """
+    calls = list(zip(runs, *more, strict=True))
+    several = len(calls) > 1
+    if several and jobs > 1:
+        from joblib import Parallel, delayed
+
+        parallel = Parallel(n_jobs=min(jobs, len(calls)), return_as="generator")
+        results = parallel(delayed(function)(*call) for call in calls)
+    else:
+        results = itertools.starmap(function, calls)
+    found = []
+    with bar(len(calls), what, "run", progress and several) as moving:
+        for run, result in zip(runs, results, strict=True):
+            found.append(result)
+            if several:
+                run.release()
+            moving.update()
+    return found
