@@ -195,7 +195,7 @@ def test_the_same_bits_in_chunks_of_any_size(overrides):
 
 
 HOW_CUT = [("seeds", 500), ("running", 500), ("seeds", 10_000)]
-# Each run in one way. FRC is cut within seeds: its rarest pattern is in an early chunk, so the least share must be kept.
+# Each run in one way. FRC is cut within seeds: its rarest pattern is in an early chunk, and the least share is kept.
 PAIRED = [(run, *HOW_CUT[(place + 2) % len(HOW_CUT)]) for place, run in enumerate(RUNS)]
 
 
