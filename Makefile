@@ -59,7 +59,7 @@ test: $(STAMP) ## lint and all tests (ARGS='tests/unit -k cyclic')
 	$(WITH_BIN) python -m pytest -n $(TEST_JOBS) --dist worksteal $(ARGS); tests=$$?; \
 	wait $$lint || { echo "make lint failed: see above, or run it again" >&2; exit 1; }; exit $$tests
 
-check: $(STAMP) ## all tests but the slow ones: about a minute
+check: $(STAMP) ## all tests but the slow ones
 	@$(WITH_BIN) python -m pytest -n $(TEST_JOBS) --dist worksteal -m 'not slow and not workflow' $(ARGS)
 
 # Lies beside .venv, as Sphinx does.

@@ -10,7 +10,7 @@ over twice what a bar allows, or memory over what it allows.
 ROOMS = {
     "peers": range(1, 8),
     "training": (8, 9),
-    "workflow": (10, 11, 12, 19, 21),
+    "workflow": (10, 11, 12, 19, 21, 22),
     "scale": (*range(13, 19), 20),
 }
 #: Id of a benchmark: its module.

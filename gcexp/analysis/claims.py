@@ -175,7 +175,8 @@ def number(
     >>> number(table, "load", {"scheme": "a"}), number(table, "load", {"scheme": "b"}, "max", rows=2)
     (1.0, 4.0)
     """
-    cells = selected(table, where or {}, column)[column]
+    keep = _chosen(table, where or {}, column)
+    cells = table[column][keep]
     if rows is not None and len(cells) != rows:
         raise Undecided(f"{len(cells)} rows have {_said(where or {})}, not {rows}")
     require(len(cells) == 1 or statistic is not None, f"{len(cells)} rows want a statistic")
@@ -190,7 +191,8 @@ def number(
 
 def text(table: pd.DataFrame, column: str, where: Mapping[str, Any]) -> str:
     """The cell of the one row that has some values, as text."""
-    cells = selected(table, where, column)[column]
+    keep = _chosen(table, where, column)
+    cells = table[column][keep]
     if len(cells) != 1:
         raise Undecided(f"{len(cells)} rows have {_said(where)}, not 1")
     return str(cells.iloc[0])
@@ -198,6 +200,11 @@ def text(table: pd.DataFrame, column: str, where: Mapping[str, Any]) -> str:
 
 def selected(table: pd.DataFrame, where: Mapping[str, Any], *columns: str) -> pd.DataFrame:
     """Rows whose columns have the wanted values, at least one; a list of values admits each of them."""
+    return table[_chosen(table, where, *columns)]
+
+
+def _chosen(table: pd.DataFrame, where: Mapping[str, Any], *columns: str) -> np.ndarray:
+    """Which rows `selected` takes; a table also has the other columns."""
     for column in (*where, *columns):
         if column not in table.columns:
             raise UserError(unknown("column", column, table.columns))
@@ -209,7 +216,7 @@ def selected(table: pd.DataFrame, where: Mapping[str, Any], *columns: str) -> pd
         keep &= one
     if not keep.any():
         raise UserError(f"no row has {_said(where)}")
-    return table[keep]
+    return keep
 
 
 def equals(found: float | str, expected: float | str, tolerance: float = 0.0) -> Verdict:

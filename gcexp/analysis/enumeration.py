@@ -35,16 +35,26 @@ def rank(matrices: np.ndarray) -> np.ndarray:
     >>> rank(np.array([[[1, 2], [2, 4]], [[1, 2], [2, 5]]]))
     array([1, 2])
     """
+    found, _ = _eliminated(matrices, np.shape(matrices)[-2])
+    return found
+
+
+def _eliminated(matrices: np.ndarray, rows_of_pivots: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rank of the first rows of each matrix (..., rows, columns), and whether they span all rows behind them."""
     shape = np.shape(matrices)
     A = np.array(matrices, dtype=np.int64).reshape(prod(shape[:-2]), *shape[-2:]) % PRIME
     found, every = np.zeros(len(A), dtype=np.int64), np.arange(len(A))
+    spanned = np.ones(len(A), dtype=bool)
     for j in range(shape[-1] if shape[-2] else 0):
-        below = np.arange(shape[-2]) >= found[:, None]
-        candidates = below & (A[:, :, j] != 0)
-        pivot, there = candidates.argmax(1), candidates.any(1)
+        below = np.arange(rows_of_pivots) >= found[:, None]
+        candidates = below & (A[:, :rows_of_pivots, j] != 0)
+        there = candidates.any(1)
+        if rows_of_pivots < shape[-2]:  # what no pivot can take away stays
+            spanned &= there | (A[:, rows_of_pivots:, j] == 0).all(1)
         if not there.any():
             continue
-        to = np.minimum(found, shape[-2] - 1)
+        pivot = candidates.argmax(1)
+        to = np.minimum(found, rows_of_pivots - 1)
         rows = A[every, pivot]
         A[every[there], pivot[there]] = A[every[there], to[there]]
         A[every[there], to[there]] = rows[there]
@@ -54,7 +64,7 @@ def rank(matrices: np.ndarray) -> np.ndarray:
         rest = A[:, :, j + 1 :]
         A[:, :, j + 1 :] = (rest * scale[:, :, None] - factor[:, :, None] * rows[:, None, j + 1 :]) % PRIME
         found += there
-    return found.reshape(shape[:-2])
+    return found.reshape(shape[:-2]), spanned.reshape(shape[:-2])
 
 
 def solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -173,11 +183,11 @@ def total(k: int, L: int) -> np.ndarray:
 
 
 def spans(rows: np.ndarray, L: int) -> np.ndarray:
-    """Whether the sums are combinations of the rows (..., messages, k L): adding them does not raise the rank."""
+    """Whether the sums are combinations of the rows (..., messages, k L)."""
     wanted = total(rows.shape[-1] // L, L)
     more = np.broadcast_to(wanted, (*rows.shape[:-2], *wanted.shape))
-    both, alone = (np.concatenate([rows, added], axis=-2) for added in (more, 0 * more))
-    return np.equal(*rank(np.stack([both, alone])))
+    _, spanned = _eliminated(np.concatenate([rows, more], axis=-2), rows.shape[-2])
+    return spanned
 
 
 def decodes(B: np.ndarray, L: int, *responses: Sequence[int]) -> bool:

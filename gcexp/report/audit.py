@@ -24,6 +24,7 @@ from gcexp.errors import UserError, require_known
 from gcexp.figures import markdown
 from gcexp.figures.tables import read_table, write_table
 from gcexp.files import write_text
+from gcexp.progress import bar
 from gcexp.report.figurefile import target_files
 from gcexp.report.printed import Printed, printed
 from gcexp.report.published import PUBLISHED, published_table
@@ -78,15 +79,18 @@ def judged(
         return read_table(place)
 
     found: list[Evidence] = []
-    for function in claims_of(package):
-        about = function.claim  # type: ignore[attr-defined]
-        for name in about.statements:
-            require_known("statement", name, stated, f"claim {function.__name__}")
-        for name in about.figures:
-            require_known("figure", name, files, f"claim {function.__name__}")
-        verdicts = judge(function, {figure: table(figure) for figure in about.figures})
-        targets = tuple(f"{paper}_{figure}" for figure in about.figures)
-        found.append(Evidence(function.__name__, verdicts, targets, about))
+    claims = claims_of(package)
+    with bar(len(claims), paper, "claim") as progress:
+        for function in claims:
+            about = function.claim  # type: ignore[attr-defined]
+            for name in about.statements:
+                require_known("statement", name, stated, f"claim {function.__name__}")
+            for name in about.figures:
+                require_known("figure", name, files, f"claim {function.__name__}")
+            verdicts = judge(function, {figure: table(figure) for figure in about.figures})
+            targets = tuple(f"{paper}_{figure}" for figure in about.figures)
+            found.append(Evidence(function.__name__, verdicts, targets, about))
+            progress.update(1)
     for figure, path in files.items():
         numbers = path.with_suffix(".expected.csv")
         for one in printed(numbers):

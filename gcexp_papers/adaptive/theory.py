@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import comb
 
 import numpy as np
@@ -255,9 +256,13 @@ def first_epoch(u: int, p: float, s_max: int) -> np.ndarray:
     require(0 <= p < 1, f"restarts end only if 0 <= p < 1, got p={p}")
     require(0 <= s_max <= u, f"restarts need 0 <= s_max <= u, got s_max={s_max}, u={u}")
     require(u <= _MOST_STARTED, f"the chain of restarts has at most u = {_MOST_STARTED} workers, got u={u}")
-    thin = np.zeros((u + 1, u + 1))
-    for a in range(u + 1):
-        thin[a, : a + 1] = _binomial(a, p)
+    return _first_epoch(u, p, s_max).copy()
+
+
+@lru_cache(maxsize=256)  # prices and lengths change no chance
+def _first_epoch(u: int, p: float, s_max: int) -> np.ndarray:
+    """The same of valid arguments, not to be written to."""
+    thin = _thinning(u, p)
     left = thin[u].copy()
     found: list[np.ndarray] = []
     while not found or left.sum() > 1e-16:
@@ -266,6 +271,15 @@ def first_epoch(u: int, p: float, s_max: int) -> np.ndarray:
         found.append(left[: s_max + 1].copy())
         left[: s_max + 1] = 0
     return np.array(found)
+
+
+@lru_cache(maxsize=256)
+def _thinning(u: int, p: float) -> np.ndarray:
+    """Chance that b of a workers straggle again, at [a, b]; not to be written to."""
+    thin = np.zeros((u + 1, u + 1))
+    for a in range(u + 1):
+        thin[a, : a + 1] = _binomial(a, p)
+    return thin
 
 
 def _binomial(a: int, p: float) -> np.ndarray:

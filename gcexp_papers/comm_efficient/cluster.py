@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from gcexp.errors import require
+
+from .theory import Choice, best_choices
 
 
 def ec2_like(n: int) -> dict[str, Any]:
@@ -21,3 +24,9 @@ def ec2_like(n: int) -> dict[str, Any]:
     """
     require(n >= 1, f"a cluster needs n >= 1 workers, got {n}")
     return {"n": n, "t1": 1 / n, "lambda1": 2.0 * n, "t2": 1.0, "lambda2": 2.0, "overhead": 1.2}
+
+
+@cache
+def fastest(n: int) -> dict[str, Choice | None]:
+    """The `best_choices` on that cluster."""
+    return best_choices(**ec2_like(n))

@@ -11,6 +11,7 @@ import pytest
 
 from gcexp.report.figurefile import named_figures, target_files
 from gcexp.report.page import write_pages
+from tests.conftest import LONG
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PUBLISHED = Path(__file__).resolve().parents[2] / "reports" / "published"
@@ -58,7 +59,7 @@ def test_a_phone_shows_whole_pages_without_sideways_scrolling(site, scheme, tmp_
         f"--user-data-dir={tmp_path}",
     ]
     command += ["--virtual-time-budget=60000", "--dump-dom", (site / "phone.html").as_uri()]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=LONG, check=True).stdout
     found = json.loads(re.search(r"<body>(.*)</body>", shown, re.DOTALL)[1])
     assert {*found} == {page.name for page in site.glob("*.html")} - {"phone.html"}
     for name, page in found.items():

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import LONG, skip_where_busy
+
 ROOT = Path(__file__).resolve().parents[2]
-LONG = 3000  # seconds, after which it hangs: ten times what a slow machine with much else to do takes
 WRONG = 1.5  # times too long or too short: no other work on the machine explains that, if uncoded runs repeat
 
 
@@ -23,8 +24,8 @@ def test_the_prediction_is_near_the_measurement(python):
     predicted, measured, verdict = float(found[1]), float(found[2]), found[3]
     assert process.returncode == {"yes": 0, "no": 1}.get(verdict, 3)
     if verdict.startswith("void"):
-        pytest.skip(f"void on a machine that is busy now: {last}")
+        skip_where_busy(last)
     assert 1 / WRONG < predicted / measured < WRONG, last
     if verdict == "no":
-        pytest.skip(f"void on a machine that is busy now: {last}")
+        skip_where_busy(last)
     assert predicted < 1, last  # the code was worth it

@@ -6,10 +6,10 @@ import pytest
 from gcexp.delays.trace_file import read_trace
 from gcexp.distributed import join
 from gcexp.seeding import rng
+from tests.conftest import skip_where_busy
 
 pytestmark = pytest.mark.slow
 
-BUSY = "void on a machine that is busy now: "
 HOURS = 7200  # of patience, where nothing is to end by it
 PATIENCE = 24  # where a collective of the ring with a dead rank costs some of it
 SILENCE = 12  # where a rank is stopped until it is called silent: much longer than any step takes
@@ -107,7 +107,7 @@ def test_known_sleeps_are_recorded_before_the_collective(trained, recorded, tmp_
     assert (times > SLEEPS).all()
     beyond = np.min(times[:, 0])
     if beyond > SLEEPS[3] / 2:
-        pytest.skip(f"{BUSY}a step without sleep takes {beyond:.3f} s")
+        skip_where_busy(f"a step without sleep takes {beyond:.3f} s")
     shortest = times.min(axis=0)  # with the collective every rank would have taken as long as the last
     assert shortest[:3].max() < shortest[3]
 

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from gcexp.run.run import run_of_path
-from tests.conftest import assert_same_arrays, at_work, wait
+from tests.conftest import LONG, assert_same_arrays, at_work, wait
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("slurmctld", "slurmd", "sbatch", "srun", "squeue", "munged")
@@ -35,15 +35,15 @@ def cluster(tmp_path_factory):
     """What a shell needs to know of a cluster that lives as long as the tests."""
     folder = tmp_path_factory.mktemp("slurm")
     path = f"{folder}/bin:{PLACES}"
-    subprocess.run(["bash", NODE, "start", folder], check=True, env=os.environ | {"PATH": path}, timeout=60)
+    subprocess.run(["bash", NODE, "start", folder], check=True, env=os.environ | {"PATH": path}, timeout=LONG)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", path)
         patch.setenv("SLURM_CONF", f"{folder}/slurm.conf")
         yield folder
-        subprocess.run(["bash", NODE, "stop", folder], check=True, timeout=60)
+        subprocess.run(["bash", NODE, "stop", folder], check=True, timeout=LONG)
 
 
-def submit(project, *arguments, timeout=1500):
+def submit(project, *arguments, timeout=LONG):
     return project.run("snakemake", *arguments, *SLURM, timeout=timeout)
 
 
@@ -124,7 +124,7 @@ def test_a_sweep_is_submitted(cluster, fresh, tmp_path, profile):
         for more in ([], ["--submit", profile]):
             command = ["gcexp", "run", "-m", *points, *more, "--format", "csv"]
             where = {"cwd": fresh.folder, "env": fresh.environment}
-            done = subprocess.run(command, capture_output=True, timeout=600, **where)
+            done = subprocess.run(command, capture_output=True, timeout=LONG, **where)
             said = done.stderr.decode()
             assert done.returncode == 0, said
             tables.append(done.stdout)
@@ -150,7 +150,7 @@ def test_a_training_goes_on_where_its_time_limit_ended_it(cluster, fresh, tmp_pa
     assert reached == 2
     parts = {"task": "digits_mlp", "optimizer": "gradient_descent", "iterations": "3000", "seeds": "0-2"}
     command = ("gcexp", "job", "train", *run_of_path(parts).overrides, "-o", "whole.npz")
-    code, output = project.run(*command, timeout=900)
+    code, output = project.run(*command, timeout=LONG)
     assert code == 0, output
     assert_same_arrays(project / TRAINED, project / "whole.npz")
     spent = [cpu(project / path) for path in (TRAINED, "whole.npz")]

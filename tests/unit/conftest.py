@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import LONG
+
 
 class WebServer:
     """Answers a path with its page: bytes, a status, or (bytes, promised length, whether it then stalls).
@@ -33,7 +35,7 @@ class WebServer:
                 self.wfile.write(body)
                 self.wfile.flush()
                 if stalls:
-                    outer.release.wait(20)
+                    outer.release.wait(LONG)
 
             def log_message(self, *_):
                 pass

@@ -194,8 +194,12 @@ def test_the_same_bits_in_chunks_of_any_size(overrides):
     np.testing.assert_array_equal(alone.duration[0], whole.duration[1])
 
 
-@each_run
-@pytest.mark.parametrize(("rows", "chunk"), [("seeds", 500), ("running", 500), ("seeds", 10_000)])
+HOW_CUT = [("seeds", 500), ("running", 500), ("seeds", 10_000)]
+# Each run in one way. FRC is cut within seeds: its rarest pattern is in an early chunk, and the least share is kept.
+PAIRED = [(run, *HOW_CUT[(place + 2) % len(HOW_CUT)]) for place, run in enumerate(RUNS)]
+
+
+@pytest.mark.parametrize(("overrides", "rows", "chunk"), PAIRED)
 def test_statistics_of_which_no_iteration_is_kept_have_the_bits_of_the_timeline(
     monkeypatch, overrides, rows, chunk
 ):

@@ -48,7 +48,11 @@ def test_the_clone_is_no_project(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["My-Paper", "../x", "json", "class", "numpy", "gcexp", "adaptive", "conf", "taken"]
+    "name",
+    [
+        *("My-Paper", "../x", "json", "class", "numpy", "gcexp", "conf", "taken"),
+        pytest.param("adaptive", marks=pytest.mark.paper("adaptive")),
+    ],
 )
 def test_a_name_that_cannot_be_used_is_a_sentence(here, refused, name):
     """No name of a package, or one that Python, a library, a paper or this folder has already."""

@@ -17,12 +17,10 @@ T = 6
 RUN = ["run", "scheme=forget", "n=6", "s=2", f"iterations={T}", "seeds=2", "-o", "out"]
 
 
-@pytest.fixture(scope="module")
-def empty_store(tmp_path_factory):
+@pytest.fixture(scope="session")
+def empty_store(once):
     """A new store, which takes seconds to make."""
-    place = tmp_path_factory.mktemp("store") / "empty.db"
-    mlflow_store.Store(f"sqlite:///{place}")
-    return place
+    return once("store", lambda folder: mlflow_store.Store(f"sqlite:///{folder}/empty.db")) / "empty.db"
 
 
 @pytest.fixture

@@ -46,28 +46,33 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
+@pytest.fixture(scope="session")
+def built(once):
     """Wheel and sdist, by suffix."""
-    return build(ROOT, tmp_path_factory.mktemp("dist"))
+    folder = once("dist", lambda place: build(ROOT, place))
+    return {path.suffix: path for path in folder.iterdir()}
 
 
-@pytest.fixture(scope="module")
-def wheel(built, tmp_path_factory):
+@pytest.fixture(scope="session")
+def wheel(built, once):
     """Folder of the unpacked wheel."""
-    folder = tmp_path_factory.mktemp("wheel")
-    with zipfile.ZipFile(built[".whl"]) as archive:
-        archive.extractall(folder)
-    return folder
+
+    def unpack(folder):
+        with zipfile.ZipFile(built[".whl"]) as archive:
+            archive.extractall(folder)
+
+    return once("wheel", unpack)
 
 
-@pytest.fixture(scope="module")
-def sdist(built, tmp_path_factory):
+@pytest.fixture(scope="session")
+def sdist(built, once):
     """Folder of the unpacked sdist."""
-    folder = tmp_path_factory.mktemp("sdist")
-    with tarfile.open(built[".gz"]) as archive:
-        archive.extractall(folder, filter="data")
-    return folder / f"gcexp-{PROJECT['version']}"
+
+    def unpack(folder):
+        with tarfile.open(built[".gz"]) as archive:
+            archive.extractall(folder, filter="data")
+
+    return once("sdist", unpack) / f"gcexp-{PROJECT['version']}"
 
 
 @pytest.mark.slow

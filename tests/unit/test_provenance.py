@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -77,10 +78,9 @@ def test_a_syntax_error_in_a_module_of_ones_own_is_a_sentence(
 
 @pytest.mark.usefixtures("clone")
 def test_continuous_integration_says_what_it_took(tmp_path):
-    pytest_of_nothing = (
-        f"-m pytest -n0 -p no:cacheprovider {Path(__file__).with_name('test_show.py')} -k nothing"
-    )
-    (tmp_path / "make").write_text(f"#!/bin/sh\nexec {sys.executable} {pytest_of_nothing}\n")
+    module = Path(__file__).with_name("test_show.py")
+    nothing = [sys.executable, *"-m pytest -n0 -p no:cacheprovider -k nothing".split(), module]
+    (tmp_path / "make").write_text(f"#!/bin/sh\nexec {shlex.join(map(str, nothing))}\n")
     (tmp_path / "make").chmod(0o755)
     variables = os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run([ROOT / ".ci/run"], env=variables, capture_output=True, text=True)

@@ -20,6 +20,18 @@ from gcexp.errors import UserError
 ROOT = Path(theory.__file__).parents[2]
 
 
+def of_their_papers(lines):
+    """Rows of a test that begin with the name of a formula; one of a paper is skipped where its folder was deleted."""
+    found = []
+    for line in lines:
+        row = line if isinstance(line, tuple) else (line,)
+        module = row[0].partition(".")[0].split()[0]
+        in_library = (ROOT / "gcexp" / "theory" / f"{module}.py").is_file()
+        marks = [] if in_library else [pytest.mark.paper(module)]
+        found.append(pytest.param(*row, marks=marks, id=row[0][:60]))
+    return found
+
+
 def told(capsys, *arguments: str) -> str:
     assert main.main(["theory", *arguments]) == 0
     return capsys.readouterr().out.strip()
@@ -32,9 +44,10 @@ def test_lists_everything(capsys):
         for file in [*ROOT.glob("gcexp/theory/*.py"), *ROOT.glob("gcexp_papers/*/theory.py")]
         for name in re.findall(r"^def ([a-z]\w*)", file.read_text(), flags=re.MULTILINE)
     }
-    assert set(listed) == written and len(written) > 90
+    assert set(listed) == written and len(written) > 20
     assert listed["order_statistics.harmonic"].startswith("Harmonic number H_i")
-    assert all(name.startswith("adaptive.") for name in json.loads(told(capsys, "adaptive", "--json")))
+    of_bounds = json.loads(told(capsys, "bounds", "--json"))
+    assert of_bounds and all(name.startswith("bounds.") for name in of_bounds)
     module, shown = "", {}
     for line in told(capsys).splitlines()[:-2]:
         if line.startswith("  "):
@@ -45,6 +58,7 @@ def test_lists_everything(capsys):
     assert shown == listed, "one line for each, below its module"
 
 
+@pytest.mark.paper("partial_recovery")
 def test_a_name_alone_is_explained(capsys):
     lines = told(capsys, "partial_recovery.lower_bound").splitlines()
     assert lines[0] == "gcexp theory partial_recovery.lower_bound n= s= alpha="
@@ -82,12 +96,13 @@ GOLDEN = [
 ]
 
 
-@pytest.mark.parametrize(("line", "expected"), GOLDEN, ids=[line.split()[0] for line, _ in GOLDEN])
+@pytest.mark.parametrize(("line", "expected"), of_their_papers(GOLDEN))
 def test_golden_calls(capsys, line, expected):
     assert told(capsys, *line.split())
     assert json.loads(told(capsys, *line.split(), "--json")) == expected
 
 
+@pytest.mark.paper("comm_efficient")
 def test_a_number_that_is_not_there_is_null(capsys):
     line = "comm_efficient.expected_times n=2 t1=1 lambda1=1 t2=1 lambda2=1 --json"
     assert json.loads(told(capsys, *line.split()))[1][0] is None
@@ -97,9 +112,11 @@ def test_lists_the_papers_that_are_there_now(monkeypatch):
     with monkeypatch.context() as without:
         without.setattr(theory, "papers", dict)
         ours = {*theory.functions()}
-    assert ours < {*theory.functions()}
+    added = {name.partition(".")[0] for name in {*theory.functions()} - ours}
+    assert added == {at.name for at in theory.papers().values() if (at / "theory.py").is_file()}
 
 
+@pytest.mark.paper("partial_recovery", "dynamic_clustering")
 def test_shown_readably(capsys):
     for line, shown in (
         ("partial_recovery.lower_bound n=15 s=9 alpha=2/3", "89/648 = 0.137345679012"),
@@ -129,6 +146,7 @@ def test_values(text):
     assert found == VALUES[text] and type(found) is type(VALUES[text])
 
 
+@pytest.mark.paper("partial_recovery", "soft_bibd")
 def test_fractions_stay_exact_where_the_function_takes_them():
     assert theory.evaluate("partial_recovery.exact", ["alpha=2/3"]) == Fraction(2, 3)
     assert theory.evaluate("partial_recovery.least_invisible", ["n=6", "s=3", "load=1/3"]) == Fraction(1, 5)
@@ -203,12 +221,12 @@ order_statistics.pareto k=1 n=2 shape=-1
 """.split("\n")[1:-1]
 
 
-@pytest.mark.parametrize(("line", "named"), MISTAKES, ids=[line[:60] for line, _ in MISTAKES])
+@pytest.mark.parametrize(("line", "named"), of_their_papers(MISTAKES))
 def test_mistakes(refused_command, line, named):
     refused_command(named, "theory", *line.split())
 
 
-@pytest.mark.parametrize("line", OUTSIDE)
+@pytest.mark.parametrize("line", of_their_papers(OUTSIDE))
 def test_formulas_outside_their_domain(refused_command, line):
     """The sentence names the formula and the argument that is outside."""
     name, *given = line.split()

@@ -10,6 +10,7 @@ import pytest
 from gcexp.figures import draw, latex
 from gcexp.report.figurefile import named_figures, page_files
 from gcexp.report.jobs import make_drawing
+from tests.conftest import LONG
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "reports" / "published" / "data"
 
@@ -65,7 +66,7 @@ def test_published_tables_fit_the_page_of_an_article(tmp_path):
     command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "all.tex"]
     for _ in range(2):  # a table of several pages learns its widths from the first run
         done = subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, timeout=120, errors="replace"
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=LONG, errors="replace"
         )
     assert done.returncode == 0, done.stdout[-2000:]
     for fault in ("Missing character", "Overfull", "too large for page", "multiply defined"):

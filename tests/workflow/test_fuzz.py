@@ -5,7 +5,6 @@ Every case follows from its number alone; the first ones are the quick subset.
 
 import copy
 import random
-import time
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,6 @@ from benchmarks import fuzz
 from gcexp.errors import UserError
 from gcexp.report import figurefile
 from tests.conftest import new_paper
-
-LONGEST = 20  # seconds of CPU: others may use the machine as well
 
 CURVES = """
 title: A figure
@@ -105,7 +102,6 @@ def test_figure_files(own_conf, numbers):
     refused = 0
     for number in numbers:
         path.write_text(figure_text(number))
-        start = time.process_time()
         for preset in figurefile.PRESETS:
             try:
                 found = figurefile.read_figure(path, preset)
@@ -116,7 +112,6 @@ def test_figure_files(own_conf, numbers):
                 assert 0 < len(str(error)) < 2000 and "\n" not in str(error), f"figure {number}: {error}"
             except Exception as error:
                 raise AssertionError(f"figure {number}: {figure_text(number)}") from error
-        assert time.process_time() - start < LONGEST, f"figure {number}"
     assert fuzz.files() == before
     assert len(numbers) < refused < 1.95 * len(numbers), "of two readings each, most are refused, not all"
 

@@ -7,6 +7,7 @@ import pytest
 import gcexp
 from gcexp.codes import FractionalRepetition
 from gcexp.errors import UserError
+from tests.conftest import LONG
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
@@ -26,7 +27,7 @@ def swept(folder, *arguments):
     with folder.start(
         "bash", "-c", 'gcexp run -m "$@" --format csv > table.csv', "sweep", *arguments
     ) as process:
-        said, _ = process.communicate(timeout=600)
+        said, _ = process.communicate(timeout=LONG)
     assert process.returncode == 0, said
     return (folder / "table.csv").read_bytes(), said
 

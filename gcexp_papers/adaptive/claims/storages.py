@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import product
 from math import lcm
 
+import numpy as np
 import pandas as pd
 
 from gcexp.analysis import enumeration as engine
@@ -24,26 +25,53 @@ def _storages(length: int) -> pd.DataFrame:
     Whoever the silent ones are, ``determined`` says that what is said of each partition has full rank, and ``decoded``
     that a code built on the storage decodes.
     """
-    generator, said, built, found = rng(0, "assignment", 1), {}, {}, []
+    generator = rng(0, "assignment", 1)
     held_by = [held for n in range(2, 5) for k in range(1, 4) for held in engine.storages(n, k)]
-    for storage, L in product(range(len(held_by)), range(1, length + 1)):
-        held = held_by[storage]
-        n, copies, thin = len(held), engine.least_copies(held), engine.thinned(held)
-        support = (L, thin.tobytes(), n)
-        if support not in built:
-            B = engine.code(thin, L, generator)
-            built[support] = {
-                (s, q): engine.decodes(B[:q], L, *engine.survivors(n, s))
-                for s in range(n)
-                for q in range(1, L + 1)
-            }
-        for s, q in built[support]:
-            left = min(int(held[list(others)].sum(0).min()) for others in engine.survivors(n, s))
-            if (left, q, L) not in said:
-                said[left, q, L] = engine.rank(engine.drawn(generator, (left * q, L))) == L
-            found.append((storage, n, copies, s, L, q, said[left, q, L], built[support][s, q]))
+    supports = [_support(held) for held in held_by]
+    said, found = {}, []
+    decoded = {L: _decoded_by_support(dict(supports), L, generator) for L in range(1, length + 1)}
+    for storage, held in enumerate(held_by):
+        n, copies, (support, _) = len(held), engine.least_copies(held), supports[storage]
+        fewest = [_fewest_holders(held, s) for s in range(n)]
+        for L in range(1, length + 1):
+            for s, q in product(range(n), range(1, L + 1)):
+                left = fewest[s]
+                if (left, q, L) not in said:
+                    said[left, q, L] = engine.rank(engine.drawn(generator, (left * q, L))) == L
+                found.append((storage, n, copies, s, L, q, said[left, q, L], decoded[L][support][s, q]))
     names = ["storage", "n", "copies", "s", "length", "sent", "determined", "decoded"]
     return pd.DataFrame(found, columns=names)
+
+
+def _support(held: np.ndarray) -> tuple[tuple, np.ndarray]:
+    """The entries of a storage with equally many copies of each partition, as a key, and that storage."""
+    thin = engine.thinned(held)
+    return (thin.shape, thin.tobytes()), thin
+
+
+def _fewest_holders(held: np.ndarray, s: int) -> int:
+    """Fewest workers that hold a partition after the worst s have been silent."""
+    sets = np.array(engine.survivors(len(held), s))
+    return int(held[sets].sum(1).min())
+
+
+def _decoded_by_support(supports: dict[tuple, np.ndarray], L: int, generator) -> dict[tuple, dict]:
+    """For each support, whether every n - s workers decode from q numbers of a code built on it, by s and q.
+
+    Codes of one size are judged together, since a rank of one small matrix is mostly the overhead of its steps.
+    """
+    by_size: dict[tuple, list] = {}
+    for support in supports:
+        by_size.setdefault(support[0], []).append(support)
+    found: dict[tuple, dict] = {support: {} for support in supports}
+    for (n, k), alike in by_size.items():
+        codes = np.stack([engine.code(supports[one], L, generator) for one in alike])  # (codes, L, n, k L)
+        for s, q in product(range(n), range(1, L + 1)):
+            heard = codes[:, :q][:, :, np.array(engine.survivors(n, s))]  # (codes, q, sets, n - s, k L)
+            rows = heard.swapaxes(1, 2).reshape(len(alike), -1, q * (n - s), k * L)
+            for support, decodes in zip(alike, engine.spans(rows, L).all(1), strict=True):
+                found[support][s, q] = bool(decodes)
+    return found
 
 
 @claim("thm1_iff", "converse_equations")

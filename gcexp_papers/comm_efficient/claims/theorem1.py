@@ -24,11 +24,9 @@ def _said(holders, m):
 @lru_cache
 def _left(n, k):
     """Every storage: its load, and the fewest holders of a partition after any s silent workers, s = 0, ..., n-1."""
+    survivors = [np.array(engine.survivors(n, s)) for s in range(n)]
     return [
-        (
-            int(held.sum(1).max()),
-            [min(int(held[list(F)].sum(0).min()) for F in engine.survivors(n, s)) for s in range(n)],
-        )
+        (int(held.sum(1).max()), [int(held[sets].sum(1).min()) for sets in survivors])
         for held in engine.storages(n, k)
     ]
 

@@ -7,6 +7,7 @@ Here they meet simulation, and products over the workers that are written out on
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import log, sqrt
 
@@ -70,6 +71,7 @@ def simulated_times_are_those_of_the_formulas(table):
         yield f"viii_{model[0].lower()}_times", equals(found, exact, 0.01 * exact)
 
 
+@cache
 def _waits(n: int, alpha: Fraction) -> tuple[int, int]:
     """Workers that the uncoded scheme and all pairs of workers wait for."""
     silent = max(s for s in range(n) if s * (s - 1) <= (1 - alpha) * n * (n - 1))
