@@ -2,7 +2,7 @@
 
 Option files are put together as Hydra would: values of the run, then those of each group's option, then those of the
 scheme; an option may build on others, and a scheme chooses options of other groups. ``${key}`` and ``${group.key}``
-stand for other values. Neither Hydra nor OmegaConf takes part: see "Six unusual decisions" in docs/design.md.
+stand for other values. Neither Hydra nor OmegaConf takes part: see "Unusual decisions" in docs/design.md.
 
 What can be wrong with overrides and option files is told in `gcexp.run.option_checks`.
 """
