@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import yaml
@@ -24,6 +25,7 @@ import gcexp.theory
 from gcexp.command.arguments import as_json, pairs
 from gcexp.errors import UserError, unknown
 from gcexp.run.options import papers
+from gcexp.run.yaml_values import read_value
 from gcexp.schema import arguments, quoted, typed
 
 
@@ -84,13 +86,19 @@ def _function(name: str) -> Callable:
     return found[name]
 
 
-def parse(text: str | list):
-    """A value as typed, of a list each entry; what is nothing else is text."""
-    if isinstance(text, list):
-        return [parse(entry) for entry in text]
-    with suppress(yaml.YAMLError):
-        return parse(yaml.load(text, yaml.BaseLoader)) if text[:1] == "[" else typed(text, fractions=True)
-    return text
+def parse(text: str):
+    """A value as typed, of a list each entry, where a ratio is a fraction; what is nothing else is text."""
+    value: Any = text
+    if text.startswith("["):
+        with suppress(UserError):  # no list after all
+            value = read_value(f"list={text}")
+    return _with_fractions(value)
+
+
+def _with_fractions(value: Any):
+    if isinstance(value, list):
+        return [_with_fractions(entry) for entry in value]
+    return typed(value, fractions=True) if isinstance(value, str) else value
 
 
 def _array(value):

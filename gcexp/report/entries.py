@@ -10,12 +10,14 @@ from typing import Any
 from gcexp.errors import ExtraError, UserError, require_known, unknown
 from gcexp.report.figure import FigureFile
 from gcexp.report.placeholders import filled
-from gcexp.run.compose import compose, of_a_group
-from gcexp.run.options import SHARED, option_file, options, read_yaml, search_dirs
+from gcexp.run.compose import compose
+from gcexp.run.option_checks import of_a_group
+from gcexp.run.options import SHARED, option_file, search_dirs
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
 from gcexp.run.seeds import check_count, check_horizon, seed_range, spelled_number, spelled_seeds
 from gcexp.run.tokens import PARTS, overrides_of, part_of, token
+from gcexp.run.yaml_values import read_yaml
 from gcexp.schema import fitted
 
 RUN_KEYS = ("label", "iterations", "horizon", "seeds")
@@ -80,7 +82,9 @@ def _require_keys(keys: dict[str, Any]) -> None:
         raise UserError(f"label must be text, got {keys['label']!r}")
     for part in PARTS:
         if part in ("scheme", "delay") or keys.get(part) is not None:
-            require_known(part, keys[part], options(part))
+            option = fitted(str, keys[part], part)
+            if not option.isidentifier():  # any other unknown name is refused where it is composed
+                option_file(part, option)
 
 
 def _overrides_of_keys(keys: dict[str, Any]) -> list[str]:

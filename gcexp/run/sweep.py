@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from gcexp.errors import ParameterError, UserError
 from gcexp.progress import bar
 from gcexp.run import paths
-from gcexp.run.compose import look_again
 from gcexp.run.dependencies import digest_of
 from gcexp.run.given import Given, spelled_value
 from gcexp.run.measurement import HomeTrainings
@@ -80,7 +79,6 @@ class Sweep:
             Leave out combinations that the mathematics does not allow; if none is left, the last one's reason is
             raised. Otherwise the first of them raises.
         """
-        look_again()
         overrides, lists = list(overrides), _lists({} if grid is None else grid, keys)
         points = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
         runs, given, impossible, codes = [], [], [], Codes()
