@@ -133,9 +133,7 @@ def judge(function: Callable, tables: Mapping[str, pd.DataFrame]) -> dict[str, V
             found = _concluded(list(found))
     except Undecided as why:
         found = Verdict(UNDECIDED, str(why))
-    verdicts = found
-    if not isinstance(found, dict):
-        verdicts = dict.fromkeys(about.statements, found)
+    verdicts = found if isinstance(found, dict) else dict.fromkeys(about.statements, found)
     answers_all = set(verdicts) == set(about.statements)
     if not answers_all or not all(isinstance(one, Verdict) for one in verdicts.values()):
         raise Defect(
