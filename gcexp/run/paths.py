@@ -54,10 +54,5 @@ def log(pattern: str) -> str:
     return f"logs/{_inside(pattern)}.log"
 
 
-def benchmark(pattern: str) -> str:
-    """File with the costs of a job, as Snakemake measures them; see `log`."""
-    return f"benchmarks-raw/{_inside(pattern)}.tsv"
-
-
 def _inside(pattern: str) -> str:
     return pattern.partition("/")[2].rpartition(".")[0]
