@@ -48,8 +48,8 @@ WRITTEN = ("results", "reports", "data/prepared")
 def log(pattern: str) -> str:
     """Log file of the rule whose first file is `pattern`.
 
-    >>> log(TABLE), log(DATA), benchmark(PAGE)
-    ('logs/{preset}/data/{target}.log', 'logs/prepared/{dataset}.log', 'benchmarks-raw/{preset}/index.tsv')
+    >>> log(TABLE), log(DATA)
+    ('logs/{preset}/data/{target}.log', 'logs/prepared/{dataset}.log')
     """
     return f"logs/{_inside(pattern)}.log"
 
