@@ -139,7 +139,7 @@ lock: $(STAMP) ## pin versions after an edit of pyproject.toml (ARGS=--upgrade: 
 	@mv requirements-docs.new requirements-docs.lock
 
 clean: ## remove results and unpublished reports; keep data
-	@$(call alone,make.lock); rm -rf results reports/quick reports/paper logs benchmarks-raw build/docs docs/generated .snakemake
+	@$(call alone,make.lock); rm -rf results reports/quick reports/paper logs build/docs docs/generated .snakemake
 
 distclean: clean ## clean, and remove .venv and prepared data; keep data/raw
 	@rm -rf .venv .cache data/prepared

@@ -53,8 +53,6 @@ rule sweep_training:
         paths.SWEEP_TRAINING,
     log:
         paths.log(paths.SWEEP_TRAINING),
-    benchmark:
-        paths.benchmark(paths.SWEEP_TRAINING)
     conda:
         "envs/train.yaml"
     resources:
@@ -76,8 +74,6 @@ rule sweep_point:
         paths.SWEEP_POINT,
     log:
         paths.log(paths.SWEEP_POINT),
-    benchmark:
-        paths.benchmark(paths.SWEEP_POINT)
     conda:
         "envs/train.yaml"
     resources:
@@ -99,8 +95,6 @@ use rule sweep_point as sweep_trained_point with:
         paths.SWEEP_TRAINED_POINT,
     log:
         paths.log(paths.SWEEP_TRAINED_POINT),
-    benchmark:
-        paths.benchmark(paths.SWEEP_TRAINED_POINT)
     resources:
         mem_mb=3000,
         runtime=600,

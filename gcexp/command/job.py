@@ -12,8 +12,6 @@ from typing import Any
 
 from gcexp.command.arguments import new_file, overrides
 from gcexp.errors import UserError
-from gcexp.run.measurement import FiledTrainings, Measurement
-from gcexp.run.run import Run
 
 #: The verbs, each with a phrase.
 VERBS = {
@@ -85,6 +83,9 @@ def data(arguments) -> None:
 
 def train(arguments) -> None:
     """Train with the coefficients that a scheme decodes, or exactly."""
+    from gcexp.run.measurement import FiledTrainings, Measurement
+    from gcexp.run.run import Run
+
     if arguments.verified == arguments.output:
         raise UserError(f"--verified and --output are both {arguments.output}; give two files")
     run = Run.of(arguments.overrides, checked=False)

@@ -48,15 +48,10 @@ WRITTEN = ("results", "reports", "data/prepared")
 def log(pattern: str) -> str:
     """Log file of the rule whose first file is `pattern`.
 
-    >>> log(TABLE), log(DATA), benchmark(PAGE)
-    ('logs/{preset}/data/{target}.log', 'logs/prepared/{dataset}.log', 'benchmarks-raw/{preset}/index.tsv')
+    >>> log(TABLE), log(DATA)
+    ('logs/{preset}/data/{target}.log', 'logs/prepared/{dataset}.log')
     """
     return f"logs/{_inside(pattern)}.log"
-
-
-def benchmark(pattern: str) -> str:
-    """File with the costs of a job, as Snakemake measures them; see `log`."""
-    return f"benchmarks-raw/{_inside(pattern)}.tsv"
 
 
 def _inside(pattern: str) -> str:

@@ -49,10 +49,10 @@ def test_snakemake_reports_a_title_with_braces(project):
 
 
 def test_nothing_is_left_lying_about(built):
-    everywhere = built.files("results", "reports", "data", "logs", "benchmarks-raw", ".cache")
+    everywhere = built.files("results", "reports", "data", "logs", ".cache")
     assert not [path for path in everywhere if path.rpartition("/")[2].startswith(".")]  # temporary names
     known = "Snakefile workflow profiles conf config small Makefile requirements.lock pyproject.toml".split()
-    made = (".snakemake", ".cache", "results", "reports", "data", "logs", "benchmarks-raw")
+    made = (".snakemake", ".cache", "results", "reports", "data", "logs")
     assert {p.name for p in built.folder.iterdir()} <= {*known, *made, ".git", ".gitignore", ".guard", "done"}
     status = subprocess.run(
         ["git", "status", "--porcelain"], cwd=built.folder, capture_output=True, text=True

@@ -4,8 +4,6 @@ rule audit_paper:
         temp("results/audit/{paper}.csv"),
     log:
         paths.log("results/audit/{paper}.csv"),
-    benchmark:
-        paths.benchmark("results/audit/{paper}.csv")
     conda:
         "../envs/train.yaml"
     resources:

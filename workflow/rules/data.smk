@@ -4,8 +4,6 @@ rule data:
         record=paths.DATA_RECORD,
     log:
         paths.log(paths.DATA),
-    benchmark:
-        paths.benchmark(paths.DATA)
     # One array file per data set, made from local or downloaded raw files, checked by checksum.
     # It runs where the workflow was started: nodes of a cluster may reach no other machine.
     localrule: True

@@ -7,8 +7,6 @@ rule table:
         paths.TABLE,
     log:
         paths.log(paths.TABLE),
-    benchmark:
-        paths.benchmark(paths.TABLE)
     priority: 1  # some analyses are the longest jobs of all, and wait for nothing
     conda:
         "../envs/report.yaml"
@@ -38,8 +36,6 @@ rule draw:
         ),
     log:
         paths.log(paths.DRAWN[0]),
-    benchmark:
-        paths.benchmark(paths.DRAWN[0])
     wildcard_constraints:
         target="|".join(DRAWN) or "none",
     conda:
@@ -70,8 +66,6 @@ use rule draw as typeset with:
         tex=paths.TYPESET[1],
     log:
         paths.log(paths.TYPESET[0]),
-    benchmark:
-        paths.benchmark(paths.TYPESET[0])
     wildcard_constraints:
         target="|".join(TYPESET) or "none",
     message:

@@ -6,8 +6,6 @@ rule page:
         paths.PAGE,
     log:
         paths.log(paths.PAGE),
-    benchmark:
-        paths.benchmark(paths.PAGE)
     conda:
         "../envs/report.yaml"
     resources:

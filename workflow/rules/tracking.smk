@@ -6,8 +6,6 @@ rule tracking:
         paths.IMPORTED,
     log:
         paths.log(paths.IMPORTED),
-    benchmark:
-        paths.benchmark(paths.IMPORTED)
     conda:
         "../envs/report.yaml"
     resources:
@@ -32,8 +30,6 @@ use rule tracking as tracking_part with:
         paths.IMPORTED_PART,
     log:
         paths.log(paths.IMPORTED_PART),
-    benchmark:
-        paths.benchmark(paths.IMPORTED_PART)
     wildcard_constraints:
         part="|".join([*FIGURES, *PAPERS]) or "none",
     params:

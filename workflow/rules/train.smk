@@ -6,8 +6,6 @@ rule train_exact:
         paths.EXACT,
     log:
         paths.log(paths.EXACT),
-    benchmark:
-        paths.benchmark(paths.EXACT)
     conda:
         "../envs/train.yaml"
     resources:
@@ -32,8 +30,6 @@ rule train:
         verified=paths.VERIFIED,
     log:
         paths.log(paths.APPROXIMATE),
-    benchmark:
-        paths.benchmark(paths.APPROXIMATE)
     conda:
         "../envs/train.yaml"
     resources:
