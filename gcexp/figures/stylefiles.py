@@ -92,7 +92,10 @@ def _text(path: Path) -> str:
 @cache
 def _matplotlib_keys() -> frozenset[str]:
     """The keys that matplotlib's own template lists; none where it is not installed."""
-    spec = importlib.util.find_spec("matplotlib")
+    try:
+        spec = importlib.util.find_spec("matplotlib")
+    except ModuleNotFoundError:
+        return frozenset()
     if spec is None or spec.origin is None:
         return frozenset()
     template = Path(spec.origin).parent / "mpl-data" / "matplotlibrc"

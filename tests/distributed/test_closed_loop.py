@@ -14,7 +14,7 @@ WRONG = 1.5  # times too long or too short: no other work on the machine explain
 @pytest.mark.slow
 def test_the_prediction_is_near_the_measurement(python):
     example = ROOT / "examples" / "closed_loop.py"
-    assert len(example.read_text().splitlines()) <= 100
+    assert len(example.read_text().splitlines()) <= 110
     with python(example) as process:
         said, _ = process.communicate(timeout=LONG)
     last = (said.splitlines() or [""])[-1]

@@ -125,7 +125,8 @@ JOBS = {
 }
 #: What brings options, files and records to a stage and decides nothing of its result.
 CARRYING = """
-build compose contents datasets declared dependencies modules options own_checkpoint paths provenance records run
+build compose contents datasets declared dependencies measurement modules option_checks option_files options
+own_checkpoint paths provenance records run scheme seeds tokens yaml_values
 """
 CARRIERS = {
     *"command errors.py files.py progress.py schema.py".split(),
@@ -134,11 +135,12 @@ CARRIERS = {
 #: What reads and checks figure files, which count by their values; that rows decide tables is tried in test_records.py.
 READERS = {
     *"report/columns.py report/entries.py report/figure.py report/figurefile.py report/jobs.py".split(),
-    *"report/placeholders.py".split(),
-    *"run/benchmarked.py run/checks.py run/measured.py run/scheme.py figures/plots.py figures/rows.py".split(),
+    *"report/figurechecks.py report/paper.py report/placeholders.py report/statements.py".split(),
+    *"run/benchmarked.py run/checks.py run/measured.py figures/plots.py figures/rows.py".split(),
+    *"figures/stylefiles.py extras.py".split(),
 }
 #: A training runs modules of `gcexp.tasks` that its stamp names, on data and coefficients that count by their content.
-TRAINS = {*"codes designs data schemes theory timeline.py seeding.py run/scheme.py run/stages.py".split()}
+TRAINS = {*"codes designs data schemes theory timeline.py seeding.py extras.py".split()}
 
 
 def test_a_stage_loads_only_its_rooms(project):
