@@ -122,9 +122,10 @@ def fixed_codes_need_a_fixed_number():
     for n, d in sizes(6):
         for m in range(1, d + 1):
             code = CommunicationEfficient(n, d, m)
-            for silent in engine.silent_sets(n, min(d - m + 1, n - 1)):
-                answers = [[int(w not in silent) for w in range(n)]]
-                exact = code.decode(answers, partial=True).exact
+            sets = engine.silent_sets(n, min(d - m + 1, n - 1))
+            answers = [[int(w not in silent) for w in range(n)] for silent in sets]
+            all_partitions = (code.decode(answers, partial=True).coefficients == 1).all(1)
+            for silent, exact in zip(sets, all_partitions, strict=True):
                 yield code.s == d - m and code.length == 1 / m and exact == (len(silent) <= d - m)
 
 
