@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import math
 import time
+import tracemalloc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
-from tracemalloc import get_traced_memory, start, stop
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -216,9 +218,8 @@ class Replay:
     notes: tuple[str, ...]  #: what a reader of the numbers should know about this trace
     measures: str  #: what the times are, where the trace says it and they are compute times alone
     labels: tuple[str, ...]  #: names of the workers; none where they are new in every row
-    codes: Codes = field(
-        default_factory=Codes, repr=False
-    )  #: where codes are built, shared by several replays
+    #: Where codes are built, shared by several replays.
+    codes: Codes = field(default_factory=Codes, repr=False)
     _kept: dict = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -254,17 +255,16 @@ class Replay:
             )
         measures = "" if "compute" in read.values else read.flags.measures
         labels = tuple(read.labels[i] for i in there) if read.flags.persistent else ()
-        workers = len(there) if n is None else n
         return cls(
-            read.name,
-            delay,
-            workers,
-            len(times) - prefix,
-            prefix,
-            notes,
-            measures,
-            labels,
-            codes or Codes(),
+            name=read.name,
+            delay=delay,
+            n=len(there) if n is None else n,
+            rows=len(times) - prefix,
+            prefix=prefix,
+            notes=notes,
+            measures=measures,
+            labels=labels,
+            codes=Codes() if codes is None else codes,
         )
 
     def draws(self, n: int, phi: tuple[float, ...] | None = None) -> Draws:
@@ -280,9 +280,9 @@ class Replay:
             return self.delay.draw((0,), self.rows, n)
         draws = [replace(self.delay, phi=share).draw((0,), self.rows, n) for share in phi]
         arrays = {}
-        for name in (one.name for one in fields(draws[0])):
-            if isinstance(getattr(draws[0], name), np.ndarray):
-                arrays[name] = np.concatenate([getattr(one, name) for one in draws])
+        for part in fields(draws[0]):
+            if isinstance(getattr(draws[0], part.name), np.ndarray):
+                arrays[part.name] = np.concatenate([getattr(one, part.name) for one in draws])
         shape = (len(draws), self.rows, n)
         return replace(draws[0], seeds=(0,) * len(draws), shape=shape, **arrays)
 
@@ -312,81 +312,115 @@ class Replay:
         draws = self.draws(n, phi)
         if draws.renewed or self.delay.data_bound:
             return np.ones(draws.shape[0]), ALONE
-        entry = Entry("uneven", "rebalance", {"scheme": "uneven", "loads.cap": float(cap)})
-        ratios = self._took(entry, n, phi).mean(1) / self.waiting(n, phi).mean(1)
-        return np.minimum(ratios, 1.0), REBALANCING if ratios[0] < 1 - _TIE else WAITING
+        rebalancing = Entry("uneven", "rebalance", {"scheme": "uneven", "loads.cap": float(cap)})
+        ratios = self._took(rebalancing, n, phi).mean(1) / self.waiting(n, phi).mean(1)
+        against = REBALANCING if ratios[0] < 1 - _TIE else WAITING
+        return np.minimum(ratios, 1.0), against
 
     def _took(self, entry: Entry, n: int, phi: tuple[float, ...] | None) -> np.ndarray:
+        """Durations (S, T) of a scheme without a code; they are kept."""
         key = entry.label, n, entry.keys.get("loads.cap"), phi
         if key not in self._kept:
-            self._kept[key] = self.played(entry.run(n, codes=self.codes).scheme_of(0), phi=phi).duration
+            scheme = entry.run(n, codes=self.codes).scheme_of(0)
+            self._kept[key] = self.played(scheme, phi=phi).duration
         return self._kept[key]
 
     def allowed(self, entry: Entry, late: str = "stop", chunks: int | None = None) -> tuple[Run, Scheme]:
         """Run and scheme of an entry at the largest number of workers that it allows, at most an eighth fewer."""
-        refused: list[ParameterError] = []
-        for n in range(self.n, self.n - max(1, self.n // 8) - 1, -1):
+        first_refusal: ParameterError | None = None
+        fewest = self.n - max(1, self.n // 8)
+        for n in range(self.n, fewest - 1, -1):
             try:
                 run = entry.run(n, late, chunks, self.codes)
                 return run, run.scheme_of(0)
             except ParameterError as error:
-                refused.append(error)
-        raise refused[0]
+                if first_refusal is None:
+                    first_refusal = error
+        assert first_refusal is not None
+        raise first_refusal
 
     def row(self, entry: Entry, late: str = "stop", chunks: int | None = None) -> dict[str, Any]:
         """What a scheme does here, as a row of `benchmark`."""
         run, scheme = self.allowed(entry, late, chunks)
-        code, loads, rounds = scheme.code, scheme.loads, max(1, entry.local_steps)
-        n, load = code.n, load_of(scheme)
+        steps = max(1, entry.local_steps)
+        timeline = None
         if scheme.bound and self.delay.data_bound:
-            timeline, least = None, bound_of(scheme, self.draws(n), 1.0)
-            if least is None:
-                raise ParameterError("no theorem bounds times that follow the data for this scheme")
-            took = least[0]
+            took = self._bound_by_data(scheme)
         else:
-            timeline = self.played(scheme, rounds)
+            timeline = self.played(scheme, steps)
             took = timeline.duration[0]
-        every = self.waiting(n)[0, : len(took) * rounds].reshape(-1, rounds).mean(1)
-        seats = scheme.placement
-        found: dict[str, Any] = {
+        waited = self.waiting(scheme.code.n)[0, : len(took) * steps]
+        every = waited.reshape(-1, steps).mean(1)  # of the iterations of each round
+        found = self._described(entry, scheme, chunks)
+        found |= {"mean_duration": took.mean(), "ratio": took.mean() / every.mean()}
+        if len(took) >= _QUARTERS:
+            quarters = _ratios_of_quarters(took, every)
+            found |= {"ratio_low": min(quarters), "ratio_high": max(quarters)}
+        if timeline is not None and not scheme.bound and steps == 1:
+            found |= self._judged(run, scheme, timeline, took=took, every=every)
+        return found
+
+    def _bound_by_data(self, scheme: Scheme) -> np.ndarray:
+        """Durations (T,) that a theorem gives for a bound whose times follow the data, which no clock can play."""
+        least = bound_of(scheme, self.draws(scheme.code.n), 1.0)
+        if least is None:
+            raise ParameterError("no theorem bounds times that follow the data for this scheme")
+        return least[0]
+
+    def _described(self, entry: Entry, scheme: Scheme, chunks: int | None) -> dict[str, Any]:
+        """What was played: the case, and what the scheme is made of."""
+        rules = (scheme.placement, scheme.loads)
+        load: float | None = load_of(scheme)
+        if getattr(scheme.loads, "cap", load) is None:  # any load may occur
+            load = None
+        learned = getattr(scheme.wait, "begin", None) is not None
+        learned = learned or any(getattr(rule, "learned", False) for rule in rules)
+        return {
             "trace": self.name,
             "phi": self.delay.phi,
             "late": scheme.late,
             "chunks": chunks if scheme.late == "chunk" else None,
             "scheme": entry.label,
             "group": entry.group,
-            "workers": n,
-            "load": None if getattr(loads, "cap", load) is None else load,
-            "learned": getattr(scheme.wait, "begin", None) is not None
-            or any(getattr(rule, "learned", False) for rule in (seats, loads)),
-            "hindsight": any(getattr(rule, "hindsight", False) for rule in (seats, loads)),
-            "placement": type(seats).__name__.lower() if seats else "home",
-            "mean_duration": took.mean(),
-            "ratio": took.mean() / every.mean(),
+            "workers": scheme.code.n,
+            "load": load,
+            "learned": learned,
+            "hindsight": any(getattr(rule, "hindsight", False) for rule in rules),
+            "placement": type(scheme.placement).__name__.lower() if scheme.placement else "home",
         }
-        if len(took) >= _QUARTERS:
-            edges = [len(took) * i // _QUARTERS for i in range(_QUARTERS + 1)]
-            quarters = [took[a:b].mean() / every[a:b].mean() for a, b in zip(edges, edges[1:], strict=False)]
-            found |= {"ratio_low": min(quarters), "ratio_high": max(quarters)}
-        if timeline is None or scheme.bound or rounds > 1:
-            return found
-        quality = _quality(timeline, _is_fresh(scheme))
-        if run.exact and not quality["exact"]:
+
+    def _judged(
+        self, run: Run, scheme: Scheme, timeline: Timeline, *, took: np.ndarray, every: np.ndarray
+    ) -> dict[str, Any]:
+        """How good the gradients of a timeline are, and its durations beside the bound and the reference."""
+        fresh = _is_fresh(scheme)
+        found = _quality(timeline, fresh)
+        if run.exact and not found["exact"]:
             raise UserError(
                 "the scheme declares exact: true, but its timeline has a coefficient that is not 1"
             )
-        used = quality["used_share"]
-        if not quality["exact"] and not _is_fresh(scheme) and scheme.placement is None:
+        ratio = took.mean() / every.mean()
+        used = found["used_share"]
+        found["ratio_per_used"] = ratio / used if used else None
+        if not found["exact"] and not fresh and scheme.placement is None:
             found["unused"] = _hardly_used(self.labels, _used_of_workers(timeline, scheme))
-        found |= quality | {"ratio_per_used": found["ratio"] / used if used else None}
-        least = bound_of(scheme, self.draws(n), _share(timeline, scheme))
+        bound = 0.0  # nothing is proven where no theorem speaks
+        least = bound_of(scheme, self.draws(scheme.code.n), _share(timeline, scheme))
         if least is not None:
-            found |= {"bound": least.mean() / every.mean(), "gap": took.mean() / least.mean() - 1}
-        if quality["exact"] and loads is None and load > 1 + _TIE:
-            (reference,), against = self.reference(n, load)
-            judged = colour(found["ratio"], found.get("bound", 0.0), reference)  # no bound: nothing is proven
-            found |= {"colour": judged, "reference": reference, "against": against}
+            bound = least.mean() / every.mean()
+            found |= {"bound": bound, "gap": took.mean() / least.mean() - 1}
+        load = load_of(scheme)
+        if found["exact"] and scheme.loads is None and load > 1 + _TIE:
+            references, against = self.reference(scheme.code.n, load)
+            (reference,) = references
+            found |= {"colour": colour(ratio, bound, reference), "reference": reference, "against": against}
         return found
+
+
+def _ratios_of_quarters(took: np.ndarray, every: np.ndarray) -> list[float]:
+    """The ratio of the mean durations over each quarter of the rows."""
+    edges = [len(took) * i // _QUARTERS for i in range(_QUARTERS + 1)]
+    return [took[a:b].mean() / every[a:b].mean() for a, b in pairwise(edges)]
 
 
 #: Waiting for all, which every duration is divided by.
@@ -417,29 +451,46 @@ def bound_of(scheme: Scheme, draws: Draws, share: float | np.ndarray) -> np.ndar
     unequal loads, or with several messages of which some were dropped, is that of the work floor, with the largest load
     as its cap.
     """
-    from gcexp.schemes import Capacity
-    from gcexp.timeline import simulate
-
-    code, load, one = scheme.code, load_of(scheme), bool((scheme.code.messages == 1).all())
-    equal = bool((code.load == code.load[0]).all()) and (
-        scheme.loads is None or load * (code.n - 1) <= code.n
-    )
+    code = scheme.code
+    load = load_of(scheme)
+    one_message = bool((code.messages == 1).all())
+    equal_loads = bool((code.load == code.load[0]).all())
+    if scheme.loads is not None:
+        equal_loads = equal_loads and load * (code.n - 1) <= code.n
     exact = np.ndim(share) == 0 and share == 1
     if getattr(draws, "data_bound", False):
-        fixed, growing = np.broadcast_to(draws.start, draws.shape), draws.chunks.sum(-1)  # type: ignore[attr-defined]  # data-bound draws have them
-        if scheme.bound and scheme.loads is not None:
-            return bounds.shared_work(fixed, growing)
-        whole = one and equal and exact and code.k == code.n and scheme.loads is None
-        return bounds.data_bound(fixed, growing, int(code.load[0])) if whole else None
-    if scheme.loads is None and exact and not (one and equal and draws.linear):
-        rule = replace(scheme, wait=Capacity(), bound=True, late="stop", overhead=0.0)
-        return simulate(replace(rule, placement=None) if equal else rule, draws).duration
+        plain = one_message and equal_loads and exact and code.k == code.n and scheme.loads is None
+        return _bound_of_data(scheme, draws, plain)
+    if scheme.loads is None and exact and not (one_message and equal_loads and draws.linear):
+        return _played_bound(scheme, draws, anywhere=equal_loads)
     if not draws.linear:
         return None
     fixed, growing = draws.parts()
-    if one and (scheme.loads is None and equal or _is_fresh(scheme)):
+    if one_message and (scheme.loads is None and equal_loads or _is_fresh(scheme)):
         return bounds.capacity(fixed, growing, load, share)
     return bounds.work_floor(fixed, growing, max(load, 1.0), share)
+
+
+def _bound_of_data(scheme: Scheme, draws: Draws, plain: bool) -> np.ndarray | None:
+    """The bound where times follow the data: of a scheme that shares all work, or of a `plain` one."""
+    fixed = np.broadcast_to(draws.start, draws.shape)
+    growing = draws.chunks.sum(-1)  # type: ignore[attr-defined]  # data-bound draws have them
+    if scheme.bound and scheme.loads is not None:
+        return bounds.shared_work(fixed, growing)
+    if plain:
+        return bounds.data_bound(fixed, growing, int(scheme.code.load[0]))
+    return None
+
+
+def _played_bound(scheme: Scheme, draws: Draws, *, anywhere: bool) -> np.ndarray:
+    """The bound as the clock plays it: the capacity of the workers that have answered, with any seats if `anywhere`."""
+    from gcexp.schemes import Capacity
+    from gcexp.timeline import simulate
+
+    rule = replace(scheme, wait=Capacity(), bound=True, late="stop", overhead=0.0)
+    if anywhere:
+        rule = replace(rule, placement=None)
+    return simulate(rule, draws).duration
 
 
 def colour(ratio: float, bound: float, reference: float) -> str:
@@ -492,39 +543,62 @@ def verdicts(table: pd.DataFrame) -> list[str]:
     Codes that know the times beforehand are not considered.
     """
     found = []
-    told = [name for name in ("trace", "late", "chunks") if table[name].nunique(dropna=False) > 1]
-    for case, rows in table.groupby(["phi", "trace", "late", "chunks"], sort=False, dropna=False):
-        codes = rows[rows["colour"].notna() & rows["reference"].notna() & (rows["hindsight"] == False)]  # noqa: E712
-        if len(codes):
-            named = dict(zip(("phi", "trace", "late", "chunks"), case, strict=True))
-            place = [f"{named[name]:g} pieces" if name == "chunks" else named[name] for name in told]
-            place = [text for text in place if text != "nan pieces"]
-            found.append(f"{', '.join([f'phi {case[0]:g}', *place])}: {_verdict(codes)}")
+    by = ["phi", "trace", "late", "chunks"]
+    varied = [name for name in ("trace", "late", "chunks") if table[name].nunique(dropna=False) > 1]
+    for case, rows in table.groupby(by, sort=False, dropna=False):
+        compared = rows["colour"].notna() & rows["reference"].notna()
+        codes = rows[compared & (rows["hindsight"] == False)]  # noqa: E712  # it may be empty
+        if codes.empty:
+            continue
+        values = dict(zip(by, case, strict=True))
+        place = [f"phi {values['phi']:g}"]
+        for name in varied:
+            if name != "chunks":
+                place.append(values[name])
+            elif not math.isnan(values[name]):
+                place.append(f"{values[name]:g} pieces")
+        found.append(f"{', '.join(place)}: {_verdict(codes)}")
     return found
 
 
 def _verdict(codes: pd.DataFrame) -> str:
     """Whether one of these codes, or any other of their loads and messages, is worth it."""
     winning = codes[codes["colour"] == WINS]
-    best = (codes if winning.empty else winning).sort_values("ratio", kind="stable").iloc[0]
-    reference = best["reference"]
-    if len(winning):
-        advice = "code" if best["ratio"] < reference * (1 - _TIE) else "coding changes nothing"
-        beside = f", rebalancing {_percent(reference)}" if best["against"] == REBALANCING else ""
-        return f"{advice}. {best['scheme']} takes {_percent(best['ratio'])} of the waiting time{beside}."
+    if not winning.empty:
+        return _verdict_for(_first(winning, "ratio"))
+    fastest = _first(codes, "ratio")
+    reference = _percent(fastest["reference"])
     faster = {
-        REBALANCING: f"Rebalancing takes {_percent(reference)} of the waiting time",
+        REBALANCING: f"Rebalancing takes {reference} of the waiting time",
         WAITING: "Waiting for everybody is faster than rebalancing",
         ALONE: "Rebalancing does not apply here",
-    }[best["against"]]
-    open_ = codes[codes["colour"] == LOSES].sort_values("bound", na_position="first", kind="stable")
-    if open_.empty:
+    }[fastest["against"]]
+    undecided = codes[codes["colour"] == LOSES]
+    if undecided.empty:
         loads = " or ".join(f"{load:.3g}" for load in sorted(set(codes["load"])))
         return f"do not code. {faster}; no exact code with load {loads} and the same messages can be faster."
-    least = open_.iloc[0]
-    could = f" Another code with load {least['load']:.3g} could reach {_percent(least['bound'])} at best."
-    known = could if least["bound"] == least["bound"] else ""
-    return f"use none of these codes. {faster}; the fastest code takes {_percent(best['ratio'])}.{known}"
+    told = f"use none of these codes. {faster}; the fastest code takes {_percent(fastest['ratio'])}."
+    least = _first(undecided, "bound")
+    if math.isnan(least["bound"]):
+        return told
+    could = f"Another code with load {least['load']:.3g} could reach {_percent(least['bound'])} at best."
+    return f"{told} {could}"
+
+
+def _verdict_for(best: pd.Series) -> str:
+    """The same where this code is the fastest of those that win."""
+    advice = "coding changes nothing"
+    if best["ratio"] < best["reference"] * (1 - _TIE):
+        advice = "code"
+    beside = ""
+    if best["against"] == REBALANCING:
+        beside = f", rebalancing {_percent(best['reference'])}"
+    return f"{advice}. {best['scheme']} takes {_percent(best['ratio'])} of the waiting time{beside}."
+
+
+def _first(codes: pd.DataFrame, column: str) -> pd.Series:
+    """The row with the smallest value of a column; one that has none stands before all."""
+    return codes.sort_values(column, na_position="first", kind="stable").iloc[0]
 
 
 def _percent(share: float) -> str:
@@ -549,7 +623,9 @@ def remedies(
     frames = []
     for given in traces:
         more = dict(given)
-        file, name, shares = more.pop("file"), more.pop("name", None), more.pop("phi", phi)
+        file = more.pop("file")
+        name = more.pop("name", None)
+        shares = more.pop("phi", phi)
         found = benchmark(file, schemes, shares, late=late or "stop", chunks=chunks, progress=False, **more)
         frames.append(found if name is None else found.assign(trace=name))
     return pd.concat(frames, ignore_index=True)
@@ -570,52 +646,63 @@ def break_evens(traces: list[dict], schemes: list | None = None) -> Iterator[dic
     codes = Codes()
     for given in traces:
         more = dict(given)
-        file, name = more.pop("file"), more.pop("name", None)
+        file = more.pop("file")
+        name = more.pop("name", None)
         replay = Replay.of(file, 0.0, codes=codes, **more)
         for entry in entries(schemes):
             _, scheme = replay.allowed(entry)
             for against in ("waiting", "rebalancing"):
-                of_scheme, of_bound = _excesses(replay, scheme, against == "rebalancing")
+                of_scheme, of_bound = _excesses(replay, scheme, rebalanced=against == "rebalancing")
                 yield {
                     "trace": name or replay.name,
                     "against": against,
                     "scheme": entry.label,
                     "load": load_of(scheme),
-                    "wins_from": _crossing(of_scheme, True),
-                    "bound_from": _crossing(of_bound, False),
+                    "wins_from": _crossing(of_scheme, last=True),
+                    "bound_from": _crossing(of_bound, last=False),
                 }
 
 
-def _excesses(replay: Replay, scheme: Scheme, rebalanced: bool) -> list[Callable]:
+def _excesses(replay: Replay, scheme: Scheme, rebalanced: bool) -> tuple[Callable, Callable]:
     """By how much a scheme, and its bound, take longer than the reference at some phi: a function for each."""
-    n, load = scheme.code.n, load_of(scheme)
+    n = scheme.code.n
+    load = load_of(scheme)
 
     @cache
-    def excess(phi: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
-        timeline, every = replay.played(scheme, phi=phi), replay.waiting(n, phi).mean(1)
-        reference = replay.reference(n, load, phi)[0] if rebalanced else 1.0
+    def excesses(phi: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+        timeline = replay.played(scheme, phi=phi)
+        every = replay.waiting(n, phi).mean(1)
+        reference: float | np.ndarray = 1.0
+        if rebalanced:
+            reference, _ = replay.reference(n, load, phi)
         bound = bound_of(scheme, replay.draws(n, phi), _share(timeline, scheme))
         least = np.full(len(phi), np.inf) if bound is None else bound.mean(1)
         return timeline.duration.mean(1) / every / reference - 1, least / every / reference - 1
 
-    return [lambda phi, which=which: excess(phi)[which] for which in (0, 1)]
+    def of_scheme(phi: tuple[float, ...]) -> np.ndarray:
+        return excesses(phi)[0]
+
+    def of_bound(phi: tuple[float, ...]) -> np.ndarray:
+        return excesses(phi)[1]
+
+    return of_scheme, of_bound
 
 
 def _crossing(excess: Callable[[tuple[float, ...]], np.ndarray], last: bool) -> float | None:
     """The first phi, to 1e-8, at which `excess` is at most 0, and with `last` stays so up to 1; None: there is none."""
-    ends = 0.0, 1.0
-    while ends[1] - ends[0] > _STEP:
-        phi = tuple(np.linspace(*ends, _GRID).tolist())
+    low, high = 0.0, 1.0
+    while high - low > _STEP:
+        phi = tuple(np.linspace(low, high, _GRID).tolist())
         reached = excess(phi) <= _TIE
-        first = (
-            len(phi) - int(reached[::-1].argmin()) if last and not reached.all() else int(reached.argmax())
-        )
+        first = int(reached.argmax())
+        if last and not reached.all():
+            first = len(phi) - int(reached[::-1].argmin())  # behind the last that is not reached
         if first == len(phi) or not reached[first]:
             return None
         if first == 0:
-            return ends[0]
-        ends = phi[first - 1], phi[first]
-    return ends[1]
+            return low
+        low, high = phi[first - 1], phi[first]
+    return high
 
 
 @columns("label", "n", "iterations", "quantity", "value", "exponent")
@@ -635,22 +722,33 @@ def growth(codes: list, n: list[int], iterations: int, sizes: list[int] | None =
     """
     sizes = [size for size in n if sizes is None or size in sizes]
     require(n == sorted(set(n)) and len(sizes) > 1, f"two or more sizes of a rising n are needed, got n={n}")
-    for i, given in enumerate(codes):
-        label, lost = given["label"], given.get("s", [None] * len(n))
-        fit = isinstance(given["of"], list) and len(given["of"]) == len(lost) == len(n)
+    loaded = False
+    for given in codes:
+        label = given["label"]
+        makers = given["of"]
+        lost = given.get("s", [None] * len(n))
+        fit = isinstance(makers, list) and len(makers) == len(lost) == len(n)
         require(fit, f"{label}: one code and one s for each of {len(n)} n")
-        makers = zip(n, given["of"], lost, strict=True)
-        plays = [partial(_played, make, s, iterations) for size, make, s in makers if size in sizes]
-        if i == 0:
-            plays[0]()  # loads what is loaded when it is first used
-        spent, held = zip(*map(_costs, plays), strict=True)
-        exponent = float(np.polyfit(np.log(sizes), np.log(spent), 1)[0])
-        for quantity, values, slope in (("CPU seconds", spent, exponent), ("memory (MiB)", held, np.nan)):
-            for size, value in zip(sizes, values, strict=True):
-                yield label, size, iterations, quantity, value, slope
+        spent: list[float] = []
+        held: list[float] = []
+        for size, make, s in zip(n, makers, lost, strict=True):
+            if size not in sizes:
+                continue
+            play = partial(_play, make, s, iterations)
+            if not loaded:
+                play()  # loads what is loaded when it is first used
+                loaded = True
+            seconds, mebibytes = _costs(play)
+            spent.append(seconds)
+            held.append(mebibytes)
+        exponent, _ = np.polyfit(np.log(sizes), np.log(spent), 1)
+        for size, seconds in zip(sizes, spent, strict=True):
+            yield label, size, iterations, "CPU seconds", seconds, float(exponent)
+        for size, mebibytes in zip(sizes, held, strict=True):
+            yield label, size, iterations, "memory (MiB)", mebibytes, np.nan
 
 
-def _played(make: Callable, s: int | None, iterations: int) -> None:
+def _play(make: Callable, s: int | None, iterations: int) -> None:
     """One seed of a scheme, built and played."""
     from gcexp.delays import ShiftedExponential
     from gcexp.schemes import Decodable, Fastest, Scheme
@@ -666,9 +764,10 @@ def _costs(play: Callable[[], None]) -> tuple[float, float]:
     began = time.process_time()
     play()
     spent = time.process_time() - began
-    start()
+    tracemalloc.start()
     try:
         play()
-        return spent, get_traced_memory()[1] / 2**20
+        _, most_bytes = tracemalloc.get_traced_memory()
     finally:
-        stop()
+        tracemalloc.stop()
+    return spent, most_bytes / 2**20

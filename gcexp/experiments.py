@@ -66,7 +66,8 @@ def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys
     >>> table[["scheme", "n", "s", "seed", "iterations"]].to_numpy().tolist()
     [['cgc', 6, 2, 0, 50], ['cgc', 6, 2, 1, 50], ['cgc', 6, 2, 2, 50]]
     """
-    rows, progress = fitted(ROWS, rows, "rows"), fitted(bool, progress, "progress")
+    rows = fitted(ROWS, rows, "rows")
+    progress = fitted(bool, progress, "progress")
     return Sweep.of(overrides, keys, trains=False).clocks(rows, progress=progress)
 
 
@@ -103,7 +104,7 @@ def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: A
     """
     progress = fitted(bool, progress, "progress")
     alone = Sweep.of(overrides, keys, trains=True)
-    found, reports = alone.trainings(verify, resume=False, progress=progress)
+    found, reports = alone.trainings(verify=verify, resume=False, progress=progress)
     if verify:
         from gcexp.run.result import Kept
 
@@ -172,9 +173,9 @@ def sweep(
     if not isinstance(jobs, int) or jobs < 1:
         raise UserError(f"jobs is a number of processes >= 1, got {jobs!r}")
     impossible = fitted(Literal["skip", "raise"], impossible, "impossible")
-    rows, progress = fitted(ROWS, rows, "rows"), fitted(bool, progress, "progress")
-    trains = "task" in {*keys, *grid} if isinstance(grid, Mapping) else False
-    trains = trains or any(str(text).startswith("task=") for text in overrides)
+    rows = fitted(ROWS, rows, "rows")
+    progress = fitted(bool, progress, "progress")
+    trains = _names_a_task(grid, overrides, keys)
     points = Sweep.of(overrides, keys, grid, trains=trains, skip=impossible == "skip")
     reports: list[dict] = []
     if submit is not None:
@@ -196,6 +197,13 @@ def sweep(
     return found
 
 
+def _names_a_task(grid: object, overrides: Sequence[str], keys: Mapping[str, Any]) -> bool:
+    """Whether the points of a sweep are trained: a task is swept, given by a keyword or by an override."""
+    if isinstance(grid, Mapping) and ("task" in grid or "task" in keys):
+        return True
+    return any(str(text).startswith("task=") for text in overrides)
+
+
 def _tell_impossible(found: Result, points: Sweep) -> None:
     """Warn of the points of a grid that were left out, and list them beside the table."""
     from gcexp.run.result import Kept
@@ -203,7 +211,8 @@ def _tell_impossible(found: Result, points: Sweep) -> None:
     found.attrs["impossible"] = Kept(points=list(points.impossible))
     first = dict(points.impossible[0])
     reason = first.pop("reason")
-    count, all_points = len(points.impossible), len(points.impossible) + len(points.runs)
+    count = len(points.impossible)
+    all_points = count + len(points.runs)
     warnings.warn(
         f"{count} of {all_points} points are impossible and left out, see table.impossible; "
         f"{name_of(first)}: {reason}",
@@ -218,7 +227,10 @@ def _warn(reports: Mapping[str, dict]) -> None:
         return
     from gcexp.run.verification import failure
 
-    told = [f"{point}: {failure(one['failures'])}".removeprefix(": ") for point, one in failed.items()]
+    told = []
+    for point, report in failed.items():
+        sentence = failure(report["failures"])
+        told.append(f"{point}: {sentence}" if point else sentence)
     warnings.warn(f"verification failed: {'; '.join(told)} (attrs['verification'] has all)", stacklevel=3)
 
 
@@ -280,41 +292,77 @@ def plot(
     """
     import pandas as pd
 
-    from gcexp.run.result import Result
-
     if not isinstance(table, pd.DataFrame):
         raise UserError(f"plot takes a table of simulate, train or sweep, got {table!r}")
-    given = table.attrs.get("keys") or [name for name in table if name not in _MEASURED]
-    varied = [key for key in given if table[key].nunique(dropna=False) > 1]
-    numbers = [key for key in varied if table[key].map(lambda value: isinstance(value, int | float)).all()]
+    keys = table.attrs.get("keys") or [name for name in table if name not in _MEASURED]
+    varied = [key for key in keys if table[key].nunique(dropna=False) > 1]
     if x is None:
-        places = [name for name in ("simulated_time_s", "iteration") if name in table]
-        x = (places or numbers or [None])[0]
-    times = [name for name in ("iteration_time_s", "mean_iteration_time_s") if name in table]
-    y = y or [*Result(table).scores, *times, "mean_iteration_time_s"][0]
+        x = _usual_x(table, varied)
+    if y is None:
+        y = _usual_y(table)
     for name in (x, y, line):
         if name is not None and name not in table:
             raise UserError(unknown("column", name, table.columns))
-    others = (
-        [line] if line else [key for key in varied if key != x] or [key for key in given if key == "scheme"]
-    )
-    names = table[others].astype(str).agg(", ".join, axis=1) if others else "all"
-    title, note = options.pop("title", ""), options.pop("note", "The clock is simulated.")
-    wanted = {"kind": "lines", "x": x, "y": y, "by": "line"} if x else {"kind": "bars", "y": y, "by": "line"}
+    if line is not None:
+        told_apart_by = [line]
+    else:
+        told_apart_by = [key for key in varied if key != x]
+    if not told_apart_by and "scheme" in keys:
+        told_apart_by = ["scheme"]
+    if told_apart_by:
+        names = table[told_apart_by].astype(str).agg(", ".join, axis=1)
+    else:
+        names = "all"
+    named = table.assign(line=names)
+    title = options.pop("title", "")
+    note = options.pop("note", "The clock is simulated.")
+    wanted = {"kind": "bars", "y": y, "by": "line"}
+    if x is not None:
+        wanted = {"kind": "lines", "x": x, "y": y, "by": "line"}
+    wanted |= options
     try:
-        from gcexp.figures import draw, parse
-        from gcexp.figures.compose import draw_on
-
-        if ax is None:
-            return draw(table.assign(line=names), wanted | options, title, note)
-        if not callable(getattr(ax, "get_window_extent", None)):
-            raise UserError(f"ax is a pair of matplotlib's axes, got {quoted(ax)}")
-        draw_on(ax, table.assign(line=names), parse(wanted | options), title)
-        return ax
+        return _drawn(named, wanted, ax, title=title, note=note)
     except ModuleNotFoundError as error:
-        if sentence := lacking(error):
+        sentence = lacking(error)
+        if sentence:
             raise ExtraError(sentence) from None
         raise
+
+
+def _usual_x(table: pd.DataFrame, varied: list[str]) -> str | None:
+    """The simulated clock, else the iteration, else the first number that was swept; None where there is none."""
+    for name in ("simulated_time_s", "iteration"):
+        if name in table:
+            return name
+    for key in varied:
+        if all(isinstance(value, int | float) for value in table[key]):
+            return key
+    return None
+
+
+def _usual_y(table: pd.DataFrame) -> str:
+    """The main score, else the iteration time, else its mean."""
+    from gcexp.run.result import Result
+
+    scores = Result(table).scores
+    if scores:
+        return scores[0]
+    if "iteration_time_s" in table:
+        return "iteration_time_s"
+    return "mean_iteration_time_s"
+
+
+def _drawn(table: pd.DataFrame, wanted: dict[str, Any], ax: Axes | None, *, title: str, note: str) -> Any:
+    """A figure of its own, or the axes that were drawn into."""
+    from gcexp.figures import draw, parse
+    from gcexp.figures.compose import draw_on
+
+    if ax is None:
+        return draw(table, wanted, title, note)
+    if not callable(getattr(ax, "get_window_extent", None)):
+        raise UserError(f"ax is a pair of matplotlib's axes, got {quoted(ax)}")
+    draw_on(ax, table, parse(wanted), title)
+    return ax
 
 
 def compare(of: str | Result, level: float | None = None, preset: str = "paper") -> pd.DataFrame:
@@ -349,22 +397,30 @@ def compare(of: str | Result, level: float | None = None, preset: str = "paper")
     >>> gcexp.compare(table)["scheme"].tolist()
     ['forget', 'uncoded']
     """
+    if isinstance(of, str):
+        return _compared_runs(of, level, preset)
+    from gcexp.run.result import Result  # with pandas, which a mistyped target does without
+
+    if not isinstance(of, Result):
+        raise UserError(f"compare takes a figure's target or a table of train or sweep, got {quoted(of)}")
+    if level is None:
+        return of.mean_time().sort_values("mean_iteration_time_s", ignore_index=True)
+    return of.time_to(level).sort_values(f"time_to_{level:g}", ignore_index=True)
+
+
+def _compared_runs(target: str, level: float | None, preset: str) -> pd.DataFrame:
+    """The runs of a figure, the fastest first, from its table."""
     from gcexp.figures import read_table
     from gcexp.report.comparison import comparison, identifying_columns
     from gcexp.report.figurefile import figure
     from gcexp.report.published import table_of
 
-    if not isinstance(of, str):
-        from gcexp.run.result import Result  # with pandas, which a mistyped target does without
-
-        if isinstance(of, Result):
-            found = of.mean_time() if level is None else of.time_to(level)
-            column = "mean_iteration_time_s" if level is None else f"time_to_{level:g}"
-            return found.sort_values(column, ignore_index=True)
-        raise UserError(f"compare takes a figure's target or a table of train or sweep, got {quoted(of)}")
-    if not (shown := figure(of, preset)).runs:
-        raise UserError(f"{of} has no runs to compare: it is of kind {shown.file.kind}")
-    return identifying_columns(comparison(shown, read_table(table_of(shown)), level), shown)
+    shown = figure(target, preset)
+    if not shown.runs:
+        raise UserError(f"{target} has no runs to compare: it is of kind {shown.file.kind}")
+    table = read_table(table_of(shown))
+    found = comparison(shown, table, level)
+    return identifying_columns(found, shown)
 
 
 def error(
@@ -416,7 +472,12 @@ def error(
 
     given = Given.of(overrides, keys)
     code = build(compose(given.overrides) | given.objects, "code")
-    wanted = ([] if kind == "set" else list(range(code.n + 1))) if s is None else s
+    if s is not None:
+        wanted = s
+    elif kind == "set":
+        wanted = []
+    else:
+        wanted = list(range(code.n + 1))
     found = measured.error(
         code,
         wanted,
@@ -430,7 +491,8 @@ def error(
         max_searched=measured.MAX_SEARCHED if max_searched is None else max_searched,
         progress=progress,
     )
-    return pd.DataFrame([dataclasses.asdict(one) for one in (found if isinstance(found, list) else [found])])
+    several = found if isinstance(found, list) else [found]
+    return pd.DataFrame([dataclasses.asdict(one) for one in several])
 
 
 def show(*overrides: str, seed: int = 0, **keys: Any) -> Figure:

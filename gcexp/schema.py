@@ -48,13 +48,14 @@ def typed(text: str, fractions: bool = False) -> Any:
     """
     if text.lower() in _NAMED:
         return _NAMED[text.lower()]
+    ratio = _RATIO.fullmatch(text) if fractions else None
     try:
         if _WHOLE.fullmatch(text):
             return int(text)
         if _REAL.fullmatch(text):
             return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-        if fractions and (found := _RATIO.fullmatch(text)):
-            return Fraction(int(found[1]), int(found[2]))
+        if ratio:
+            return Fraction(int(ratio[1]), int(ratio[2]))
     except ZeroDivisionError:
         raise ParameterError(f"{text} divides by zero") from None
     except ValueError:
@@ -105,6 +106,15 @@ def arguments(
     }
 
 
+def parameters_of(of: Callable) -> frozenset[str]:
+    """Names of the parameters of a class or function; none where it does not say which it takes."""
+    try:
+        signature, _ = _signature(of)
+    except (TypeError, ValueError):
+        return frozenset()
+    return frozenset(signature.parameters)
+
+
 def fill(cls: type, given: object, place: str):
     """Instance of the dataclass `cls` with its fields from the mapping `given`; see `arguments`.
 
@@ -137,7 +147,10 @@ def fitted(hint: Any, value: Any, place: str) -> Any:
         found = _as(option, value, place)
         if found is not _MISFIT:
             return found
-    choices = [c for o in options if typing.get_origin(o) is typing.Literal for c in typing.get_args(o)]
+    choices: list = []
+    for option in options:
+        if typing.get_origin(option) is typing.Literal:
+            choices += typing.get_args(option)
     if choices and isinstance(value, str):
         raise UserError(f"{place}: {unknown('choice', value, map(str, choices))}")
     raise UserError(f"{place} must be {_kinds(hint)}, got {quoted(value)}{_spelling(options, value)}")
@@ -145,14 +158,21 @@ def fitted(hint: Any, value: Any, place: str) -> Any:
 
 def _spelling(options: tuple, value: Any) -> str:
     """How to write what was meant, where it stands there as text."""
-    if float in options and isinstance(value, str) and (found := _RATIO.fullmatch(value)) and int(found[2]):
-        return f"; write a fraction as a decimal: {int(found[1]) / int(found[2]):.12g}"
-    if types.NoneType in options and isinstance(value, str) and value.lower() == "none":
+    if not isinstance(value, str):
+        return ""
+    ratio = _RATIO.fullmatch(value)
+    if float in options and ratio and int(ratio[2]) != 0:
+        return f"; write a fraction as a decimal: {int(ratio[1]) / int(ratio[2]):.12g}"
+    if types.NoneType in options and value.lower() == "none":
         return "; nothing is written null"
     return ""
 
 
-_LOOKED_INTO = (str, bytes, list, tuple, dict)
+def _may_be_looked_into(value: object) -> bool:
+    """Whether going through a value uses nothing up, as it would a generator."""
+    if isinstance(value, str | bytes | list | tuple | dict) or _is_array(type(value)):
+        return True
+    return not isinstance(value, collections.abc.Iterable)
 
 
 def checked_fields(*classes: Any) -> None:
@@ -182,26 +202,29 @@ def checked(build: Callable, plain: bool = True) -> Callable:
 
     @wraps(build)
     def init(self, *args, **kwargs):
-        (signature, hints), name = _signature(build), type(self).__name__
+        signature, hints = _signature(build)
+        name = type(self).__name__
         try:
             given = signature.bind(self, *args, **kwargs)
         except TypeError as error:
             raise ParameterError(f"{name}: {error}") from None
-        try:
-            for key, value in given.arguments.items():
-                hint = hints.get(key, Any)
-                number = {*_options(hint)} <= {int, float, types.NoneType}
-                kept = isinstance(value, _LOOKED_INTO) or _is_array(type(value))
-                if number or kept or not isinstance(value, collections.abc.Iterable):
-                    found = fitted(hint, value, f"{name}: {key}")
-                    given.arguments[key] = found if number and plain else value
-        except UserError as error:
-            raise ParameterError(str(error)) from None
+        for key, value in given.arguments.items():
+            hint = hints.get(key, Any)
+            is_number_wanted = {*_options(hint)} <= {int, float, types.NoneType}
+            if not is_number_wanted and not _may_be_looked_into(value):
+                continue
+            try:
+                fitting = fitted(hint, value, f"{name}: {key}")
+            except UserError as error:
+                raise ParameterError(str(error)) from None
+            if is_number_wanted and plain:
+                given.arguments[key] = fitting
         for key, counted in (("n", "workers"), ("k", "partitions")):
-            number, most = given.arguments.get(key), getattr(type(self), f"most_{counted}", math.inf)
-            if is_number(number) and number > most:
+            count = given.arguments.get(key)
+            most = getattr(type(self), f"most_{counted}", math.inf)
+            if is_number(count) and count > most:
                 raise ParameterError(
-                    f"{name}: {key} is a number of {counted} up to {most}, got {quoted(number)}"
+                    f"{name}: {key} is a number of {counted} up to {most}, got {quoted(count)}"
                 )
         try:
             build(*given.args, **given.kwargs)
@@ -276,46 +299,62 @@ def _options(hint: Any) -> tuple:
 
 def _as(option: Any, value: Any, place: str) -> Any:
     """`value` as the one kind `option`, or `_MISFIT`."""
-    kind, parts = typing.get_origin(option) or option, typing.get_args(option)
-    truth = isinstance(value, bool)
-    listed = isinstance(value, list | tuple)
+    kind = typing.get_origin(option) or option
+    parts = typing.get_args(option)
     if kind is typing.Literal:
         return next((choice for choice in parts if type(choice) is type(value) and choice == value), _MISFIT)
     if kind is Any or not isinstance(kind, type):  # a type variable, or a name that only a type checker knows
         return value
-    if kind is float:
-        if isinstance(value, Real) and not truth:
-            with suppress(OverflowError):  # of a number that is larger than any float
-                return _MISFIT if math.isnan(value) else float(value)
-        return _MISFIT
-    if kind is int:
-        whole = isinstance(value, Integral) or (isinstance(value, Rational) and value.denominator == 1)
-        return int(value) if whole and not truth else _MISFIT
-    if kind is Fraction:
-        return Fraction(value) if isinstance(value, Rational) and not truth else _MISFIT
-    if kind is tuple and listed:
-        if not parts:
-            return tuple(value)
-        each = parts[:1] * len(value) if parts[-1] is Ellipsis else parts
-        return tuple(_entries(each, value, place)) if len(each) == len(value) else _MISFIT
-    if kind in _SEQUENCES and (listed or (_is_array(type(value)) and value.ndim)):
-        return _entries((parts or (Any,)) * len(value), value, place)
+    if kind in (int, float, Fraction):
+        return _as_number(kind, value)
+    if kind in (tuple, *_SEQUENCES):
+        return _as_list(kind, parts, value, place)
     if kind in (dict, collections.abc.Mapping) and isinstance(value, Mapping):
-        keys, values = parts or (Any, Any)
+        of_keys, of_values = parts or (Any, Any)
         return {
-            fitted(keys, k, f"{place}: a key"): fitted(values, v, f"{place}: {k}") for k, v in value.items()
+            fitted(of_keys, key, f"{place}: a key"): fitted(of_values, entry, f"{place}: {key}")
+            for key, entry in value.items()
         }
     if _is_array(kind):
         return _array(value)
     if kind is collections.abc.Callable:
         return value if callable(value) else _MISFIT
-    if kind in _SEQUENCES:
-        return _MISFIT
     if fits(type(value), kind):
         return value
-    return (
-        fill(kind, value, place) if dataclasses.is_dataclass(kind) and isinstance(value, Mapping) else _MISFIT
-    )
+    if dataclasses.is_dataclass(kind) and isinstance(value, Mapping):
+        return fill(kind, value, place)
+    return _MISFIT
+
+
+def _as_number(kind: type, value: Any) -> Any:
+    """A number as one of the kind ``int``, ``float`` or ``Fraction``, or `_MISFIT`; a truth value is no number."""
+    if isinstance(value, bool):
+        return _MISFIT
+    if kind is float and isinstance(value, Real):
+        with suppress(OverflowError):  # of a number that is larger than any float
+            return _MISFIT if math.isnan(value) else float(value)
+    if kind is int and isinstance(value, Integral):
+        return int(value)
+    if kind is int and isinstance(value, Rational) and value.denominator == 1:
+        return int(value.numerator)
+    if kind is Fraction and isinstance(value, Rational):
+        return Fraction(value)
+    return _MISFIT
+
+
+def _as_list(kind: type, parts: tuple, value: Any, place: str) -> Any:
+    """A list, a tuple or an array as a tuple, or as a list whose entries are of a kind, or `_MISFIT`."""
+    is_listed = isinstance(value, list | tuple)
+    if kind is tuple:
+        if not is_listed:
+            return _MISFIT
+        if not parts:
+            return tuple(value)
+        each = parts[:1] * len(value) if parts[-1] is Ellipsis else parts
+        return tuple(_entries(each, value, place)) if len(each) == len(value) else _MISFIT
+    if is_listed or (_is_array(type(value)) and value.ndim):
+        return _entries((parts or (Any,)) * len(value), value, place)
+    return _MISFIT
 
 
 def _kinds(hint: Any, several: bool = False) -> str:

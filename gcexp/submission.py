@@ -198,7 +198,7 @@ def measure_point(
 
         trainings.known[run.training_key] = Trajectory.load(trained)
     measurement = Measurement(run, trainings)
-    columns = scores_of(run, measurement.timeline, measurement.trajectory)
+    columns = scores_of(measurement)
     write_point(output, columns, measurement.report if verify else None)
     forget(checkpoint.path)
 

@@ -22,6 +22,40 @@ FAAS = {  # name: (platform, result file, memory in MB)
     "ibm-2048mb": ("ibm", "work2g"), "ibm-2048mb-warm": ("ibm", "work2g_warm"),
 }
 SIZES = (50, 100, 200)
+TITLES = {  # what gcexp list says of the delay model that replays a matrix
+    "bytedance-AR-chunk": "ByteDance AR by micro-batches: 4 replicas of an LLM job, 44 sampled steps, one worker slowed on purpose (Apache-2.0, What-if analysis, OSDI 2025).",
+    "bytedance-AR-dp": "ByteDance AR: 4 replicas of an LLM job, 44 sampled steps, one worker slowed on purpose (Apache-2.0, What-if analysis, OSDI 2025).",
+    "bytedance-AR-rank": "ByteDance AR by ranks: 16 ranks of an LLM job, 44 sampled steps, one worker slowed on purpose (Apache-2.0, What-if analysis, OSDI 2025).",
+    "bytedance-SE-chunk": "ByteDance SE by micro-batches: 32 replicas of an LLM job, 43 sampled steps, slow because of its data (Apache-2.0, What-if analysis, OSDI 2025).",
+    "bytedance-SE-dp": "ByteDance SE: 32 replicas of an LLM job, 43 sampled steps, slow because of its data (Apache-2.0, What-if analysis, OSDI 2025).",
+    "bytedance-SE-rank": "ByteDance SE by ranks: 64 ranks of an LLM job, 43 sampled steps, slow because of its data (Apache-2.0, What-if analysis, OSDI 2025).",
+    "bytedance-ST-chunk": "ByteDance ST by micro-batches: 2 replicas of an LLM job, 32 sampled steps, the last pipeline stage is longer (Apache-2.0, What-if analysis, OSDI 2025).",
+    "bytedance-ST-dp": "ByteDance ST: 2 replicas of an LLM job, 32 sampled steps, the last pipeline stage is longer (Apache-2.0, What-if analysis, OSDI 2025).",
+    "bytedance-ST-rank": "ByteDance ST by ranks: 8 ranks of an LLM job, 32 sampled steps, the last pipeline stage is longer (Apache-2.0, What-if analysis, OSDI 2025).",
+    "faas-aws-2048mb": "AWS Lambda, 2048 MB: rounds of 50, 100 and 200 parallel calls, workers new in each (Apache-2.0, FGCS 2021).",
+    "faas-aws-256mb": "AWS Lambda, 256 MB: rounds of 50, 100 and 200 parallel calls, workers new in each (Apache-2.0, FGCS 2021).",
+    "faas-gcp-2048mb": "Google Cloud Functions, 2048 MB: rounds of 50, 100 and 200 parallel calls, workers new in each (Apache-2.0, FGCS 2021).",
+    "faas-gcp-256mb": "Google Cloud Functions, 256 MB: rounds of 50, 100 and 200 parallel calls, workers new in each (Apache-2.0, FGCS 2021).",
+    "faas-gcp-256mb-warm": "Google Cloud Functions, 256 MB, warm: rounds of 50, 100 and 200 parallel calls, workers new in each (Apache-2.0, FGCS 2021).",
+    "faas-ibm-2048mb": "IBM Cloud Functions, 2048 MB: rounds of 50, 100 and 200 parallel calls, workers new in each (Apache-2.0, FGCS 2021).",
+    "faas-ibm-2048mb-warm": "IBM Cloud Functions, 2048 MB, warm: rounds of 50, 100 and 200 parallel calls, workers new in each (Apache-2.0, FGCS 2021).",
+    "faas-ibm-256mb": "IBM Cloud Functions, 256 MB: rounds of 50, 100 and 200 parallel calls, workers new in each (Apache-2.0, FGCS 2021).",
+    "faas-ibm-256mb-warm": "IBM Cloud Functions, 256 MB, warm: rounds of 50, 100 and 200 parallel calls, workers new in each (Apache-2.0, FGCS 2021).",
+    "pai-job1": "Alibaba PAI job 1: 10 workers, 300 sampled mini-batches; worker 6 turns slow in the middle (CC BY 4.0, Weng et al., NSDI 2022).",
+    "pai-job2": "Alibaba PAI job 2: 10 workers, 238 sampled mini-batches; worker 5 is nearly always the slowest (CC BY 4.0, Weng et al., NSDI 2022).",
+    "pai-job3": "Alibaba PAI job 3: 10 workers, 248 sampled mini-batches (CC BY 4.0, Weng et al., NSDI 2022).",
+    "pai-job4": "Alibaba PAI job 4: 10 workers, 2182 sampled mini-batches; five are 3 to 5 times slower for long phases (CC BY 4.0, Weng et al., NSDI 2022).",
+}
+# Of these the part that does not grow with the load is known: their delay models add it.
+ADDITIVE = (
+    "faas-aws-2048mb",
+    "faas-aws-256mb",
+    "faas-gcp-2048mb",
+    "faas-ibm-2048mb",
+    "faas-ibm-2048mb-warm",
+    "faas-ibm-256mb",
+    "faas-ibm-256mb-warm",
+)
 
 
 def save(frame, name, **facts):
@@ -107,6 +141,10 @@ def main():
         index.update(bytedance(trace))
     if args.faas:
         index.update(faas(name, args.faas) for name in FAAS)
+    for name, entry in index.items():
+        entry["title"] = TITLES[name]
+        if name in ADDITIVE:
+            entry["pricing"] = "additive"
     path.write_text(json.dumps(dict(sorted(index.items())), indent=1) + "\n")
     files = sorted(p for p in HERE.rglob("*") if p.is_file() and p.name != "SHA256SUMS" and "__pycache__" not in p.parts)
     sums = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(HERE).as_posix()}\n" for p in files]

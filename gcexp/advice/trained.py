@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,14 +16,9 @@ from gcexp.run.measurement import HomeTrainings, Measurement
 from gcexp.run.result import Result
 from gcexp.run.run import Run
 
-if TYPE_CHECKING:
-    from gcexp.timeline import Timeline
-
 ITERATIONS = 200
-_TRAINED, _BEST = (
-    6,
-    5,
-)  # schemes that are trained besides waiting for all, and exact remedies that are screened
+_TRAINED = 6  # schemes that are trained besides waiting for all
+_BEST = 5  # exact remedies that are screened
 _BIASED = 0.05  # a scheme that uses a partition less often may not win
 _SURE = 0.05  # largest p of a first that is told apart from the second
 
@@ -110,7 +105,7 @@ def fastest_to(found: Conclusion, task: str, level: float, seeds: int, allow_bia
     for label, scheme in _candidates(found):
         run = Run.of([*scheme, *played], label=label)
         measurements[label] = Measurement(run, trainings)
-    screened = [_screened(label, measurement.timeline) for label, measurement in measurements.items()]
+    screened = [_screened(label, measurement) for label, measurement in measurements.items()]
     runs = pd.DataFrame(screened)
     runs["may_win"] = runs["least_recovered"].ge(_BIASED) | allow_bias
     promising = runs[runs["may_win"]].sort_values("screen", kind="stable").index[:_TRAINED]
@@ -126,8 +121,9 @@ def fastest_to(found: Conclusion, task: str, level: float, seeds: int, allow_bia
     return Trained(task, level, runs.sort_values(["median", "screen"], kind="stable", ignore_index=True))
 
 
-def _screened(label: str, timeline: Timeline) -> dict[str, Any]:
+def _screened(label: str, measurement: Measurement) -> dict[str, Any]:
     """What the level may take a scheme, and how often it uses the partition that it uses least."""
+    timeline = measurement.timeline
     c = timeline.coefficients.astype(float)
     share_of_pattern = np.bincount(timeline.pattern.ravel(), minlength=len(c)) / timeline.pattern.size
     used = share_of_pattern @ c

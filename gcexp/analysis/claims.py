@@ -31,13 +31,12 @@ from gcexp.schema import typed
 if TYPE_CHECKING:
     import pandas as pd
 
-REPRODUCED, PARTLY, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE = OUTCOMES = (
-    "reproduced",
-    "partly",
-    "not reproduced",
-    "undecided",
-    "not testable here",
-)
+REPRODUCED = "reproduced"
+PARTLY = "partly"
+NOT_REPRODUCED = "not reproduced"
+UNDECIDED = "undecided"
+NOT_TESTABLE = "not testable here"
+OUTCOMES = (REPRODUCED, PARTLY, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE)
 _ROUNDING = 5e-9  # a table keeps nine digits: equality cannot be asked for more closely
 #: Sign of each bound, and whether all numbers from low to high keep it; ends that belong to it are met to nine digits.
 _BOUNDS: dict[str, tuple[str, Callable[[float, float, float], bool]]] = {
@@ -109,14 +108,17 @@ def claims_of(package: str) -> list[Callable]:
         if error.name != f"{package}.claims":
             raise
         return []
-    names = [f"{root.__name__}.{found.name}" for found in pkgutil.iter_modules(getattr(root, "__path__", ()))]
-    modules = [root, *map(importlib.import_module, sorted(names))]
-    return [
-        one
-        for module in modules
-        for one in vars(module).values()
-        if isinstance(getattr(one, "claim", None), Claim) and one.__module__ == module.__name__
-    ]
+    modules = [root]
+    parts = pkgutil.iter_modules(getattr(root, "__path__", ()))
+    for name in sorted(part.name for part in parts):
+        modules.append(importlib.import_module(f"{root.__name__}.{name}"))
+    found = []
+    for module in modules:
+        for one in vars(module).values():
+            is_claim = isinstance(getattr(one, "claim", None), Claim)
+            if is_claim and one.__module__ == module.__name__:
+                found.append(one)
+    return found
 
 
 def judge(function: Callable, tables: Mapping[str, pd.DataFrame]) -> dict[str, Verdict]:
@@ -132,9 +134,8 @@ def judge(function: Callable, tables: Mapping[str, pd.DataFrame]) -> dict[str, V
     except Undecided as why:
         found = Verdict(UNDECIDED, str(why))
     verdicts = found if isinstance(found, dict) else dict.fromkeys(about.statements, found)
-    if set(verdicts) != set(about.statements) or any(
-        not isinstance(one, Verdict) for one in verdicts.values()
-    ):
+    answers_all = set(verdicts) == set(about.statements)
+    if not answers_all or not all(isinstance(one, Verdict) for one in verdicts.values()):
         raise Defect(
             f"claim {function.__name__} must give a verdict for {', '.join(about.statements)}, got {found!r}"
         )
@@ -148,8 +149,9 @@ def _concluded(answers: list) -> Any:
         for name, answer in answers:
             by_statement.setdefault(name, []).append(answer)
         return {name: _concluded(found) for name, found in by_statement.items()}
-    verdicts = any(isinstance(one, Verdict) for one in answers)
-    return every(answers) if verdicts else all_instances(answers)
+    if any(isinstance(one, Verdict) for one in answers):
+        return every(answers)
+    return all_instances(answers)
 
 
 # Verdicts from numbers
@@ -175,10 +177,11 @@ def number(
     >>> number(table, "load", {"scheme": "a"}), number(table, "load", {"scheme": "b"}, "max", rows=2)
     (1.0, 4.0)
     """
-    keep = _chosen(table, where or {}, column)
+    where = where or {}
+    keep = _chosen(table, where, column)
     cells = table[column][keep]
     if rows is not None and len(cells) != rows:
-        raise Undecided(f"{len(cells)} rows have {_said(where or {})}, not {rows}")
+        raise Undecided(f"{len(cells)} rows have {_said(where)}, not {rows}")
     require(len(cells) == 1 or statistic is not None, f"{len(cells)} rows want a statistic")
     found = cells if cells.dtype.kind in "iufb" else cells.map(as_number)
     if any(one is None for one in found):
@@ -210,10 +213,10 @@ def _chosen(table: pd.DataFrame, where: Mapping[str, Any], *columns: str) -> np.
             raise UserError(unknown("column", column, table.columns))
     keep = np.ones(len(table), dtype=bool)
     for column, wanted in where.items():
-        one = np.any([_equal(table[column], value) for value in _listed(wanted)], axis=0)
-        if not one.any():
+        has_it = np.any([_equal(table[column], value) for value in _listed(wanted)], axis=0)
+        if not has_it.any():
             raise UserError(unknown(f"{column} in the table", wanted, table[column].drop_duplicates()))
-        keep &= one
+        keep &= has_it
     if not keep.any():
         raise UserError(f"no row has {_said(where)}")
     return keep
@@ -230,9 +233,10 @@ def equals(found: float | str, expected: float | str, tolerance: float = 0.0) ->
     if isinstance(expected, str) or isinstance(found, str):
         return _verdict(found == expected, f"{found}, expected {expected}")
     near = math.isfinite(expected) and abs(found - expected) <= tolerance + _ROUNDING * abs(expected)
-    return _verdict(
-        near, f"{found:.6g}, expected {expected:.6g}" + (f" ± {tolerance:g}" if tolerance else "")
-    )
+    said = f"{found:.6g}, expected {expected:.6g}"
+    if tolerance:
+        said += f" ± {tolerance:g}"
+    return _verdict(near, said)
 
 
 def _admit(bounds: Mapping[str, float], low: float, high: float) -> bool:
@@ -240,10 +244,15 @@ def _admit(bounds: Mapping[str, float], low: float, high: float) -> bool:
     require(bool(bounds), f"no bound is given ({', '.join(_BOUNDS)})")
     for name in bounds:
         require_known("bound", name, _BOUNDS)
-    return all(_BOUNDS[name][1](low, high, limit) for name, limit in bounds.items())
+    for name, limit in bounds.items():
+        _, keeps = _BOUNDS[name]
+        if not keeps(low, high, limit):
+            return False
+    return True
 
 
 def _bounds_said(bounds: Mapping[str, float]) -> str:
+    """Bounds in signs, such as ``> 0 and <= 1``."""
     return " and ".join(f"{sign} {bounds[name]:g}" for name, (sign, _) in _BOUNDS.items() if name in bounds)
 
 
@@ -276,7 +285,8 @@ def less(left: float, right: float, *, or_equal: bool = False, resolution: float
     """
     if abs(left - right) < resolution:
         return Verdict(UNDECIDED, f"{left:.6g} and {right:.6g} differ by less than {resolution:g}")
-    return _verdict(left <= right if or_equal else left < right, f"{left:.6g} against {right:.6g}")
+    holds = left <= right if or_equal else left < right
+    return _verdict(holds, f"{left:.6g} against {right:.6g}")
 
 
 def below(
@@ -312,11 +322,16 @@ def below(
     >>> below(table, "load", "a", ["b", "c"])
     Verdict(outcome='reproduced', found='1 against 2; 1 against 4')
     """
-    sides = (
-        [number(table, column, {**(where or {}), by: side}, statistic, rows) for side in _listed(sides)]
-        for sides in (first, then)
-    )
-    return every(less(*pair, **compared) for pair in itertools.product(*sides))
+
+    def numbers(sides: Any) -> list[float]:
+        found = []
+        for side in _listed(sides):
+            of_side = {**(where or {}), by: side}
+            found.append(number(table, column, of_side, statistic, rows))
+        return found
+
+    pairs = itertools.product(numbers(first), numbers(then))
+    return every(less(left, right, **compared) for left, right in pairs)
 
 
 def all_instances(holds: Iterable[Any]) -> Verdict:
@@ -348,11 +363,16 @@ def every(*verdicts: Verdict | Iterable[Verdict]) -> Verdict:
     >>> every(within(value, above=0) for value in (1, 2)).outcome
     'reproduced'
     """
-    several = [[one] if isinstance(one, Verdict) else one for one in verdicts]
-    each = list(itertools.chain.from_iterable(several))
+    each: list[Verdict] = []
+    for given in verdicts:
+        if isinstance(given, Verdict):
+            each.append(given)
+        else:
+            each += given
     outcomes = [one.outcome for one in each]
     outcome = next(one for one in (NOT_REPRODUCED, UNDECIDED, REPRODUCED) if one in outcomes)
-    return Verdict(outcome, "; ".join(dict.fromkeys(one.found for one in each if one.found)))
+    said = dict.fromkeys(one.found for one in each if one.found)  # each sentence once
+    return Verdict(outcome, "; ".join(said))
 
 
 # Verdicts from paired comparisons: ratios between two sides, seed by seed
@@ -396,7 +416,8 @@ def ratio_within(
     the winner's time is slower, a run that was cut off before says nothing. Neither does a curve with a missing score.
     """
     require(seeds >= 5, f"seeds must be at least 5, the fewest that decide, got {seeds}")
-    over, under = _name(numerator), _name(denominator)
+    over = _name(numerator)
+    under = _name(denominator)
 
     def measured(side: Side) -> dict[int, tuple[float, float]]:
         rows = selected(table, _where(side), "seed", y)
@@ -404,13 +425,13 @@ def ratio_within(
             return _values(rows, y, _name(side))
         return _passages(rows, y, level, falling, clock, _name(side))
 
-    top, bottom = measured(numerator), measured(denominator)
+    top = measured(numerator)
+    bottom = measured(denominator)
     shared = sorted(top.keys() & bottom.keys())
     if len(shared) < seeds:
         raise Undecided(f"{over} and {under} share {len(shared)} seeds, fewer than {seeds}")
-    (low_top, high_top), (low_bottom, high_bottom) = (
-        np.array([found[seed] for seed in shared]).T for found in (top, bottom)
-    )
+    low_top, high_top = np.array([top[seed] for seed in shared]).T
+    low_bottom, high_bottom = np.array([bottom[seed] for seed in shared]).T
     neither = np.isinf(high_top) & np.isinf(high_bottom)
     if neither.any():
         raise Undecided(
@@ -418,15 +439,21 @@ def ratio_within(
         )
     if (low_bottom <= 0).any() or (low_top < 0).any():
         raise Undecided(f"{y} of {over} or {under} is not positive, so that there is no ratio")
-    ratios = low_top / high_bottom, high_top / low_bottom
-    (least, most), (low, high) = map(np.median, ratios), sign_interval(*ratios)
-    middle = f"{least:.4g}" + (" or more" if least != most else "")
+    low_ratios = low_top / high_bottom
+    high_ratios = high_top / low_bottom
+    low, high = sign_interval(low_ratios, high_ratios)
+    least = np.median(low_ratios)
+    middle = f"{least:.4g}"
+    if least != np.median(high_ratios):
+        middle += " or more"
     wanted = f"({low:.4g} to {high:.4g}), wanted {_bounds_said(bounds)}"
     found = f"{_pair(numerator, denominator)}: {middle} {wanted}"
     if _admit(bounds, low, high):
         return Verdict(REPRODUCED, found)
     # With the ends exchanged: whether some number between them lies within the bounds.
-    return Verdict(UNDECIDED if _admit(bounds, high, low) else NOT_REPRODUCED, found)
+    if _admit(bounds, high, low):
+        return Verdict(UNDECIDED, found)
+    return Verdict(NOT_REPRODUCED, found)
 
 
 def before(
@@ -457,16 +484,22 @@ def _passages(
     """For each seed, between which times the level is first reached: equal ends where it was."""
     found = {}
     for seed, curve in rows.sort_values("iteration", kind="stable").groupby("seed"):
-        at, time, score = (curve[column].to_numpy() for column in ("iteration", clock, y))
+        at = curve["iteration"].to_numpy()
+        time = curve[clock].to_numpy()
+        score = curve[y].to_numpy()
         if not (np.isfinite(time).all() and np.isfinite(score.astype(np.float64)).all()):
             raise Undecided(f"a score or a time of {name} is missing or not finite")
         # Scores are taken at one distance, but for the last iteration, which may come earlier.
         steps = np.diff(at)
-        if at[0] or len(steps) > 1 and (np.ptp(steps[:-1]) or steps[-1] > steps[0]):
+        uneven = len(steps) > 1 and (np.ptp(steps[:-1]) or steps[-1] > steps[0])
+        if at[0] or uneven:
             raise Undecided(f"a curve of {name} has a hole")
         reached = score <= level if falling else score >= level
-        first = float(time[reached.argmax() if reached.any() else -1])
-        found[int(seed)] = (first, first if reached.any() else math.inf)
+        if reached.any():
+            first = float(time[reached.argmax()])
+            found[int(seed)] = (first, first)
+        else:
+            found[int(seed)] = (float(time[-1]), math.inf)
     return found
 
 

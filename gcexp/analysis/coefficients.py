@@ -5,6 +5,7 @@ Coefficients of codes that are built from whole numbers and fractions are given 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import combinations, product
@@ -51,26 +52,35 @@ def table(
     fewer) or ``decoded`` (those of them that decode exactly).
     """
     for name, make in codes.items():
-        code = first_round(make()) if name in (first_rounds or ()) else make()
-        for what, value, place in _numbers(code, length, None if shown is None else shown.get(name, [])):
-            keys = (place.get(key) for key in ("worker", "round", "partition", "coordinate", "silent"))
+        code = make()
+        if name in (first_rounds or ()):
+            code = first_round(code)
+        shown_of_code = None if shown is None else shown.get(name, [])
+        for what, value, place in _numbers(code, length, shown_of_code):
+            keys = [place.get(key) for key in ("worker", "round", "partition", "coordinate", "silent")]
             yield name, what, *keys, float(value), str(exact(value))
 
 
 def _numbers(code: Code, length: int, shown: list | None) -> Iterator[tuple[str, float, dict]]:
     """What each number of a code is, the number, and where it stands."""
-    held, B = code.assignment, code.encoding.toarray()
-    place = [{"worker": int(w), "round": int(r)} for w, r in zip(code.owner, code.rank, strict=True)]
-    for row, here in enumerate(place):
-        for i, u in product(np.flatnonzero(held[here["worker"]]), range(code.blocks)):
-            yield "coefficient", B[row, i * code.blocks + u], here | {"partition": int(i), "coordinate": u}
+    held = code.assignment
+    B = code.encoding.toarray()
+    messages = [{"worker": int(w), "round": int(r)} for w, r in zip(code.owner, code.rank, strict=True)]
+    for row, message in enumerate(messages):
+        for i, u in product(np.flatnonzero(held[message["worker"]]), range(code.blocks)):
+            place = message | {"partition": int(i), "coordinate": u}
+            yield "coefficient", B[row, i * code.blocks + u], place
     survived, sets, decoded = survival(code)
-    for silent in silent_sets(code.n, survived) if shown is None else map(tuple, shown):
-        responses, said = responses_of_rounds(code, silent), {"silent": words(silent)}
+    silences = silent_sets(code.n, survived) if shown is None else [tuple(silent) for silent in shown]
+    numbers_of_a_message = math.ceil(length / code.blocks)
+    for silent in silences:
+        responses = responses_of_rounds(code, silent)
+        said = {"silent": words(silent)}
         weights = code.decode(responses[None]).weights[0]
-        for u, row in product(range(code.blocks), np.flatnonzero(code.received(responses[None])[0])):
-            yield "weight", weights[u, row], place[row] | said | {"coordinate": u}
-        yield "scalars", responses.max() * -(-length // code.blocks), said
+        received = np.flatnonzero(code.received(responses[None])[0])
+        for u, row in product(range(code.blocks), received):
+            yield "weight", weights[u, row], messages[row] | said | {"coordinate": u}
+        yield "scalars", responses.max() * numbers_of_a_message, said
     yield "survived", survived, {}
     yield "sets", sets, {}
     yield "decoded", decoded, {}
@@ -107,7 +117,10 @@ def survival(code: Code) -> tuple[int, int, int]:
             return False
 
     survived = 0
-    while survived + 1 < code.n and all(map(decodes, combinations(range(code.n), survived + 1))):
-        survived += 1
+    for s in range(1, code.n):
+        if not all(decodes(silent) for silent in combinations(range(code.n), s)):
+            break
+        survived = s
     sets = silent_sets(code.n, survived)
-    return survived, len(sets), sum(map(decodes, sets))
+    decoded = sum(decodes(silent) for silent in sets)
+    return survived, len(sets), decoded

@@ -43,9 +43,12 @@ def _eliminated(matrices: np.ndarray, rows_of_pivots: int) -> tuple[np.ndarray, 
     """Rank of the first rows of each matrix (..., rows, columns), and whether they span all rows behind them."""
     shape = np.shape(matrices)
     A = np.array(matrices, dtype=np.int64).reshape(prod(shape[:-2]), *shape[-2:]) % PRIME
-    found, every = np.zeros(len(A), dtype=np.int64), np.arange(len(A))
+    found = np.zeros(len(A), dtype=np.int64)
     spanned = np.ones(len(A), dtype=bool)
-    for j in range(shape[-1] if shape[-2] else 0):
+    if shape[-2] == 0:
+        return found.reshape(shape[:-2]), spanned.reshape(shape[:-2])
+    every = np.arange(len(A))
+    for j in range(shape[-1]):
         below = np.arange(rows_of_pivots) >= found[:, None]
         candidates = below & (A[:, :rows_of_pivots, j] != 0)
         there = candidates.any(1)
@@ -114,20 +117,25 @@ def storages(n: int, k: int) -> Iterator[np.ndarray]:
     >>> [sum(1 for _ in storages(n, k)) for n, k in ((1, 3), (2, 2), (4, 3))]
     [1, 6, 680]
     """
-    holders = [h for size in range(1, n + 1) for h in combinations(range(n), size)]
-    return (_of_holders(n, each) for each in combinations_with_replacement(holders, k))
+    possible: list[tuple[int, ...]] = []
+    for size in range(1, n + 1):
+        possible += combinations(range(n), size)
+    for holders in combinations_with_replacement(possible, k):
+        yield _of_holders(n, holders)
 
 
 def loads(n: int, k: int, d: int) -> Iterator[np.ndarray]:
     """Every storage with d partitions on each worker, up to the order of the workers; some may be held by nobody."""
-    for each in combinations_with_replacement(list(combinations(range(k), d)), n):
-        yield _of_holders(k, each).T
+    possible = list(combinations(range(k), d))
+    for shares in combinations_with_replacement(possible, n):
+        yield _of_holders(k, shares).T
 
 
-def _of_holders(n: int, each: Sequence[Sequence[int]]) -> np.ndarray:
-    held = np.zeros((n, len(each)), dtype=bool)
-    for i, holders in enumerate(each):
-        held[list(holders), i] = True
+def _of_holders(n: int, holders: Sequence[Sequence[int]]) -> np.ndarray:
+    """The storage (n, k) of which partition i is held by the workers `holders[i]`."""
+    held = np.zeros((n, len(holders)), dtype=bool)
+    for i, workers in enumerate(holders):
+        held[list(workers), i] = True
     return held
 
 
@@ -169,7 +177,8 @@ def code(held: np.ndarray, L: int, generator: np.random.Generator) -> np.ndarray
     E = drawn(generator, (L, n, width)) * (np.arange(width) < filled[:, :, None])
     B = np.zeros((L, n, k, L), dtype=np.int64)
     for holders in np.unique(held, axis=1).T:  # partitions with equal holders are encoded alike
-        Q, mine = E[:, ~holders].reshape(-1, width), E[:, holders]
+        Q = E[:, ~holders].reshape(-1, width)
+        mine = E[:, holders]
         X = np.concatenate([np.eye(L, dtype=np.int64), solve(Q[:, L:], -Q[:, :L] % PRIME)])
         columns = mine.astype(object) @ X.astype(object) % PRIME  # sums of products exceed 64 bits
         for i in np.flatnonzero((held == holders[:, None]).all(0)):
@@ -201,7 +210,8 @@ def reach_the_sum(rounds: np.ndarray, s: int) -> bool:
     _, n, width = rounds.shape
     sets = np.stack([rounds[:, list(left)].reshape(-1, width) for left in survivors(n, s)])
     wanted = total(n, width // n).astype(float)
-    return bool(np.abs(wanted - wanted @ np.linalg.pinv(sets, rcond=1e-11) @ sets).max() < 1e-7)
+    nearest = wanted @ np.linalg.pinv(sets, rcond=1e-11) @ sets
+    return bool(np.abs(wanted - nearest).max() < 1e-7)
 
 
 def survivors(n: int, s: int) -> list[tuple[int, ...]]:
@@ -211,7 +221,10 @@ def survivors(n: int, s: int) -> list[tuple[int, ...]]:
 
 def silent_sets(n: int, most: int) -> list[tuple[int, ...]]:
     """Every set of at most `most` of n workers, the smallest first."""
-    return [silent for s in range(most + 1) for silent in combinations(range(n), s)]
+    sets: list[tuple[int, ...]] = []
+    for s in range(most + 1):
+        sets += combinations(range(n), s)
+    return sets
 
 
 def rounds_needed(B: np.ndarray, s: int) -> int | None:
@@ -224,4 +237,7 @@ def rounds_needed(B: np.ndarray, s: int) -> int | None:
     [2, 3, 6, None]
     """
     L, n, _ = B.shape
-    return next((r for r in range(1, L + 1) if decodes(B[:r], L, *survivors(n, s))), None)
+    for r in range(1, L + 1):
+        if decodes(B[:r], L, *survivors(n, s)):
+            return r
+    return None

@@ -19,7 +19,9 @@ def invertible(matrix: np.ndarray) -> bool:
     [False, True, True]
     """
     scale = lcm(*(Fraction(x).denominator for x in matrix.flat))
-    whole = np.vectorize(int, otypes=[object])(matrix * scale) if matrix.size else matrix
+    whole = matrix
+    if matrix.size:
+        whole = np.vectorize(int, otypes=[object])(matrix * scale)
     try:
         solve_exactly(whole, np.zeros((len(matrix), 0), dtype=int))
     except ZeroDivisionError:

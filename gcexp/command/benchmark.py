@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from itertools import product
 from pathlib import Path
@@ -72,8 +73,13 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """The map on the terminal, and in a folder where one is named."""
-    given = {name: value for name in OPTIONS if (value := getattr(arguments, name)) not in (None, [])}
-    if (frame := _table(arguments.file)) is not None:
+    given = {}
+    for name in OPTIONS:
+        value = getattr(arguments, name)
+        if value is not None and value != []:
+            given[name] = value
+    frame = _table(arguments.file)
+    if frame is not None:
         if given:
             named = ["SCHEME" if name == "schemes" else f"--{name.replace('_', '-')}" for name in given]
             raise UserError(
@@ -81,19 +87,26 @@ def run(arguments) -> None:
                 f"{', '.join(named)} can only be given with a trace"
             )
         head = f"{arguments.file}: {', '.join(dict.fromkeys(frame['trace']))}"
+        print(format_map(frame, head), end="")
     else:
         if "schemes" in given:
             given["schemes"] = _schemes(given["schemes"])
         frame = benchmark(arguments.file, n=given.pop("workers", None), **given)
-        prefix, workers = frame.attrs["prefix"], frame["workers"].max()
-        known = f", {prefix} before them are learned from" if prefix else ", nothing is learned"
-        head = f"{frame['trace'].iloc[0]}: {workers} workers, {frame.attrs['rows']} scored rows{known}"
         frame.attrs["file"] = arguments.file
-    print(format_map(frame, head), end="")
-    if file := frame.attrs.get("file"):
-        print(f"what to set, in one sentence: gcexp advise {file}")
-    for path in write(frame, head, arguments.folder) if arguments.folder else []:
-        print(f"wrote {path}")
+        head = _head(frame)
+        print(format_map(frame, head), end="")
+        print(f"what to set, in one sentence: gcexp advise {arguments.file}")
+    if arguments.folder:
+        for path in write(frame, head, arguments.folder):
+            print(f"wrote {path}")
+
+
+def _head(frame: pd.DataFrame) -> str:
+    """What was played, in one line."""
+    workers = frame["workers"].max()
+    prefix = frame.attrs["prefix"]
+    learned = f"{prefix} before them are learned from" if prefix else "nothing is learned"
+    return f"{frame['trace'].iloc[0]}: {workers} workers, {frame.attrs['rows']} scored rows, {learned}"
 
 
 def _schemes(words: list[str]) -> list[str | dict[str, Any]]:
@@ -110,14 +123,18 @@ def _schemes(words: list[str]) -> list[str | dict[str, Any]]:
         if not named:
             raise UserError(f"{word} belongs to the scheme before it: name that first, as in cgc {word}")
         key, _, text = word.partition("=")
-        if key in named[-1][1]:
-            raise UserError(f"{named[-1][0]}: {key} is given twice; several values are written {key}=1,2")
+        scheme, keys = named[-1]
+        if key in keys:
+            raise UserError(f"{scheme}: {key} is given twice; several values are written {key}=1,2")
         values = [text] if text.startswith(("[", "{")) else text.split(",")
-        named[-1][1][key] = [typed(value) for value in values]
+        keys[key] = [typed(value) for value in values]
     found: list[str | dict[str, Any]] = []
     for scheme, keys in named:
-        several = [dict(zip(keys, values, strict=True)) for values in product(*keys.values())]
-        found += [{"scheme": scheme} | chosen for chosen in several] if keys else [scheme]
+        if not keys:
+            found.append(scheme)
+            continue
+        for values in product(*keys.values()):
+            found.append({"scheme": scheme} | dict(zip(keys, values, strict=True)))
     return found
 
 
@@ -125,10 +142,11 @@ def _table(file: str) -> pd.DataFrame | None:
     """The table of an earlier benchmark, or of a figure that shows one; None for anything else."""
     from gcexp.figures import read_table
 
-    path, columns = Path(file), list[str]()
-    if path.is_file():
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            columns = lines.readline().strip().split(",")
+    path = Path(file)
+    if not path.is_file():
+        return None
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        columns = lines.readline().strip().split(",")
     if not {"scheme", "ratio", "late", "phi"} <= set(columns):
         return None
     # One of an earlier version may lack columns: they are empty.
@@ -139,36 +157,64 @@ def format_map(frame: pd.DataFrame, head: str) -> str:
     """The verdicts, and the map as aligned text."""
     table = _map(frame)
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    form = "  ".join(f"{{:{'<' if place < 2 else '>'}{width}}}" for place, width in enumerate(widths))
-    rows = [form.format(*cells).rstrip() for cells in table]
+    rows = []
+    for row in table:
+        cells = []
+        for place, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            is_name = place < 2  # the group and the scheme, before the numbers
+            cells.append(cell.ljust(width) if is_name else cell.rjust(width))
+        rows.append("  ".join(cells).rstrip())
     return "\n".join([head, "", *verdicts(frame), "", *rows, "", *_notes(frame)]) + "\n"
 
 
 def as_markdown(frame: pd.DataFrame, head: str) -> str:
     """The same as a page."""
-    header, *rows = [[" ".join(cell.split()) for cell in cells] for cells in _map(frame)]
-    first, notes = (
-        "".join(f"* {escape(line)}\n" for line in lines) for lines in (verdicts(frame), _notes(frame))
-    )
-    return f"# {escape(head)}\n\n{first}\n{grid(header, rows, right=range(2, len(header)))}\n{notes}"
+    table = []
+    for cells in _map(frame):
+        table.append([" ".join(cell.split()) for cell in cells])
+    header, *rows = table
+    said = _bullets(verdicts(frame))
+    notes = _bullets(_notes(frame))
+    return f"# {escape(head)}\n\n{said}\n{grid(header, rows, right=range(2, len(header)))}\n{notes}"
+
+
+def _bullets(lines: list[str]) -> str:
+    """Lines as a list in Markdown."""
+    return "".join(f"* {escape(line)}\n" for line in lines)
 
 
 def _map(frame: pd.DataFrame) -> list[list[str]]:
     """The header and a row for each scheme: its group, its name, and a cell for each phi and value of late."""
-    several = frame["late"].nunique() > 1 or frame["chunks"].nunique(dropna=False) > 1
-    traces = frame["trace"].nunique() > 1
-    cases: dict[str, None] = {}
+    several_late = frame["late"].nunique() > 1 or frame["chunks"].nunique(dropna=False) > 1
+    several_traces = frame["trace"].nunique() > 1
+    cases: list[str] = []
     schemes: dict[tuple[str, str], dict[str, str]] = {}
     for row in _shown(frame).itertuples():
-        pieces = f"({row.chunks:g})" if row.chunks == row.chunks and row.chunks is not None else ""
-        case = f"phi {row.phi:g}" + f" {row.late}{pieces}" * several + f" {row.trace}" * traces
-        cases[case] = None
-        mark = "~" if row.hindsight and row.group != "bounds" else MARKS.get(row.colour, " ")
-        ratio = f"{row.ratio:{'.3f' if row.ratio < 1e4 else '.3g'}}{mark}"
-        used = f" {row.used_share:4.0%}" if row.exact == False else ""  # noqa: E712  # it may be empty
-        schemes.setdefault((row.group, row.scheme), {})[case] = ratio + used
-    rows = [[*scheme, *(cells.get(case, "") for case in cases)] for scheme, cells in schemes.items()]
-    return [["", "scheme", *cases], *rows]
+        case = f"phi {row.phi:g}"
+        if several_late:
+            no_pieces = row.chunks is None or math.isnan(row.chunks)
+            case += f" {row.late}" if no_pieces else f" {row.late}({row.chunks:g})"
+        if several_traces:
+            case += f" {row.trace}"
+        if case not in cases:
+            cases.append(case)
+        schemes.setdefault((row.group, row.scheme), {})[case] = _cell(row)
+    table = [["", "scheme", *cases]]
+    for (group, scheme), cells in schemes.items():
+        table.append([group, scheme, *(cells.get(case, "") for case in cases)])
+    return table
+
+
+def _cell(row: Any) -> str:
+    """The ratio of a scheme with its mark, and the share of the gradient that it uses where it drops some."""
+    if row.hindsight and row.group != "bounds":
+        mark = "~"
+    else:
+        mark = MARKS.get(row.colour, " ")
+    ratio = f"{row.ratio:.3f}" if row.ratio < 1e4 else f"{row.ratio:.3g}"
+    drops_some = row.exact == False  # noqa: E712  # it may be empty
+    used = f" {row.used_share:4.0%}" if drops_some else ""
+    return f"{ratio}{mark}{used}"
 
 
 def _notes(frame: pd.DataFrame) -> list[str]:
@@ -187,9 +233,9 @@ def _notes(frame: pd.DataFrame) -> list[str]:
 def _assumed(frame: pd.DataFrame) -> str:
     """What the times are, where the trace says it, and what is taken for granted."""
     measures = frame.attrs.get("measures")
-    known = (
-        f"compute times of real workers, replayed ({measures})" if measures else "recorded times, replayed"
-    )
+    known = "recorded times, replayed"
+    if measures:
+        known = f"compute times of real workers, replayed ({measures})"
     return f"{known}; {ASSUMED}"
 
 
@@ -209,7 +255,8 @@ def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
     table, page, drawing = (folder / f"benchmark.{suffix}" for suffix in ("csv", "md", "png"))
     write_table(frame, table)
     text = as_markdown(frame, head)
-    if file := frame.attrs.get("file"):
+    file = frame.attrs.get("file")
+    if file:
         command = f"gcexp advise {file} -o {folder}"
         text += f"\nWhat to set, in one sentence: [the advice](advice.md), which `{command}` writes.\n"
     write_text(page, text)
@@ -224,7 +271,9 @@ def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
         "messages) against the faster of waiting for all and of rebalancing with the same largest load; hatched: "
         "hindsight"
     )
+    above = [head]
     said = verdicts(frame)
-    above = [head, *(said if len(said) <= _MOST_ABOVE else [])]
+    if len(said) <= _MOST_ABOVE:
+        above += said
     save(draw(_shown(frame), plot, "\n".join(above), note), [drawing])
     return [table, page, drawing]

@@ -15,8 +15,10 @@ from gcexp.run.compose import compose
 from gcexp.schema import is_whole, typed
 
 _NUMBERS = ("trials", "seed", "steps", "max_sets", "max_searched")
+_LISTS = ("s", "stragglers")
 _MOST = 100_000  # numbers of a range
-OWN = ("s", "kind", "decoding", "stragglers", *_NUMBERS)
+#: Words that are arguments of `gcexp.error`.
+OWN = ("kind", "decoding", *_LISTS, *_NUMBERS)
 
 
 def errors(given: list[str]) -> dict:
@@ -25,16 +27,22 @@ def errors(given: list[str]) -> dict:
     What `OWN` names are arguments of `gcexp.error`; everything else is an override, so that ``code.s=3`` is the s a
     code is built for, and ``code.seed=1`` the seed of its assignment.
     """
-    own = [one for one in given if "=" in one and one.partition("=")[0] in OWN]
-    mine: dict[str, str] = dict(one.split("=", 1) for one in own)
-    kind = mine.setdefault("kind", "set" if "stragglers" in mine else "worst")
-    read = dict.fromkeys(_NUMBERS, _number) | {"s": _numbers, "stragglers": _numbers}
-    options: dict[str, Any] = {
-        key: read[key](key, text) if key in read else text for key, text in mine.items()
-    }
-    if "stragglers" in mine and kind != "set":
+    options: dict[str, Any] = {}
+    rest = []
+    for word in given:
+        key, equal, text = word.partition("=")
+        if not equal or key not in OWN:
+            rest.append(word)
+        elif key in _NUMBERS:
+            options[key] = _number(key, text)
+        elif key in _LISTS:
+            options[key] = _numbers(key, text)
+        else:
+            options[key] = text
+    kind = options.setdefault("kind", "set" if "stragglers" in options else "worst")
+    if "stragglers" in options and kind != "set":
         raise UserError(f"stragglers are for kind=set, got kind={kind} (kinds: {', '.join(KINDS)})")
-    config = compose([one for one in given if one not in own])
+    config = compose(rest)
     for group in GROUPS_BUILT:  # only the code is built, but what cannot be meant is refused
         for target in named(config.get(group), "_target_"):
             dotted(target, f"{group}._target_")
@@ -54,19 +62,21 @@ def errors(given: list[str]) -> dict:
 
 def _numbers(key: str, text: str) -> list[int]:
     """Whole numbers, written ``4``, ``0..8``, ``[0, 4, 8]`` or ``0,4,8``."""
-    first, dots, last = text.partition("..")
+    left, dots, right = text.partition("..")
     if dots:
-        ends = _number(key, first), _number(key, last)
-        if ends[1] - ends[0] >= _MOST:
-            raise UserError(f"{key}={text} are {ends[1] - ends[0] + 1} numbers (allowed: up to {_MOST})")
-        return list(range(ends[0], ends[1] + 1))
+        first = _number(key, left)
+        last = _number(key, right)
+        count = last - first + 1
+        if count > _MOST:
+            raise UserError(f"{key}={text} are {count} numbers (allowed: up to {_MOST})")
+        return list(range(first, last + 1))
     return [_number(key, one) for one in text.strip("[]").split(",") if one.strip()]
 
 
 def _number(key: str, text: str) -> int:
     found = typed(text.strip())
     if not is_whole(found):
-        allowed = " (allowed: 4, 0..8, [0,4,8])" if key in ("s", "stragglers") else ""
+        allowed = " (allowed: 4, 0..8, [0,4,8])" if key in _LISTS else ""
         raise UserError(f"{key} must be whole numbers, got {text!r}{allowed}")
     return found
 
@@ -75,17 +85,20 @@ def format_errors(found: dict) -> str:
     """A line for each s."""
     lines = [f"{found['code']}: {found['kind']} stragglers, {found['decoding']} decoding"]
     for one in found["errors"]:
-        if found["kind"] == "random":
-            spread = "" if one["stderr"] is None else f" ± {one['stderr']:.2g}"  # one set tells nothing of it
-            value = f"mean {one['mean']:.6g}{spread}, largest of {one['trials']}: {one['largest']:.6g}"
-        elif found["kind"] == "set":
-            value = f"{one['error']:.6g} without {one['stragglers']}"
-        elif one["exact"]:
-            value = f"{one['lower']:.6g} ({one['how']})"
-        else:
-            value = f"between {one['lower']:.6g} and {float(one['upper']):.6g}"
-        lines.append(f"s = {one['s']:3}  {value}")
+        lines.append(f"s = {one['s']:3}  {_in_words(found['kind'], one)}")
     return "\n".join(lines)
+
+
+def _in_words(kind: str, one: dict) -> str:
+    """The error for one s."""
+    if kind == "random":
+        spread = "" if one["stderr"] is None else f" ± {one['stderr']:.2g}"  # one set tells nothing of it
+        return f"mean {one['mean']:.6g}{spread}, largest of {one['trials']}: {one['largest']:.6g}"
+    if kind == "set":
+        return f"{one['error']:.6g} without {one['stragglers']}"
+    if one["exact"]:
+        return f"{one['lower']:.6g} ({one['how']})"
+    return f"between {one['lower']:.6g} and {float(one['upper']):.6g}"
 
 
 def add(parser) -> None:

@@ -28,14 +28,16 @@ def said(error: Exception, command: list[str]) -> tuple[str, int]:
         return str(error), 2
     if isinstance(error, SyntaxError) and _of_a_project(error.filename):
         return no_python(error), 2
-    if sentence := lacking(error):
-        return sentence, 2
+    lacked = lacking(error)
+    if lacked:
+        return lacked, 2
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return f"{error.filename}: {error.strerror}", 2
     if isinstance(error, MemoryError):
         return f"the run does not fit into memory ({error or 'nothing left'})", 2
-    if found := _in_a_project(error):
-        return found, 2
+    by_a_project = _in_a_project(error)
+    if by_a_project is not None:
+        return by_a_project, 2
     sentence = " ".join(str(error).split()) or type(error).__name__
     if not isinstance(error, Defect):
         sentence = f"{type(error).__name__}: {sentence}"
@@ -55,7 +57,9 @@ def _parts_of(error: BaseException | None) -> tuple[object, ...]:
     """The code, and the task, whose promise an error says is broken."""
     if isinstance(error, DecodingError):
         return (error.code,)
-    return error.parts if isinstance(error, VerificationError) else ()
+    if isinstance(error, VerificationError):
+        return error.parts
+    return ()
 
 
 def _place_of(part: object) -> str | None:
@@ -71,12 +75,13 @@ def _place_of(part: object) -> str | None:
 def _in_a_project(error: Exception) -> str | None:
     """What is said of an exception that a project's own code raised, or called for; None where it took no part."""
     calls = traceback.extract_tb(error.__traceback__)
-    own = [i for i, call in enumerate(calls) if _of_a_project(call.filename)]
-    if not own:
+    places = [place for place, call in enumerate(calls) if _of_a_project(call.filename)]
+    if not places:
         return None
-    last = calls[own[-1]]
+    last = calls[places[-1]]
     sentence = " ".join(str(error).split())
-    shown = "".join(traceback.format_list(calls[own[0] :][-_SHOWN:])).rstrip()
+    from_its_first = calls[places[0] :]
+    shown = "".join(traceback.format_list(from_its_first[-_SHOWN:])).rstrip()
     return (
         f"{last.filename}, line {last.lineno}, in {last.name}: {type(error).__name__}: {sentence} (the code of your "
         f"project, not of gcexp)\n{shown}"

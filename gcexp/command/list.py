@@ -10,13 +10,16 @@ from gcexp.errors import UserError, unknown
 from gcexp.report.figurefile import target_files
 from gcexp.report.paper import papers
 from gcexp.run.build import locate
-from gcexp.run.options import GROUPS, option_file, options, read_yaml
+from gcexp.run.options import GROUPS, about_trace, aliases, option_file, options
+from gcexp.run.yaml_values import read_text, read_yaml
 
 #: What it knows, by the name a person types; each but the last three is a group of options.
 LISTED = (
     *("codes", "schemes", "waits", "placements", "loads", "delays", "tasks", "optimizers"),
     *("datasets", "papers", "targets"),
 )
+#: The first comment of an option file that is no directive and not indented.
+_COMMENT = re.compile(r"^# *(?![@ ])(.+)", re.MULTILINE)
 
 
 def listed(kind: str) -> dict[str, str]:
@@ -30,19 +33,29 @@ def listed(kind: str) -> dict[str, str]:
     if kind == "datasets":
         built_in = {name: first_line(source.read) for name, source in SOURCES.items()}
         return dict(sorted((phrases("dataset") | built_in).items()))
-    return phrases(kind if kind in GROUPS else kind.removesuffix("s"))
+    return phrases(group_of(kind))
+
+
+def group_of(kind: str) -> str:
+    """The group of options that a kind lists."""
+    return kind if kind in GROUPS else kind.removesuffix("s")
 
 
 def phrases(group: str) -> dict[str, str]:
-    """Options of a group with one phrase each: the first comment of the file, else its class's first docstring line."""
-    found = {}
-    for name in options(group):
-        path = option_file(group, name)
-        comments = re.findall(r"^# *(?![@ ])(.+)", path.read_text("utf-8"), flags=re.MULTILINE)
-        target = None if comments else read_yaml(path).get("_target_")
-        documented = first_line(locate(target, f"{group}._target_")) if target else ""
-        found[name] = comments[0] if comments else documented
-    return found
+    """Options of a group with one phrase each."""
+    return {name: _phrase(group, name) for name in options(group)}
+
+
+def _phrase(group: str, name: str) -> str:
+    """The first comment of an option's file, else its class's first docstring line; of a trace its title."""
+    path = option_file(group, name)
+    if path.suffix == ".csv":
+        return about_trace(str(path)).get("title", f"Replay of the trace {path}.")
+    comment = _COMMENT.search(read_text(path))
+    if comment:
+        return comment[1]
+    target = read_yaml(path).get("_target_")
+    return first_line(locate(target, f"{group}._target_")) if target else ""
 
 
 def add(parser) -> None:
@@ -51,11 +64,19 @@ def add(parser) -> None:
 
 
 def run(arguments) -> None:
-    """Print names, each with a phrase."""
+    """Print names, each with a phrase; a paper's name for a code or a trace with the other name behind it."""
     for kind in [arguments.kind] if arguments.kind else LISTED:
-        found, indent = listed(kind), "" if arguments.kind else "  "
-        if indent:
+        indent = ""
+        if not arguments.kind:
             print(f"{kind}:")
-        width = max(map(len, found), default=0)
-        for name, phrase in found.items():
-            print(f"{indent}{name:{width}}  {phrase}".rstrip())
+            indent = "  "
+        for name, phrase in _with_other_names(kind, listed(kind)):
+            print(f"{indent}{name}  {phrase}".rstrip())
+
+
+def _with_other_names(kind: str, found: dict[str, str]) -> list[tuple[str, str]]:
+    """Rows of names of one width, such as ``cgc (cyclic_repetition)``, and phrases."""
+    others = aliases(group_of(kind)) if kind in ("schemes", "delays") else {}
+    names = [f"{name} ({others[name]})" if name in others else name for name in found]
+    width = max(map(len, names), default=0)
+    return [(f"{name:{width}}", phrase) for name, phrase in zip(names, found.values(), strict=True)]

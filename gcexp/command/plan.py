@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gcexp.errors import UserError
 from gcexp.report.plan import format_plan, plan
-from gcexp.run.options import read_value
+from gcexp.run.yaml_values import read_value
 
 
 def add(parser) -> None:

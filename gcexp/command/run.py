@@ -59,22 +59,34 @@ def run(arguments) -> None:
         )
     if arguments.multirun and uri is not None:
         raise UserError("MLflow logs one run while it trains; --mlflow and tracking_uri= do not go with -m")
-    if arguments.multirun:
-        from gcexp.command.multirun import multirun
+    from gcexp.command.runs import multirun, single_run
 
-        table = multirun(given, arguments.jobs, arguments.format, arguments.level, arguments.submit)
+    if arguments.multirun:
+        table = multirun(
+            given,
+            jobs=arguments.jobs,
+            form=arguments.format,
+            level=arguments.level,
+            submit=arguments.submit,
+        )
         print(table, end="")
         return
-    from gcexp.command import single_run
-
     with one_run(given):
-        single_run.run(given, arguments.folder, arguments.level, uri)
+        single_run(given, folder=arguments.folder, level=arguments.level, uri=uri)
 
 
 def _without_uri(overrides: list[str], logged: bool) -> tuple[list[str], str | None]:
     """The overrides of the run, and where MLflow logs it: empty where it usually does, None where nowhere."""
-    uris = [text.partition("=")[2] for text in overrides if text.startswith("tracking_uri=")]
+    uris = []
+    rest = []
+    for text in overrides:
+        key, _, value = text.partition("=")
+        if key == "tracking_uri" and "=" in text:
+            uris.append(value)
+        else:
+            rest.append(text)
     if len(uris) > 1:
         raise UserError(f"tracking_uri is given twice, as {uris[0]} and {uris[1]}")
-    rest = [text for text in overrides if not text.startswith("tracking_uri=")]
-    return rest, uris[0] if uris else "" if logged else None
+    if uris:
+        return rest, uris[0]
+    return rest, "" if logged else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,9 +11,10 @@ from gcexp.command.arguments import as_json, new_file, overrides
 from gcexp.run.compose import meanings
 from gcexp.run.run import Run
 
+if TYPE_CHECKING:
+    from gcexp.codes.base import Code, Quorum
 _SMALL = 12  # matrices up to this many rows and columns are shown
-
-
+_MATRICES = ("assignment", "encoding", "encoding_imaginary")
 #: Groups whose keys are explained: a scheme's parts, and the delay that a figure shows.
 _EXPLAINED = ("code", "wait", "placement", "loads", "delay")
 
@@ -21,11 +23,12 @@ def description(one: Run, keys: dict[str, str]) -> dict:
     """Loads, messages, guarantee and, where small, the matrices of a scheme's code; what its keys mean."""
     scheme = one.scheme
     code = scheme.code
-    found = {
-        "code": repr(code),
-        "wait": repr(scheme.wait),
-        **({"placement": repr(scheme.placement)} if scheme.placement else {}),
-        **({"loads": repr(scheme.loads)} if scheme.loads else {}),
+    found: dict[str, Any] = {"code": repr(code), "wait": repr(scheme.wait)}
+    if scheme.placement:
+        found["placement"] = repr(scheme.placement)
+    if scheme.loads:
+        found["loads"] = repr(scheme.loads)
+    found |= {
         "delay": repr(one.delay_model),
         "overhead": scheme.overhead,
         "workers": code.n,
@@ -37,18 +40,18 @@ def description(one: Run, keys: dict[str, str]) -> dict:
         "exact": one.exact,
         "guarantee": guarantee(code),
         "drawn_per_seed": one.is_redrawn,
-        "keys": {key: text for key, text in keys.items() if key.startswith(_EXPLAINED)},
+        "keys": {key: remark for key, remark in keys.items() if key.startswith(_EXPLAINED)},
     }
     if max(code.encoding.shape) <= _SMALL:
-        dense = code.encoding.toarray()
+        encoding = code.encoding.toarray()
         found["assignment"] = code.assignment.astype(int).tolist()
-        found["encoding"] = np.real(dense).tolist()
-        if np.iscomplexobj(dense):
-            found["encoding_imaginary"] = np.imag(dense).tolist()
+        found["encoding"] = np.real(encoding).tolist()
+        if np.iscomplexobj(encoding):
+            found["encoding_imaginary"] = np.imag(encoding).tolist()
     return found
 
 
-def guarantee(code) -> str:
+def guarantee(code: Code) -> str:
     """The code's promise as a sentence."""
     share = "all" if code.recovers == code.k else f"at least {code.recovers} of"
     wanted = {
@@ -58,37 +61,54 @@ def guarantee(code) -> str:
     }[code.promise]
     if not code.quorums:
         return f"{wanted}, whoever is heard"
-    needs = []
-    for quorum in code.quorums[:3]:
-        workers = quorum.workers
-        consecutive = workers == tuple(range(workers[0], workers[-1] + 1)) and len(workers) > 2
-        named = f"{workers[0]}..{workers[-1]}" if consecutive else ", ".join(map(str, workers))
-        each = (f"{q} of workers {named} with {r} message{'s' * (r > 1)}" for r, q in quorum.need)
-        needs.append(" or ".join(each))
-    more = f" and {len(code.quorums) - 3} more quorums" if len(code.quorums) > 3 else ""
-    return f"{wanted}, from any {'; any '.join(needs)}{more}"
+    needs = "; any ".join(_need(quorum) for quorum in code.quorums[:3])
+    more = len(code.quorums) - 3
+    others = f" and {more} more quorums" if more > 0 else ""
+    return f"{wanted}, from any {needs}{others}"
+
+
+def _need(quorum: Quorum) -> str:
+    """What decoding needs of the workers of a quorum, such as ``1 of workers 0, 3 with 1 message``."""
+    workers = quorum.workers
+    named = ", ".join(str(worker) for worker in workers)
+    if len(workers) > 2 and workers == tuple(range(workers[0], workers[-1] + 1)):
+        named = f"{workers[0]}..{workers[-1]}"
+    ways = []
+    for messages, needed in quorum.need:
+        plural = "" if messages == 1 else "s"
+        ways.append(f"{needed} of workers {named} with {messages} message{plural}")
+    return " or ".join(ways)
 
 
 def format_description(found: dict) -> str:
     """The description as aligned lines."""
-    found, lines = dict(found), []
-    mean, largest = found.pop("computation_load_mean"), found.pop("computation_load_largest")
-    found["computation_load"] = f"{mean:g} on average, {largest:g} at most"
+    shown = dict(found)
+    mean = shown.pop("computation_load_mean")
+    largest = shown.pop("computation_load_largest")
     if np.isclose(mean, largest):
-        found["computation_load"] = f"{mean:g} for each"
-    for key, value in found.items():
+        shown["computation_load"] = f"{mean:g} for each"
+    else:
+        shown["computation_load"] = f"{mean:g} on average, {largest:g} at most"
+    lines: list[str] = []
+    for key, value in shown.items():
         name = key.replace("_", " ")
-        if key in ("assignment", "encoding", "encoding_imaginary"):
+        if key in _MATRICES:
             rows = np.array2string(np.array(value), precision=3, suppress_small=True, max_line_width=120)
-            lines += [f"{name}:", *(f"  {row}" for row in rows.splitlines())]
+            lines.append(f"{name}:")
+            lines += [f"  {row}" for row in rows.splitlines()]
         elif key == "keys":
             width = max(map(len, value), default=0)
-            lines += ["keys:", *(f"  {word:{width}}  {text}" for word, text in value.items())]
+            lines.append("keys:")
+            lines += [f"  {word:{width}}  {remark}" for word, remark in value.items()]
         else:
-            if isinstance(value, list) and len(set(value)) == 1:
-                value = f"{value[0]} for each"
-            lines.append(f"{name + ':':20} {f'{value:g}' if isinstance(value, float) else value}")
+            lines.append(f"{name + ':':20} {_in_words(value)}")
     return "\n".join(lines)
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, list) and len(set(value)) == 1:
+        return f"{value[0]} for each"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def add(parser) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import itertools
 import json
 import math
 import pkgutil
@@ -16,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import yaml
@@ -24,14 +24,19 @@ import gcexp.theory
 from gcexp.command.arguments import as_json, pairs
 from gcexp.errors import UserError, unknown
 from gcexp.run.options import papers
+from gcexp.run.yaml_values import read_value
 from gcexp.schema import arguments, quoted, typed
 
 
 def modules() -> list[tuple[str, ModuleType]]:
     """The modules of `gcexp.theory` by name, and ``theory.py`` of every paper that has one by the paper's name."""
-    ours = [(one.name, f"gcexp.theory.{one.name}") for one in pkgutil.iter_modules(gcexp.theory.__path__)]
-    added = [(at.name, f"{name}.theory") for name, at in papers().items() if (at / "theory.py").is_file()]
-    return [(name, importlib.import_module(module)) for name, module in ours + added]
+    found = []
+    for module in pkgutil.iter_modules(gcexp.theory.__path__):
+        found.append((module.name, importlib.import_module(f"gcexp.theory.{module.name}")))
+    for package, folder in papers().items():
+        if (folder / "theory.py").is_file():
+            found.append((folder.name, importlib.import_module(f"{package}.theory")))
+    return found
 
 
 def functions() -> dict[str, Callable]:
@@ -47,13 +52,21 @@ def functions() -> dict[str, Callable]:
 
 def as_lines(found: Mapping[str, str]) -> str:
     """A listing by module, one line for each function."""
-    described, lines = {name: first_line(module) for name, module in reversed(modules())}, list[str]()
-    for module, group in itertools.groupby(found.items(), key=lambda item: item[0].partition(".")[0]):
-        named = {name.partition(".")[2]: line for name, line in group}
-        width = max(map(len, named))
-        lines += [f"{module}: {described[module]}"]
-        lines += [f"  {name:{width}}  {line}" for name, line in named.items()] + [""]
-    return "\n".join([*lines, "gcexp theory MODULE.NAME explains a function and its arguments."])
+    described: dict[str, str] = {}
+    for name, module in modules():  # of two modules with one name the first
+        described.setdefault(name, first_line(module))
+    by_module: dict[str, dict[str, str]] = {}
+    for name, line in found.items():
+        module_name, _, function = name.partition(".")
+        by_module.setdefault(module_name, {})[function] = line
+    lines = []
+    for module_name, named in by_module.items():
+        width = max(len(function) for function in named)
+        lines.append(f"{module_name}: {described[module_name]}")
+        lines += [f"  {function:{width}}  {line}" for function, line in named.items()]
+        lines.append("")
+    lines.append("gcexp theory MODULE.NAME explains a function and its arguments.")
+    return "\n".join(lines)
 
 
 def first_line(documented: object) -> str:
@@ -66,8 +79,9 @@ def evaluate(name: str, given: Iterable[str]):
     function = _function(name)
     read = {key: parse(text) for key, text in pairs(given, f"{name}: ").items()}
     values = arguments(function, read, name, "argument")
-    annotated = function.__annotations__
-    values = {key: value if key in annotated else _array(value) for key, value in values.items()}
+    for key, value in values.items():
+        if key not in function.__annotations__:
+            values[key] = _array(value)
     try:
         return function(**values)
     except UserError as error:
@@ -84,13 +98,19 @@ def _function(name: str) -> Callable:
     return found[name]
 
 
-def parse(text: str | list):
-    """A value as typed, of a list each entry; what is nothing else is text."""
-    if isinstance(text, list):
-        return [parse(entry) for entry in text]
-    with suppress(yaml.YAMLError):
-        return parse(yaml.load(text, yaml.BaseLoader)) if text[:1] == "[" else typed(text, fractions=True)
-    return text
+def parse(text: str):
+    """A value as typed, of a list each entry, where a ratio is a fraction; what is nothing else is text."""
+    value: Any = text
+    if text.startswith("["):
+        with suppress(UserError):  # no list after all
+            value = read_value(f"list={text}")
+    return _with_fractions(value)
+
+
+def _with_fractions(value: Any):
+    if isinstance(value, list):
+        return [_with_fractions(entry) for entry in value]
+    return typed(value, fractions=True) if isinstance(value, str) else value
 
 
 def _array(value):
@@ -99,7 +119,9 @@ def _array(value):
         return value
     try:
         found = np.array(value)
-        return found if found.dtype.kind in "biuf" else np.array(value, dtype=float)
+        if found.dtype.kind in "biuf":
+            return found
+        return np.array(value, dtype=float)
     except (TypeError, ValueError):
         return [_array(entry) for entry in value]
 
@@ -118,7 +140,9 @@ def plain(value):
         value = sorted(value)
     if isinstance(value, list | tuple):
         return [plain(entry) for entry in value]
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)
 
 
 def format_value(value) -> str:
@@ -128,7 +152,9 @@ def format_value(value) -> str:
     found = plain(value)
     if isinstance(found, list | dict):
         return yaml.safe_dump(found, sort_keys=False, default_flow_style=None, width=110).rstrip()
-    return f"{found:.12g}" if isinstance(found, float) else json.dumps(found).strip('"')
+    if isinstance(found, float):
+        return f"{found:.12g}"
+    return json.dumps(found).strip('"')
 
 
 def add(parser) -> None:
@@ -143,16 +169,36 @@ def add(parser) -> None:
 def run(given) -> None:
     """Evaluate a closed form, or say what there is."""
     name = given.name
-    listed = {one: first_line(of) for one, of in functions().items() if name in (None, one.partition(".")[0])}
+    listed = {}
+    for one, function in functions().items():
+        module, _, _ = one.partition(".")
+        if name is None or name == module:
+            listed[one] = first_line(function)
     if listed and not given.arguments:
         print(json.dumps(listed, indent=1) if given.json else as_lines(listed))
         return
+    explained = _explained(name)
+    if explained and not given.arguments:
+        print(explained)
+        return
+    value = evaluate(name, given.arguments)
+    print(json.dumps(plain(value)) if given.json else format_value(value))
+
+
+def _explained(name: str) -> str | None:
+    """How a function is called, and its docstring; None where it needs no argument.
+
+    What has a default stands in brackets.
+    """
     function = _function(name)
-    parameters = inspect.signature(function).parameters.values()
-    needed = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
-    if needed and not given.arguments:  # explain it: what has a default stands in brackets
-        usage = " ".join(f"{p.name}=" if p in needed else f"[{p.name}=]" for p in parameters)
-        print(f"gcexp theory {name} {usage}\n\n{inspect.getdoc(function)}")
-    else:
-        value = evaluate(name, given.arguments)
-        print(json.dumps(plain(value)) if given.json else format_value(value))
+    words = []
+    needs_any = False
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD:
+            needs_any = True
+            words.append(f"{parameter.name}=")
+        else:
+            words.append(f"[{parameter.name}=]")
+    if not needs_any:
+        return None
+    return f"gcexp theory {name} {' '.join(words)}\n\n{inspect.getdoc(function)}"

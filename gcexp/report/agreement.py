@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -36,8 +36,9 @@ EQUAL, WITHIN, DIFFERS, NOT = "equal", "within tolerance", "differs", "not compa
 
 @dataclass(frozen=True)
 class Agreement:
-    """How a fresh table and the published one compare; `about` tells the largest deviation, or why they cannot be
-    compared.
+    """How a fresh table and the published one compare.
+
+    `about` tells the largest deviation, or why they cannot be compared.
     """
 
     target: str
@@ -49,36 +50,44 @@ class Agreement:
 def compare_with_published(targets: Sequence[str] = (), preset: str | None = None) -> list[Agreement]:
     """Hold fresh tables against the published ones: those of some figures, or of all; of one preset, or of both."""
     presets = PRESETS if preset is None else (preset,)
-    known = target_files()
     for name in presets:
         require_known("preset", name, PRESETS)
+    known = target_files()
     for target in targets:
         require_known("figure", target, known)
-    fresh = [
-        figure(target, name)
-        for target in targets or known
-        for name in presets
-        if Path(paths.TABLE.format(preset=name, target=target)).is_file()
-    ]
-    if lacking := set(targets) - {one.target for one in fresh}:
-        raise UserError(f"there is no fresh table of {min(lacking)}; make it first: snakemake {min(lacking)}")
+    fresh = _fresh_figures(targets or known, presets)
+    lacking = set(targets) - {one.target for one in fresh}
+    if lacking:
+        first = min(lacking)
+        raise UserError(f"there is no fresh table of {first}; make it first: snakemake {first}")
     if not fresh:
         folders = " or ".join(paths.REPORT.format(preset=name) for name in presets)
         raise UserError(f"there is no fresh table in {folders}; make some first: make reproduce")
-    return [_of_table(one) for one in fresh]
+    return [_of_figure(one) for one in fresh]
 
 
-def _of_table(fresh: Figure) -> Agreement:
+def _fresh_figures(targets: Iterable[str], presets: Sequence[str]) -> list[Figure]:
+    """The figures that have a table here."""
+    found = []
+    for target in targets:
+        for preset in presets:
+            if Path(paths.TABLE.format(preset=preset, target=target)).is_file():
+                found.append(figure(target, preset))
+    return found
+
+
+def _of_figure(fresh: Figure) -> Agreement:
+    """How the fresh table of a figure and the published one compare."""
     from gcexp.figures.tables import read_table
     from gcexp.run.provenance import check_unchanged
 
     published = published_table(fresh.target)
-    said = NOT, "nothing is published"
-    if published is not None:
-        check_unchanged(fresh.table)
-        paper = figure(fresh.target, "paper")
-        said = agreement(fresh, read_table(fresh.table), paper, read_table(published))
-    return Agreement(fresh.target, fresh.preset, *said)
+    if published is None:
+        return Agreement(fresh.target, fresh.preset, NOT, "nothing is published")
+    check_unchanged(fresh.table)
+    paper = figure(fresh.target, "paper")
+    outcome, about = agreement(fresh, read_table(fresh.table), paper, read_table(published))
+    return Agreement(fresh.target, fresh.preset, outcome, about)
 
 
 def agreement(fresh: Figure, table: pd.DataFrame, paper: Figure, published: pd.DataFrame) -> tuple[str, str]:
@@ -87,24 +96,38 @@ def agreement(fresh: Figure, table: pd.DataFrame, paper: Figure, published: pd.D
     Of another preset only what both make is compared: an analysis with the same arguments; of runs with the same
     options the rows of seeds and iterations that both tables have.
     """
-    about = ""
-    if fresh.preset != "paper" and not fresh.runs and fresh.arguments != paper.arguments:
+    if fresh.preset == "paper":
+        return compared(table, published, fresh.file.tolerances)
+    if not fresh.runs and fresh.arguments != paper.arguments:
         return NOT, f"{fresh.preset} has other arguments"
-    if fresh.preset != "paper" and {run.id for run in fresh.runs} != {run.id for run in paper.runs}:
-        mine, theirs = ({(r.label, _options(r.id)): r.length for r in one.runs} for one in (fresh, paper))
-        running = "iteration" in table  # else a row sums up all iterations of a run
-        shared = {run for run in mine.keys() & theirs.keys() if running or mine[run] == theirs[run]}
-        rows, columns = len(published), [name for name in table if name not in (*SAVED, "run")]
-        table, published = _of_runs(table, shared), _of_runs(published, shared)
-        there = table.index.intersection(published.index)
-        if not len(there):
-            return NOT, f"{fresh.preset} has other runs"
-        table, published = (
-            one[one.index.isin(there)].reset_index(drop=True)[columns] for one in (table, published)
-        )
-        about = f"{len(published)} of {rows} rows"
-    outcome, said = compared(table, published, fresh.file.tolerances)
-    return outcome, ": ".join(filter(None, [about, said]))
+    if {run.id for run in fresh.runs} == {run.id for run in paper.runs}:
+        return compared(table, published, fresh.file.tolerances)
+    shared = _shared_runs(fresh, paper, running="iteration" in table)
+    fresh_rows = _of_runs(table, shared)
+    published_rows = _of_runs(published, shared)
+    there = fresh_rows.index.intersection(published_rows.index)
+    if there.empty:
+        return NOT, f"{fresh.preset} has other runs"
+    columns = [name for name in table if name not in (*SAVED, "run")]
+    fresh_rows = fresh_rows[fresh_rows.index.isin(there)].reset_index(drop=True)
+    published_rows = published_rows[published_rows.index.isin(there)].reset_index(drop=True)
+    outcome, said = compared(fresh_rows[columns], published_rows[columns], fresh.file.tolerances)
+    about = f"{len(published_rows)} of {len(published)} rows"
+    return outcome, f"{about}: {said}" if said else about
+
+
+def _shared_runs(fresh: Figure, paper: Figure, *, running: bool) -> set[tuple[str, str]]:
+    """Label and options of the runs that two presets of a figure have in common.
+
+    They must be equally long as well, unless the table is `running` and has rows for single iterations: any other row
+    sums up all iterations of a run.
+    """
+    fresh_lengths = {(run.label, _options(run.id)): run.length for run in fresh.runs}
+    paper_lengths = {(run.label, _options(run.id)): run.length for run in paper.runs}
+    shared = fresh_lengths.keys() & paper_lengths.keys()
+    if running:
+        return shared
+    return {run for run in shared if fresh_lengths[run] == paper_lengths[run]}
 
 
 def _options(run: str) -> str:
@@ -117,10 +140,14 @@ def _of_runs(table: pd.DataFrame, runs: Set[tuple[str, str]]) -> pd.DataFrame:
 
     More seeds or iterations change no earlier draw: a row of a seed and an iteration is the same in every preset.
     """
-    keys = [table["label"], table["run"].map(_options)]
-    mine = [pair in runs for pair in zip(*keys, strict=True)]
-    by = [*keys, *(table[name] for name in ("seed", "iteration") if name in table)]
-    return table.set_index(by)[mine].sort_index(kind="stable")
+    labels = table["label"]
+    options = table["run"].map(_options)
+    chosen = [run in runs for run in zip(labels, options, strict=True)]
+    index = [labels, options]
+    for name in ("seed", "iteration"):
+        if name in table:
+            index.append(table[name])
+    return table.set_index(index)[chosen].sort_index(kind="stable")
 
 
 def compared(
@@ -131,35 +158,50 @@ def compared(
     `tolerances` gives for a column the share of the published number by which it may differ, before `TOLERANCES`.
     """
     if list(fresh) != list(published):
-        new, gone = sorted(set(fresh) - set(published)), sorted(set(published) - set(fresh))
-        told = [f"{kind} {', '.join(names)}" for kind, names in (("new", new), ("missing", gone)) if names]
-        return DIFFERS, f"columns: {'; '.join(told) or 'in another order'}"
+        return DIFFERS, f"columns: {_other_columns(fresh, published)}"
     if len(fresh) != len(published):
         return DIFFERS, f"{len(fresh)} rows, {len(published)} were published"
-    rules = [
-        *((name, TOLERANCES[-1][1], float(share)) for name, share in (tolerances or {}).items()),
-        *TOLERANCES,
-    ]
-    allowed = {
-        name: next(
-            (absolute, relative) for pattern, absolute, relative in rules if fnmatch(str(name), pattern)
-        )
-        for name in fresh
-    }
-    shares = np.array([_deviation(fresh[name], published[name], *allowed[name]) for name in fresh])
+    names = list(fresh)
+    allowed = {name: _allowed(str(name), tolerances or {}) for name in names}
+    shares = np.array([_deviation(fresh[name], published[name], *allowed[name]) for name in names])
     if not shares.any():
         return EQUAL, ""
     column, row = np.unravel_index(shares.argmax(), shares.shape)
-    wrong, name = (shares > 1).any(0), list(fresh)[column]
-    there, here = published[name].iloc[row], fresh[name].iloc[row]
-    if not wrong.any():
-        absolute, relative = allowed[name]
-        return WITHIN, (
-            f"largest deviation {abs(here - there):.3g} in {name} "
-            f"({there:.6g} was published, {absolute + relative * abs(there):.3g} is allowed)"
-        )
-    told = f"{name} is {_shown(here)} at {_place(fresh, row, name)}, {_shown(there)} was published"
-    return DIFFERS, f"{told}; {wrong.sum()} of {len(fresh)} rows differ"
+    name = names[column]
+    here = fresh[name].iloc[row]
+    there = published[name].iloc[row]
+    wrong_rows = (shares > 1).any(0)
+    if wrong_rows.any():
+        told = f"{name} is {_shown(here)} at {_place(fresh, row, name)}, {_shown(there)} was published"
+        return DIFFERS, f"{told}; {wrong_rows.sum()} of {len(fresh)} rows differ"
+    absolute, relative = allowed[name]
+    most = absolute + relative * abs(there)
+    told = f"largest deviation {abs(here - there):.3g} in {name}"
+    return WITHIN, f"{told} ({there:.6g} was published, {most:.3g} is allowed)"
+
+
+def _other_columns(fresh: pd.DataFrame, published: pd.DataFrame) -> str:
+    """In which columns two tables differ."""
+    told = []
+    new = sorted(set(fresh) - set(published))
+    if new:
+        told.append(f"new {', '.join(new)}")
+    missing = sorted(set(published) - set(fresh))
+    if missing:
+        told.append(f"missing {', '.join(missing)}")
+    return "; ".join(told) or "in another order"
+
+
+def _allowed(name: str, tolerances: Mapping[str, Any]) -> tuple[float, float]:
+    """What the numbers of a column may differ by, absolutely and relatively to the published ones."""
+    least, _ = TOLERANCES[-1][1:]
+    for pattern, share in tolerances.items():
+        if fnmatch(name, pattern):
+            return least, float(share)
+    for pattern, absolute, relative in TOLERANCES:
+        if fnmatch(name, pattern):
+            return absolute, relative
+    raise AssertionError(f"no tolerance fits the column {name}")
 
 
 def _deviation(fresh: pd.Series, published: pd.Series, absolute: float, relative: float) -> np.ndarray:
@@ -171,11 +213,13 @@ def _deviation(fresh: pd.Series, published: pd.Series, absolute: float, relative
             share = np.abs(here - there) / (absolute + relative * np.abs(there))
         share[np.isnan(share)] = np.inf  # a number on one side alone, or an infinite one
         return np.where(same, 0.0, share)
+    same = fresh.astype(str).to_numpy() == published.astype(str).to_numpy()
     empty = fresh.isna().to_numpy() & published.isna().to_numpy()
-    return np.where((fresh.astype(str).to_numpy() == published.astype(str).to_numpy()) | empty, 0.0, np.inf)
+    return np.where(same | empty, 0.0, np.inf)
 
 
 def _place(table: pd.DataFrame, row: int, name: str) -> str:
+    """Which row of a table is meant."""
     named = [f"{key} {table[key].iloc[row]}" for key in _NAMED if key in table and key != name]
     return ", ".join(named) or f"row {row + 1}"
 
@@ -186,11 +230,12 @@ def _shown(value: Any) -> str:
 
 def format_agreement(found: Sequence[Agreement]) -> str:
     """One line per fresh table, and how many there are of each outcome."""
-    wide = max(len(one.target) for one in found)
-    lines = [
-        f"{one.target:{wide}}  {one.preset:5}  {one.outcome}{f': {one.about}' if one.about else ''}"
-        for one in found
-    ]
+    width = max(len(one.target) for one in found)
+    lines = []
+    for one in found:
+        line = f"{one.target:{width}}  {one.preset:5}  {one.outcome}"
+        lines.append(f"{line}: {one.about}" if one.about else line)
     counts = Counter(one.outcome for one in found)
     said = [f"{counts[outcome]} {outcome}" for outcome in (EQUAL, WITHIN, DIFFERS, NOT) if counts[outcome]]
-    return "\n".join([*lines, "", ", ".join(said)])
+    lines += ["", ", ".join(said)]
+    return "\n".join(lines)

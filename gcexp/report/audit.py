@@ -30,6 +30,7 @@ from gcexp.report.printed import Printed, printed
 from gcexp.report.published import PUBLISHED, published_table
 from gcexp.report.statements import COMMITTED, Outcome, Statement, read_statements
 from gcexp.run import options, paths
+from gcexp.run.yaml_values import read_yaml
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -231,7 +232,7 @@ def write_outcomes(found: Mapping[Path, tuple[list[Outcome], list[Evidence]]], p
     """Write the table of outcomes and a Markdown file for each paper into the folder of what is published."""
     every: list[Outcome] = []
     for folder, (rows, evidence) in found.items():
-        title = options.read_yaml(folder / "paper.yaml")["title"]
+        title = read_yaml(folder / "paper.yaml")["title"]
         write_text(page_of(folder, published), page(rows, evidence, title))
         every += rows
     write(sorted(every, key=lambda one: one.paper), published / COMMITTED.name)

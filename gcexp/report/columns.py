@@ -39,11 +39,12 @@ class Timings:
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns behind those of the run."""
-        return (
-            *TIMED[self.rows],
-            *(["exact"] if self.exact else []),
-            *(SAVED if self.against else []),
-        )
+        names = list(TIMED[self.rows])
+        if self.exact:
+            names.append("exact")
+        if self.against:
+            names += SAVED
+        return tuple(names)
 
 
 @dataclass(frozen=True)
@@ -71,16 +72,24 @@ def key_columns(runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
     A key that a run leaves alone has its default there, and nothing where the run has no such key.
     """
     runs = list(runs)
-    keys: dict[str, None] = {}
+    keys: list[str] = []
     for part in PARTS:  # each part with its own keys behind it, whichever run sets them
         for run in runs:
-            for override in overrides_of(part, run.tokens[part]) if part in run.tokens else ():
-                keys[override.partition("=")[0]] = None
-    keys.pop("exact", None)  # what a scheme declares changes no number
-    return {key: {run.id: _value(run, key) for run in runs} for key in keys}
+            if part not in run.tokens:
+                continue
+            for override in overrides_of(part, run.tokens[part]):
+                key, _, _ = override.partition("=")
+                if key not in keys:
+                    keys.append(key)
+    found = {}
+    for key in keys:
+        if key != "exact":  # what a scheme declares changes no number
+            found[key] = {run.id: _value(run, key) for run in runs}
+    return found
 
 
 def _value(run: Run, key: str) -> Any:
+    """The value of a key in a run; None where the run has no such key."""
     if key in PARTS:
         return run.option(key)
     node: Any = run.config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,15 +29,19 @@ def comparison(
     """
     import pandas as pd
 
-    level = figure.file.level if level is None else level
-    rows = []
-    each = [frame[(frame["run"] == run.id) & (frame["label"] == run.label)] for run in figure.runs]
-    shared = set.intersection(*({*mine["seed"]} for mine in each))
-    for run, mine in zip(figure.runs, each, strict=True):
-        seeds = [rows for seed, rows in mine.groupby("seed") if seed in shared]
-        found = {"label": run.label, "run": run.id, "seeds": len(seeds)}
-        rows.append(found | medians(seeds, scores_of(frame), level, more) | run.loads())
-    found = pd.DataFrame(rows)
+    if level is None:
+        level = figure.file.level
+    scores = scores_of(frame)
+    rows_of_runs = [frame[(frame["run"] == run.id) & (frame["label"] == run.label)] for run in figure.runs]
+    shared = set.intersection(*(set(rows["seed"]) for rows in rows_of_runs))
+    compared = []
+    for run, rows in zip(figure.runs, rows_of_runs, strict=True):
+        seeds = [of_seed for seed, of_seed in rows.groupby("seed") if seed in shared]
+        row: dict[str, Any] = {"label": run.label, "run": run.id, "seeds": len(seeds)}
+        row |= medians(seeds, scores, level, more)
+        row |= run.loads()
+        compared.append(row)
+    found = pd.DataFrame(compared)
     times = [name for name in found if name.startswith("time_to_") or name == "mean_iteration_time_s"]
     return found.sort_values(times, kind="stable")
 
@@ -46,39 +50,68 @@ def identifying_columns(found: pd.DataFrame, figure: Figure) -> pd.DataFrame:
     """The comparison with what tells rows with one label apart: columns of the figure's own, then keys of its runs."""
     runs = [figure.runs[place] for place in found.index]
     keys = key_columns(figure.runs)
-    names, shown = [repr(run.label) for run in runs], {}
-    for name in figure.identifying_columns[2:]:
-        values = [keys[name][run.id] if name in keys else dict(run.columns).get(name) for run in runs]
-        longer = [f"{known} {value!r}" for known, value in zip(names, values, strict=True)]
+    names = [repr(run.label) for run in runs]
+    shown: dict[str, list] = {}
+    for column in figure.identifying_columns[2:]:
+        if column in keys:
+            values = [keys[column][run.id] for run in runs]
+        else:
+            values = [dict(run.columns).get(column) for run in runs]
+        longer = [f"{name} {value!r}" for name, value in zip(names, values, strict=True)]
         if len(set(longer)) > len(set(names)):
-            names, shown[name] = longer, values
-    return found.assign(**shown)[["label", "run", *shown, *found.columns[2:]]].reset_index(drop=True)
+            names = longer
+            shown[column] = values
+    columns = ["label", "run", *shown, *found.columns[2:]]
+    return found.assign(**shown)[columns].reset_index(drop=True)
 
 
 def medians(
     seeds: list[pd.DataFrame], scores: list[str], level: float | None, more: Sequence[float]
 ) -> dict[str, float]:
     """What `comparison` says of one run, from the rows of each of its seeds."""
-    if not scores and "reached_s" in seeds[0]:  # a table of first passages alone
-        import pandas as pd
+    if scores:
+        return _of_curves(seeds, scores, level, more)
+    if "reached_s" in seeds[0]:
+        return _of_passages(seeds)
+    found = {}
+    for name in ("mean_iteration_time_s", "mean_recovered_fraction"):
+        if name in seeds[0]:
+            found[name] = float(np.mean([rows[name].mean() for rows in seeds]))
+    return found
 
-        levels = pd.concat(seeds).groupby("level", sort=False)["reached_s"]
-        return {f"time_to_{one:g}": float(np.median(times.fillna(math.inf))) for one, times in levels}
-    if not scores:
-        names = [name for name in ("mean_iteration_time_s", "mean_recovered_fraction") if name in seeds[0]]
-        return {name: float(np.mean([rows[name].mean() for rows in seeds])) for name in names}
+
+def _of_curves(
+    seeds: list[pd.DataFrame], scores: list[str], level: float | None, more: Sequence[float]
+) -> dict[str, float]:
+    """Medians of a training: when its main score reaches the levels, how it ends, and what an iteration takes."""
     found: dict[str, float] = {}
-    last = [rows.sort_values("iteration").iloc[-1] for rows in seeds]
-    falling = scores[0].endswith("loss")
-    for one in dict.fromkeys([*([] if level is None else [level]), *([] if falling else more)]):
-        times = [time_to(rows, scores[0], one, falling=falling) for rows in seeds]
+    main = scores[0]
+    falling = main.endswith("loss")
+    levels = [] if level is None else [level]
+    if not falling:
+        levels += [other for other in more if other != level]
+    for one in levels:
+        times = np.array([time_to(rows, main, one, falling=falling) for rows in seeds])
         found[f"time_to_{one:g}"] = float(np.median(times))
         if one == level:
-            found["low"], found["high"] = sign_interval(np.array(times), np.array(times))
-            found["seeds_reached"] = sum(math.isfinite(time) for time in times)
-    found |= {f"final_{name}": float(np.median([end[name] for end in last])) for name in scores}
+            found["low"], found["high"] = sign_interval(times, times)
+            found["seeds_reached"] = int(np.isfinite(times).sum())
+    last = [rows.sort_values("iteration").iloc[-1] for rows in seeds]
+    for name in scores:
+        found[f"final_{name}"] = float(np.median([end[name] for end in last]))
     spent = [end["simulated_time_s"] / max(end["iteration"], 1) for end in last]
-    return found | {"mean_iteration_time_s": float(np.mean(spent))}
+    found["mean_iteration_time_s"] = float(np.mean(spent))
+    return found
+
+
+def _of_passages(seeds: list[pd.DataFrame]) -> dict[str, float]:
+    """Medians of a table that has first passages alone."""
+    import pandas as pd
+
+    found = {}
+    for level, times in pd.concat(seeds).groupby("level", sort=False)["reached_s"]:
+        found[f"time_to_{level:g}"] = float(np.median(times.fillna(math.inf)))
+    return found
 
 
 def format_comparison(found: pd.DataFrame, form: str) -> str:

@@ -13,21 +13,35 @@ _MOST_NAMED = 6  # figures that are named one by one
 
 
 def ending(preset: str, part: Sequence[Figure] | None = None) -> str:
-    """What a person reads at the end of a build, in at most ten lines: of some figures, or of all, which the page
-    shows.
-    """
+    """What a person reads at the end of a build, in at most ten lines: of some figures, or of all on the page."""
     page = Path(paths.PAGE.format(preset=preset))
-    if part is not None:
-        pictures = (
-            Path(path) for figure in part for path in figure.drawings if path.endswith((".png", ".md"))
-        )
-        made = [picture for picture in pictures if picture.is_file()]
-        named = [f"{path.stem}: {path}" for path in made[:_MOST_NAMED]]
-        more = [f"and {len(made) - len(named)} more in {page.parent}"] if len(made) > len(named) else []
-        return "\n".join([*named, *more, "Next: `snakemake` makes all figures and a page that shows them."])
+    if part is None:
+        return "\n".join(_of_all(preset, page))
+    return "\n".join(_of_some(part, page))
+
+
+def _of_some(figures: Sequence[Figure], page: Path) -> list[str]:
+    """Where each figure lies."""
+    made = []
+    for figure in figures:
+        for drawing in figure.drawings:
+            if drawing.endswith((".png", ".md")) and Path(drawing).is_file():
+                made.append(Path(drawing))
+    told = [f"{path.stem}: {path}" for path in made[:_MOST_NAMED]]
+    if len(made) > _MOST_NAMED:
+        told.append(f"and {len(made) - _MOST_NAMED} more in {page.parent}")
+    told.append("Next: `snakemake` makes all figures and a page that shows them.")
+    return told
+
+
+def _of_all(preset: str, page: Path) -> list[str]:
+    """How many figures there are, where they are shown, and what to do with them."""
     drawings = [*page.parent.glob("figures/*.png"), *page.parent.glob("tables/*.md")]
-    stand_in = "; small data stand in for the papers' data sets" if preset == "quick" else ""
-    chosen = "" if preset == "quick" else f" --config preset={preset}"
+    stand_in = ""
+    chosen = f" --config preset={preset}"
+    if preset == "quick":  # which is made where no preset is named
+        stand_in = "; small data stand in for the papers' data sets"
+        chosen = ""
     told = [
         f"Made {len(drawings)} figures and tables in {page.parent} ({preset} preset{stand_in}).",
         f"Open {page}: it leads to one page for each paper.",
@@ -40,4 +54,4 @@ def ending(preset: str, part: Sequence[Figure] | None = None) -> str:
             "`make audit` judges the statements of the papers,",
             f"`snakemake everything{chosen}` also makes our own studies.",
         ]
-    return "\n".join(told)
+    return told

@@ -10,12 +10,14 @@ from typing import Any
 from gcexp.errors import ExtraError, UserError, require_known, unknown
 from gcexp.report.figure import FigureFile
 from gcexp.report.placeholders import filled
-from gcexp.run.compose import compose, of_a_group
-from gcexp.run.options import SHARED, option_file, options, read_yaml, search_dirs
+from gcexp.run.compose import compose
+from gcexp.run.option_checks import of_a_group
+from gcexp.run.options import SHARED, option_file, search_dirs
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
 from gcexp.run.seeds import check_count, check_horizon, seed_range, spelled_number, spelled_seeds
 from gcexp.run.tokens import PARTS, overrides_of, part_of, token
+from gcexp.run.yaml_values import read_yaml
 from gcexp.schema import fitted
 
 RUN_KEYS = ("label", "iterations", "horizon", "seeds")
@@ -32,23 +34,27 @@ def runs_of(file: FigureFile, instead: dict[str, dict], checked: bool = True) ->
                 if isinstance(keys.get(part), str):
                     keys[part] = replaced.get(keys[part], keys[part])
             run = run_of_keys(keys, checked=checked, codes=codes)
-            first = entry_of.setdefault(run.label, number)
-            if (file.kind != "timings" and first != number) or (run.label, run.id, run.columns) in seen:
+            row_key = (run.label, run.id, run.columns)
+            first_entry = entry_of.setdefault(run.label, number)
+            in_two_entries = first_entry != number and file.kind != "timings"
+            if in_two_entries or row_key in seen:
                 raise UserError(
                     f"label {run.label!r} stands twice; let it name a swept value, as in {{code.d}}"
                 )
-            seen.add((run.label, run.id, run.columns))
+            seen.add(row_key)
             yield run
 
 
 def _swept(entry: dict, quick: dict) -> Iterator[dict]:
     """The keys of every run of an entry: each mapping under `each` in turn, and every value of a list."""
+    common = {key: value for key, value in entry.items() if key != "each"}
     for one in fitted(list[dict], entry.get("each", [{}]), "each"):
-        merged = {k: v for k, v in entry.items() if k != "each"} | one | quick
-        swept = [k for k, v in merged.items() if isinstance(v, list)]
-        if empty := [k for k in swept if not merged[k]]:
-            raise UserError(f"{empty[0]}: the list of values to sweep is empty")
-        for chosen in itertools.product(*(merged[k] for k in swept)):
+        merged = common | one | quick
+        swept = {key: values for key, values in merged.items() if isinstance(values, list)}
+        for key, values in swept.items():
+            if not values:
+                raise UserError(f"{key}: the list of values to sweep is empty")
+        for chosen in itertools.product(*swept.values()):
             yield merged | dict(zip(swept, chosen, strict=True))
 
 
@@ -80,7 +86,9 @@ def _require_keys(keys: dict[str, Any]) -> None:
         raise UserError(f"label must be text, got {keys['label']!r}")
     for part in PARTS:
         if part in ("scheme", "delay") or keys.get(part) is not None:
-            require_known(part, keys[part], options(part))
+            option = fitted(str, keys[part], part)
+            if not option.isidentifier():  # any other unknown name is refused where it is composed
+                option_file(part, option)
 
 
 def _overrides_of_keys(keys: dict[str, Any]) -> list[str]:
@@ -125,8 +133,11 @@ def substitutes(preset: str) -> dict[str, dict]:
     """What a preset puts in the place of options, by group; a project adds to ours."""
     place = f"conf/preset/{preset}.yaml"
     found: dict[str, dict[str, str]] = {}
-    for path in (folder / "preset" / f"{preset}.yaml" for folder in search_dirs()):
-        given = fitted(dict[str, dict[str, str]], read_yaml(path), place) if path.is_file() else {}
+    for folder in search_dirs():
+        path = folder / "preset" / f"{preset}.yaml"
+        if not path.is_file():
+            continue
+        given = fitted(dict[str, dict[str, str]], read_yaml(path), place)
         for group, replaced in given.items():
             found[group] = found.get(group, {}) | replaced
     for part, replaced in found.items():

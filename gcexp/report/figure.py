@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -104,8 +103,14 @@ class RenderOptions:
     @property
     def arguments(self) -> list[str]:
         """What tells it to ``gcexp job plot``: nothing where a drawing is what its file says."""
-        told = [f"--{name}=false" for name in ("title", "note") if not getattr(self, name)]
-        return [*told, *([f"--width={self.width}"] if self.width else [])]
+        told = []
+        if not self.title:
+            told.append("--title=false")
+        if not self.note:
+            told.append("--note=false")
+        if self.width:
+            told.append(f"--width={self.width}")
+        return told
 
 
 @dataclass(frozen=True)
@@ -152,8 +157,10 @@ class Figure:
         own, *others = dict.fromkeys(str(filled(self.file.note, config, "note")) for config in configs)
         if others:
             raise UserError(f"note {self.file.note!r} names a key whose value differs between the runs")
-        stand_in = f"Data: {', '.join(self.datasets)} ({self.preset} preset)." if self.datasets else ""
-        return " ".join(filter(None, [own, stand_in]))
+        sentences = [own] if own else []
+        if self.datasets:
+            sentences.append(f"Data: {', '.join(self.datasets)} ({self.preset} preset).")
+        return " ".join(sentences)
 
     @property
     def datasets(self) -> list[str]:
@@ -168,12 +175,12 @@ class Figure:
     @property
     def inputs(self) -> list[str]:
         """Files the table is made of."""
-        return list(dict.fromkeys(itertools.chain.from_iterable(run.inputs for run in self.runs)))
+        return list(dict.fromkeys(file for run in self.runs for file in run.inputs))
 
     @property
     def data(self) -> list[str]:
         """Prepared data on which the table replays exact schemes."""
-        return list(dict.fromkeys(itertools.chain.from_iterable(run.replayed_on for run in self.runs)))
+        return list(dict.fromkeys(file for run in self.runs for file in run.replayed_on))
 
     @property
     def table(self) -> str:
@@ -210,10 +217,13 @@ class Figure:
             return [*self.identifying_columns, *self.file.timings.columns]
         if self.file.passages:
             return [*self.identifying_columns, *self.file.passages.columns]
-        scores = [declared_scores(run.config["task"]) for run in self.runs]
-        known = [names for names in scores if names is not None]
-        every = itertools.chain(self.identifying_columns, CURVE, *known)
-        return list(dict.fromkeys(every)) if len(known) == len(scores) else None
+        columns = [*self.identifying_columns, *CURVE]
+        for run in self.runs:
+            scores = declared_scores(run.config["task"])
+            if scores is None:
+                return None
+            columns += scores
+        return list(dict.fromkeys(columns))
 
     @property
     def identifying_columns(self) -> list[str]:
@@ -228,8 +238,8 @@ class Figure:
         for run in self.runs:
             columns = [f"{name}={value}" for name, value in run.columns]
             found.append("; ".join([f"{run.label} = {run.id}", *columns, digest_of(values(run.config, ""))]))
-        function = str(self.file.analysis.get("function"))
-        found += [f"function={function}"] if self.file.analysis else []
+        if self.file.analysis:
+            found.append(f"function={self.file.analysis.get('function')}")
         found += [str(self.file.timings), str(self.file.passages)]
         found += values(self.arguments, "analysis")
         if self.file.kind == "analysis" and self.declared["clocks"]:
@@ -240,13 +250,19 @@ class Figure:
     def drawing_fingerprint(self) -> list[str]:
         """What decides the drawing beside the table."""
         said = [*values(self.file.plot, "plot"), self.heading, self.footnote]
-        said += [] if self.render.width is None else [f"width={self.render.width:g}"]
+        if self.render.width is not None:
+            said.append(f"width={self.render.width:g}")
         if self.is_table:
-            return tracked("typeset") + said + [self.label]
-        own = Path("conf/style/looks.toml")  # of a project, beside those of ours
-        files = [self.style, self.style.with_name("looks.toml"), *([own] if own.is_file() else [])]
-        lines = [line for path in files for line in path.read_text().splitlines()]
-        return tracked("draw") + said + [line for line in lines if line and not line.startswith("#")]
+            return [*tracked("typeset"), *said, self.label]
+        files = [self.style, self.style.with_name("looks.toml")]
+        of_a_project = Path("conf/style/looks.toml")  # beside ours
+        if of_a_project.is_file():
+            files.append(of_a_project)
+        for path in files:
+            for line in path.read_text().splitlines():
+                if line and not line.startswith("#"):
+                    said.append(line)
+        return tracked("draw") + said
 
     @property
     def style(self) -> Path:

@@ -17,7 +17,8 @@ from gcexp.report.figurechecks import check_figure
 from gcexp.report.paper import check_paper
 from gcexp.report.placeholders import check_texts
 from gcexp.run import paths
-from gcexp.run.options import papers, project, read_yaml
+from gcexp.run.options import papers, project
+from gcexp.run.yaml_values import read_yaml
 from gcexp.schema import fill, fitted
 
 PRESETS = ("quick", "paper")

@@ -20,20 +20,19 @@ from gcexp.files import write_text
 from gcexp.report.comparison import medians
 from gcexp.report.mlflow_store import LEVELS, MOST_RUNS, PARENT, Point, Store, curves_of, tags_of
 from gcexp.run.measured import scored
-from gcexp.run.options import conf_dir, read_yaml
+from gcexp.run.measurement import Measurement
+from gcexp.run.options import conf_dir
 from gcexp.run.own_checkpoint import OwnCheckpoint
 from gcexp.run.provenance import finished_provenance
 from gcexp.run.records import Seen
-from gcexp.run.run import Run
 from gcexp.run.tokens import PARTS
+from gcexp.run.yaml_values import read_yaml
 from gcexp.tasks.checkpoint import stamp
 from gcexp.tasks.training import Trajectory
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
-
-    from gcexp.timeline import Timeline
 
 #: Beside the results of a run: which MLflow run shows it.
 FILE = "mlflow.json"
@@ -44,22 +43,31 @@ _EVERY = 2.0  # seconds of wall time between two looks at what is new
 class LiveRun:
     """A single run as MLflow shows it: a parent with its summary, and a child with the curves of each seed.
 
-    As a context it tells MLflow how the run ended. The time stamps of its curves are those of the clock `timeline`.
+    As a context it tells MLflow how the run ended. The time stamps of its curves are those of the simulated clock.
+    `folder` is where the results of the run lie, and `data` the record of the prepared data that it trains on.
     """
 
-    def __init__(self, store: Store, run: Run, folder: Path, data: dict, timeline: Timeline):
-        self._store, self._run = store, run
-        self._folder, self._data, self._timeline = folder, data, timeline
+    def __init__(self, store: Store, measurement: Measurement, folder: Path, data: dict):
+        self._store = store
+        self._run = measurement.run
+        self._timeline = measurement.timeline
+        self._folder = folder
+        self._data = data
         self._ids: dict[str, str] = {}  # of the parent, and of the children by their seed
         self._start = 0
         self._logged: dict[tuple[str, str], int] = {}  # last step by seed and name
-        self._told = False
+        self._told = False  # whether a person knows that MLflow does not answer
 
     def __enter__(self) -> LiveRun:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        status = "FINISHED" if kind is None else "KILLED" if kind is KeyboardInterrupt else "FAILED"
+        if kind is None:
+            status = "FINISHED"
+        elif kind is KeyboardInterrupt:
+            status = "KILLED"
+        else:
+            status = "FAILED"
         with ExitStack() as stack:
             if kind is not None:
                 stack.enter_context(suppress(UserError))  # the first mistake is the one that is told
@@ -83,7 +91,8 @@ class LiveRun:
         key = stamp({"config": self._run.config, "training": key})
         with self._store.used():
             experiment = self._store.experiment(_EXPERIMENT)
-            if not self._continued(experiment, key, self._curves(state) if state else {}):
+            curves = self._curves(state) if state else {}
+            if not self._continued(experiment, key, curves):
                 self._create(experiment)
         write_text(self._folder / FILE, json.dumps({"key": key, "runs": self._ids}, indent=1) + "\n")
         if state:
@@ -93,8 +102,9 @@ class LiveRun:
         """Take up the MLflow run of the folder; False if there is none, or it shows another training."""
         try:
             known = json.loads((self._folder / FILE).read_text("utf-8"))
-            self._ids, agrees = dict(known["runs"]), known["key"] == key
-        except (OSError, ValueError, TypeError, KeyError):  # none, or damaged
+            self._ids = dict(known["runs"])
+            agrees = known["key"] == key
+        except (OSError, ValueError, TypeError, KeyError):  # there is no such file, or it is damaged
             return False
         client = self._store.client
         among = ", ".join(f"'{run}'" for run in self._ids.values())
@@ -102,13 +112,13 @@ class LiveRun:
         runs = {run.info.run_id: run for run in found}
         if len(runs) < len(self._ids):
             return False
-        self._start, self._logged = runs[self._ids[PARENT]].info.start_time, {}
-        for seed in self._ids.keys() - {PARENT} if agrees else ():
-            kept = {(point.name, point.step): point.value for point in curves.get(seed, ())}
-            for name in runs[self._ids[seed]].data.metrics:
-                history = client.get_metric_history(self._ids[seed], name)
-                agrees = agrees and all(kept.get((name, metric.step)) == metric.value for metric in history)
-                self._logged[seed, name] = max(metric.step for metric in history)
+        self._start = runs[self._ids[PARENT]].info.start_time
+        self._logged = {}
+        if agrees:
+            for seed in self._ids.keys() - {PARENT}:
+                names = runs[self._ids[seed]].data.metrics
+                if not self._take_up_seed(seed, names, curves.get(seed, [])):
+                    agrees = False
         for run_id, run in runs.items():
             if agrees:
                 client.update_run(run_id, status="RUNNING")
@@ -116,14 +126,24 @@ class LiveRun:
                 client.set_terminated(run_id, "KILLED")
         return agrees
 
+    def _take_up_seed(self, seed: str, names: Iterable[str], curve: list[Point]) -> bool:
+        """Note the last step that MLflow has of each score of a seed; False if it has other values than the curve."""
+        agrees = True
+        kept = {(point.name, point.step): point.value for point in curve}
+        for name in names:
+            history = self._store.client.get_metric_history(self._ids[seed], name)
+            for metric in history:
+                if kept.get((name, metric.step)) != metric.value:
+                    agrees = False
+            self._logged[seed, name] = max(metric.step for metric in history)
+        return agrees
+
     def _create(self, experiment: str) -> None:
-        """A parent and a child for each seed."""
-        self._start, self._logged = round(time.time() * 1000), {}
+        """Make a parent, and a child for each seed."""
+        self._start = round(time.time() * 1000)
+        self._logged = {}
         overrides = " ".join(self._run.overrides)
-        named: dict[str, str] = {}  # the option of each group: by default, and as it was given
-        for one in read_yaml(conf_dir() / "run.yaml")["defaults"]:
-            named |= one if isinstance(one, dict) else {}
-        named |= dict(text.partition("=")[::2] for text in self._run.overrides)
+        options = self._options()
         tags = tags_of(
             f"gcexp run {overrides}",
             [finished_provenance(self._folder / "timeline.npz")],
@@ -131,11 +151,31 @@ class LiveRun:
             kind="scheme",
             run=self._folder.name,
             label=type(self._run.scheme.code).__name__,
-            **{part: named.get(part) for part in PARTS},
+            **{part: options.get(part) for part in PARTS},
         )
-        about = overrides or "default run", tags, self._start, self._run.config, self._data
-        empty: dict[str, list[Point]] = {seed: [] for seed in (PARENT, *map(str, self._timeline.seeds))}
-        self._ids = self._store.new_runs(experiment, *about, empty)
+        points: dict[str, list[Point]] = {PARENT: []}
+        for seed in self._timeline.seeds:
+            points[str(seed)] = []
+        self._ids = self._store.new_runs(
+            experiment,
+            name=overrides or "default run",
+            tags=tags,
+            start=self._start,
+            config=self._run.config,
+            data=self._data,
+            points=points,
+        )
+
+    def _options(self) -> dict[str, str]:
+        """The option of each group: as it was given, or by default."""
+        found: dict[str, str] = {}
+        for default in read_yaml(conf_dir() / "run.yaml")["defaults"]:
+            if isinstance(default, dict):
+                found |= default
+        for override in self._run.overrides:
+            key, _, value = override.partition("=")
+            found[key] = value
+        return found
 
     # --- Steps, and the end
 
@@ -154,7 +194,8 @@ class LiveRun:
                 new = [point for point in points if point.step > self._logged.get((seed, point.name), -1)]
                 if new:
                     self._store.log(self._ids[seed], self._start, new)
-                self._logged |= {(seed, point.name): point.step for point in new}
+                for point in new:
+                    self._logged[seed, point.name] = point.step
 
     def _curves(self, state: dict[str, np.ndarray]) -> dict[str, list[Point]]:
         """Points of each seed's scores and of its clock by step, as far as a training is."""
@@ -165,8 +206,10 @@ class LiveRun:
         """Log what is still missing of the curves, and the summary of the whole run."""
         self._log(self._curves(trajectory.arrays()))
         seeds = [rows for _, rows in frame.groupby("seed")]
-        found = medians(seeds, scores_of(frame), level, LEVELS)
-        self.add({"seeds": len(seeds)} | found | self._run.loads())
+        summary: dict[str, float] = {"seeds": len(seeds)}
+        summary |= medians(seeds, scores_of(frame), level, LEVELS)
+        summary |= self._run.loads()
+        self.add(summary)
 
     def add(self, summary: dict[str, float], files: Iterable[Path] = ()) -> None:
         """Log numbers and files of the whole run."""

@@ -24,12 +24,13 @@ from gcexp.run import paths
 
 if TYPE_CHECKING:
     import pandas as pd
+    from mlflow import MlflowClient
     from mlflow.entities import DatasetInput
 
 #: Scores that runs are compared at beside their own.
 LEVELS = (0.8, 0.9)
 
-#: That MLflow finds at once.
+#: As many runs MLflow finds at once.
 MOST_RUNS = 50_000
 #: What stands for the parent beside the seeds of its children.
 PARENT = "parent"
@@ -37,6 +38,7 @@ PARENT = "parent"
 _SQLITE = "sqlite:///"
 _DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
 _DIGEST_LENGTH = 36  # that MLflow stores of a data set's digest
+_LONGEST_NAME = 250  # of a run
 _MOST_POINTS = 900  # MLflow takes 1000 values at once
 _SETTINGS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -64,7 +66,7 @@ class Store:
     def __init__(self, uri: str | None):
         uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or f"{_SQLITE}{paths.TRACKED}"
         self.shown = _masked(uri)
-        self._file: Path | None = None
+        self._file: Path | None = None  # of a SQLite database
         if re.fullmatch(r"sqlite(:/{0,3}|:///:memory:.*)", uri):
             raise UserError(
                 f"the tracking URI {uri} names no file, so that nothing would be kept; allowed: {_SQLITE}FILE"
@@ -74,33 +76,34 @@ class Store:
         if uri.startswith(_SQLITE):
             file, mark, options = uri.removeprefix(_SQLITE).partition("?")
             self._file = Path(file)
-            with writable(folder := self._file.parent):
+            folder = self._file.parent
+            with writable(folder):
                 folder.mkdir(parents=True, exist_ok=True)
             # MLflow keeps a store by its URI, whatever folder a process changes to.
             uri = f"{_SQLITE}{self._file.resolve()}{mark}{options}"
         with self.used():
-            from mlflow import MlflowClient
+            self.client = self._connected(uri)
 
-            if "MLFLOW_LOGGING_LEVEL" not in os.environ:
-                for name in ("mlflow", "alembic"):
-                    logging.getLogger(name).setLevel(logging.WARNING)
-            # The tables of a new file are made whole or not at all: MLflow cannot go on with some of them.
-            if self._file is not None and not (self._file.exists() and self._file.stat().st_size):
-                from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+    def _connected(self, uri: str) -> MlflowClient:
+        """A client of a store that answers."""
+        from mlflow import MlflowClient
 
-                with written(self._file) as temporary:
-                    new = SqlAlchemyStore(
-                        f"{_SQLITE}{temporary.resolve()}", (folder / "artifacts").resolve().as_uri()
-                    )
-                    new.engine.dispose()  # type: ignore[attr-defined]
-            if re.split(r"[+:]", uri)[0] in _DATABASES:  # MLflow would retry for minutes before it gives up
-                import sqlalchemy
+        if "MLFLOW_LOGGING_LEVEL" not in os.environ:
+            for name in ("mlflow", "alembic"):
+                logging.getLogger(name).setLevel(logging.WARNING)
+        if self._file is not None:
+            is_new = not self._file.exists() or self._file.stat().st_size == 0
+            if is_new:
+                _make_tables(self._file)
+        if re.split(r"[+:]", uri)[0] in _DATABASES:  # MLflow would retry for minutes before it gives up
+            import sqlalchemy
 
-                engine = sqlalchemy.create_engine(uri)
-                sqlalchemy.inspect(engine).get_table_names()
-                engine.dispose()
-            self.client = MlflowClient(tracking_uri=uri)
-            self.client.search_experiments(max_results=1)
+            engine = sqlalchemy.create_engine(uri)
+            sqlalchemy.inspect(engine).get_table_names()
+            engine.dispose()
+        client = MlflowClient(tracking_uri=uri)
+        client.search_experiments(max_results=1)
+        return client
 
     @contextmanager
     def used(self) -> Iterator[None]:
@@ -111,24 +114,32 @@ class Store:
         try:
             with ExitStack() as stack:
                 if self._file is not None:
-                    lock = self._file.with_name(f"{self._file.name}.lock")
-                    stack.enter_context(writable(lock))
-                    fcntl.flock(stack.enter_context(open(lock, "a")), fcntl.LOCK_EX)
+                    path = self._file.with_name(f"{self._file.name}.lock")
+                    stack.enter_context(writable(path))
+                    lock = stack.enter_context(open(path, "a"))
+                    fcntl.flock(lock, fcntl.LOCK_EX)
                 yield
         except (MlflowException, SQLAlchemyError, ImportError) as error:
-            text = " ".join(str(error).split())
-            system = re.search(r"\[Errno -?\d+\] ([^\"')\]]+)", text)
-            advice = "allowed: sqlite:///FILE, http://SERVER:PORT, or another database that MLflow supports"
-            if self._file is not None and re.search("malformed|not a database", text):
-                advice = f"delete {self._file}, and the next import fills a new one"
-            told = system[1] if system else _masked(text[:300])
-            raise UserError(f"MLflow cannot use the tracking URI {self.shown} ({told}); {advice}") from error
+            raise UserError(self._refusal(str(error))) from error
+
+    def _refusal(self, error: str) -> str:
+        """What a person reads where MLflow cannot use the store."""
+        words = " ".join(error.split())
+        system = re.search(r"\[Errno -?\d+\] ([^\"')\]]+)", words)
+        reason = system[1] if system else _masked(words[:300])
+        advice = "allowed: sqlite:///FILE, http://SERVER:PORT, or another database that MLflow supports"
+        if self._file is not None and re.search("malformed|not a database", words):
+            advice = f"delete {self._file}, and the next import fills a new one"
+        return f"MLflow cannot use the tracking URI {self.shown} ({reason}); {advice}"
 
     def experiment(self, name: str) -> str:
         """Id of an experiment; a local database keeps its artifacts beside itself, not in ./mlruns."""
-        if found := self.client.get_experiment_by_name(name):
+        found = self.client.get_experiment_by_name(name)
+        if found:
             return found.experiment_id
-        place = (self._file.parent / "artifacts" / name).resolve().as_uri() if self._file else None
+        place = None
+        if self._file is not None:
+            place = (self._file.parent / "artifacts" / name).resolve().as_uri()
         kind = {"mlflow.experimentKind": "custom_model_development"}  # its page opens with the list of runs
         return self.client.create_experiment(name, artifact_location=place, tags=kind)
 
@@ -149,15 +160,21 @@ class Store:
         """
         ids: dict[str, str] = {}
         inputs = inputs_of(config, data)
-        for seed, mine in points.items():
-            child = {"kind": "seed", "seed": seed, "mlflow.parentRunId": ids[PARENT]} if ids else {}
-            own = {"run_name": (f"{name}, seed {seed}" if ids else name)[:250], "tags": tags | child}
-            run = self.client.create_run(experiment, start_time=start, **own).info.run_id
+        for seed, of_run in points.items():
+            run_name = name
+            run_tags = tags
+            if seed != PARENT:
+                run_name = f"{name}, seed {seed}"
+                run_tags = tags | {"kind": "seed", "seed": seed, "mlflow.parentRunId": ids[PARENT]}
+            created = self.client.create_run(
+                experiment, start_time=start, run_name=run_name[:_LONGEST_NAME], tags=run_tags
+            )
+            run = created.info.run_id
             if ended:  # first: afterwards MLflow would read every point again
                 self.client.set_terminated(run, "FINISHED", start)
             if inputs:
                 self.client.log_inputs(run, datasets=inputs)
-            self.log(run, start, mine, config)
+            self.log(run, start, of_run, config)
             ids[seed] = run
         return ids
 
@@ -165,15 +182,28 @@ class Store:
         """Write points whose value is finite, and a resolved config as params."""
         from mlflow.entities import Metric, Param
 
-        params = [Param(*param) for param in params_of(config).items()] if config else []
-        metrics = [
-            Metric(point.name, point.value, start + round(1000 * point.at), point.step)
-            for point in points
-            if math.isfinite(point.value)
-        ]
-        for first in range(0, max(len(metrics), 1), _MOST_POINTS):
+        params = []
+        if config:
+            params = [Param(name, value) for name, value in params_of(config).items()]
+        metrics = []
+        for point in points:
+            if math.isfinite(point.value):
+                time = start + round(1000 * point.at)
+                metrics.append(Metric(point.name, point.value, time, point.step))
+        self.client.log_batch(run, params=params, metrics=metrics[:_MOST_POINTS], synchronous=True)
+        for first in range(_MOST_POINTS, len(metrics), _MOST_POINTS):
             few = metrics[first : first + _MOST_POINTS]
-            self.client.log_batch(run, params=params if first == 0 else [], metrics=few, synchronous=True)
+            self.client.log_batch(run, metrics=few, synchronous=True)
+
+
+def _make_tables(file: Path) -> None:
+    """Make the tables of a new database whole or not at all: MLflow cannot go on with some of them."""
+    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+
+    artifacts = (file.parent / "artifacts").resolve().as_uri()
+    with written(file) as temporary:
+        new = SqlAlchemyStore(f"{_SQLITE}{temporary.resolve()}", artifacts)
+        new.engine.dispose()  # type: ignore[attr-defined]
 
 
 def _masked(text: str) -> str:
@@ -183,14 +213,16 @@ def _masked(text: str) -> str:
 
 def curves_of(rows: pd.DataFrame) -> list[Point]:
     """Points of the scores in a seed's rows of a table, and of its clock; none of another table."""
-    if not (scores := scores_of(rows)):
+    scores = scores_of(rows)
+    if not scores:
         return []
-    times, steps = rows["simulated_time_s"].tolist(), rows["iteration"].tolist()
-    return [
-        Point(name, *point)
-        for name in (*scores, "simulated_time_s")
-        for point in zip(rows[name].tolist(), times, steps, strict=True)
-    ]
+    times = rows["simulated_time_s"].tolist()
+    steps = rows["iteration"].tolist()
+    points = []
+    for name in (*scores, "simulated_time_s"):
+        for value, at, step in zip(rows[name].tolist(), times, steps, strict=True):
+            points.append(Point(name, value, at, step))
+    return points
 
 
 def inputs_of(config: dict, data: dict | None) -> list[DatasetInput]:
@@ -198,26 +230,35 @@ def inputs_of(config: dict, data: dict | None) -> list[DatasetInput]:
 
     A digest is the beginning of the file's sha256, which the profile of the data set has whole.
     """
-    from mlflow.entities import Dataset, DatasetInput, InputTag
-
-    found: list[DatasetInput] = []
-
-    def add(name: str, place: str, context: str, facts: dict) -> None:
-        about = {"source_type": "local", "source": json.dumps({"uri": place}), "profile": json.dumps(facts)}
-        data = Dataset(name, facts["sha256"][:_DIGEST_LENGTH], **about)
-        found.append(DatasetInput(data, [InputTag("mlflow.data.context", context)]))
-
+    found = []
     if data and "sha256" in data:
+        name = data["dataset"]
         facts = {key: data[key] for key in ("sha256", "bytes", "shapes", "raw") if key in data}
-        add(data["dataset"], paths.DATA.format(dataset=data["dataset"]), "training", facts)
+        found.append(_input(name, paths.DATA.format(dataset=name), context="training", facts=facts))
     delay = config.get("delay")
     if isinstance(delay, dict) and delay.get("_target_") == "gcexp.delays.Trace":
         from gcexp.data.checksum import sha256
         from gcexp.delays.trace_file import located
 
-        if (trace := located(delay["file"])).is_file():
-            add(trace.stem, trace.name, "delays", {"sha256": sha256(trace)})
+        trace = located(delay["file"])
+        if trace.is_file():
+            facts = {"sha256": sha256(trace)}
+            found.append(_input(trace.stem, trace.name, context="delays", facts=facts))
     return found
+
+
+def _input(name: str, place: str, *, context: str, facts: dict) -> DatasetInput:
+    """One of MLflow's data sets, of which `facts` are known."""
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+
+    dataset = Dataset(
+        name,
+        facts["sha256"][:_DIGEST_LENGTH],
+        source_type="local",
+        source=json.dumps({"uri": place}),
+        profile=json.dumps(facts),
+    )
+    return DatasetInput(dataset, [InputTag("mlflow.data.context", context)])
 
 
 def tags_of(command: str, made: list[dict], config: dict, **more: str | None) -> dict[str, str]:
@@ -230,13 +271,14 @@ def tags_of(command: str, made: list[dict], config: dict, **more: str | None) ->
         user = getpass.getuser()
     except (KeyError, OSError):  # as in a container whose user has no name
         user = "unknown"
+    commits = {one["commit"] for one in made if one.get("commit")}
     tags = {
         "mlflow.user": user,
         "mlflow.source.name": command,
         "mlflow.source.type": "LOCAL",
         "mlflow.source.git.commit": made[0].get("commit"),
         "exact": text_of(bool(config["exact"])),
-        "commit": ",".join(sorted({one["commit"] for one in made if one.get("commit")})) or "unknown",
+        "commit": ",".join(sorted(commits)) or "unknown",
         "dirty": text_of(any(one.get("dirty") for one in made)),
         **more,
     }

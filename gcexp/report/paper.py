@@ -13,7 +13,7 @@ from gcexp.report.placeholders import check_texts
 from gcexp.report.statements import committed
 from gcexp.run import options
 from gcexp.run.dependencies import digest_of
-from gcexp.run.options import read_yaml
+from gcexp.run.yaml_values import read_yaml
 from gcexp.schema import fill
 
 _BIBLIOGRAPHY = "docs/references.bib"

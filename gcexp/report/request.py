@@ -18,7 +18,7 @@ from gcexp.report.figure import Figure, RenderOptions
 from gcexp.report.paper import papers_fingerprint
 from gcexp.report.printed import check_stated
 from gcexp.run import paths
-from gcexp.run.options import read_yaml
+from gcexp.run.yaml_values import read_yaml
 
 #: Rules whose jobs are about every figure, and not about the one that their wildcards name.
 _ABOUT_ALL = ("page", "tracking", "tracking_part")

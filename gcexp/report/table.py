@@ -28,8 +28,10 @@ def assemble(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
     if figure.file.kind == "analysis":
         return analysed(figure), {}
     trainings = StoredTrainings()
-    frames, replays = [], dict[str, dict]()
-    with bar(len(figure.runs), "runs" if figure.file.kind == "curves" else "clocks", "run") as moving:
+    frames: list[pd.DataFrame] = []
+    replays: dict[str, dict] = {}
+    unit = "runs" if figure.file.kind == "curves" else "clocks"
+    with bar(len(figure.runs), unit, "run") as moving:
         for run in figure.runs:
             measurement = Measurement(run, trainings)
             frames.append(rows_of(figure, measurement))
@@ -37,8 +39,10 @@ def assemble(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
                 replays[run.id] = largest_errors(measurement.report)
             run.release()
             moving.update()
-    frame = _joined(figure, frames)
-    return saved(frame, figure) if figure.file.timings.against else frame, replays
+    frame = joined(figure, frames)
+    if figure.file.timings.against:
+        frame = saved(frame, figure)
+    return frame, replays
 
 
 def rows_of(figure: Figure, measurement: Measurement) -> pd.DataFrame:
@@ -51,68 +55,48 @@ def rows_of(figure: Figure, measurement: Measurement) -> pd.DataFrame:
         rows = measurement.curve
     rows.insert(0, "label", run.label)
     rows.insert(1, "run", run.id)
-    return rows if figure.file.passages is None else passages(rows, figure.file.passages)
+    if figure.file.passages is not None:
+        rows = passages(rows, figure.file.passages)
+    return rows
 
 
 def analysed(figure: Figure) -> pd.DataFrame:
     """Table of an analysis function, which must have the columns that the function declares: plans believe those."""
     name = figure.file.analysis["function"]
     frame = resolve_name(name)(**with_makers(figure.arguments))
-    made = {*map(str, frame)}
-    declared = made if figure.columns is None else {*figure.columns}
-    for names, fault in (
-        (made - declared, "gives columns that it does not declare"),
-        (declared - made, "declares columns that it does not give"),
-    ):
-        if names:
-            raise UserError(f"{name} {fault}: {', '.join(sorted(names))}")
+    if figure.columns is None:
+        return frame
+    made = {str(column) for column in frame}
+    declared = set(figure.columns)
+    undeclared = sorted(made - declared)
+    if undeclared:
+        raise UserError(f"{name} gives columns that it does not declare: {', '.join(undeclared)}")
+    missing = sorted(declared - made)
+    if missing:
+        raise UserError(f"{name} declares columns that it does not give: {', '.join(missing)}")
     return frame
 
 
 def passages(curves: pd.DataFrame, kept: Passages) -> pd.DataFrame:
     """When each seed of a run first reaches some levels, NaN where it never does; rows by seed and level."""
-    rows = [
-        {"label": label, "run": run, "seed": seed, "level": level, "reached_s": time_to(mine, kept.y, level)}
-        for (label, run, seed), mine in curves.groupby(["label", "run", "seed"], sort=False)
-        for level in kept.levels
-    ]
+    rows = []
+    for (label, run, seed), curve in curves.groupby(["label", "run", "seed"], sort=False):
+        for level in kept.levels:
+            reached = time_to(curve, kept.y, level)
+            rows.append({"label": label, "run": run, "seed": seed, "level": level, "reached_s": reached})
     return pd.DataFrame(rows).replace(np.inf, np.nan)
 
 
-def _joined(figure: Figure, frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """Rows of all runs, with the figure's own columns and the keys of its runs behind label and id of the run."""
-    own = dict.fromkeys(name for run in figure.runs for name, _ in run.columns)
-    rows = [frame.assign(**own | dict(run.columns)) for run, frame in zip(figure.runs, frames, strict=True)]
-    frame = pd.concat(rows, ignore_index=True)
-    keys = {key: frame["run"].map(of_run) for key, of_run in key_columns(figure.runs).items()}
-    first = figure.identifying_columns
-    return frame.assign(**keys)[[*first, *(name for name in frame if name not in first)]]
-
-
-def saved(frame: pd.DataFrame, figure: Figure) -> pd.DataFrame:
-    """What each label saves against another one, seed by seed; see `gcexp.report.columns.Timings`."""
-    time = "iteration_time_s" if figure.file.timings.rows == "iterations" else "mean_iteration_time_s"
-    keys = [key for key in figure.identifying_columns[2:] if key != "scheme"]
-    rows = [name for name in ("seed", "iteration") if name in frame]
-    frame = frame.assign(saved_time_s=np.nan, saved_share=np.nan)
-    for label, other in figure.file.timings.against.items():
-        here, there = frame[frame["label"] == label], frame[frame["label"] == other]
-        # Only what was played on the same draws is compared, which n and the delay model decide.
-        drawn = [key for key in keys if key in ("n", "delay") or key.startswith("delay.")]
-        differs = [key for key in keys if key in drawn or there[key].nunique(dropna=False) > 1]
-        on = [*differs, *rows]
-        if there.duplicated(on).any():
-            raise UserError(
-                f"timings.against: {other!r} has several runs that {label!r} could be compared with"
-            )
-        groups = [*differs, *(name for name in rows if name != "seed")]
-        share = there.groupby(groups, dropna=False)[time].transform("mean") if groups else there[time].mean()
-        baseline = here[on].merge(there[on].assign(time=there[time], mean=share), on=on, how="left")
-        if baseline["time"].isna().any():
-            raise UserError(f"timings.against: {other!r} has no run for a seed and the keys of {label!r}")
-        gain = baseline["time"].to_numpy() - here[time].to_numpy()
-        frame.loc[here.index, "saved_time_s"] = gain
-        frame.loc[here.index, "saved_share"] = gain / baseline["mean"].to_numpy()
+def timing(run: Run, timeline: Timeline, spec: Timings) -> pd.DataFrame:
+    """Rows of a run's timeline."""
+    frame = pd.DataFrame(timing_columns(run, timeline, spec.rows))
+    if spec.exact:
+        expected = locate(spec.exact, "timings.exact")
+        lengths = frame["iteration"] if "iteration" in frame else frame["iterations"]
+        known = {}
+        for length in lengths.unique().tolist():
+            known[length] = expected(run.scheme, run.delay_model, length)
+        frame["exact"] = lengths.map(known)
     return frame
 
 
@@ -129,12 +113,84 @@ def require_horizon(run: Run, timeline: Timeline) -> None:
         )
 
 
-def timing(run: Run, timeline: Timeline, spec: Timings) -> pd.DataFrame:
-    """Rows of a run's timeline."""
-    frame = pd.DataFrame(timing_columns(run, timeline, spec.rows))
-    if spec.exact:
-        expected = locate(spec.exact, "timings.exact")
-        lengths = frame["iteration"] if "iteration" in frame else frame["iterations"]
-        known = {length: expected(run.scheme, run.delay_model, length) for length in map(int, set(lengths))}
-        frame["exact"] = lengths.map(known)
+def joined(figure: Figure, frames: list[pd.DataFrame]) -> pd.DataFrame:
+    """Rows of all runs, with the figure's own columns and the keys of its runs behind label and id of the run."""
+    own_columns = dict.fromkeys(name for run in figure.runs for name, _ in run.columns)
+    rows = []
+    for run, frame in zip(figure.runs, frames, strict=True):
+        values = own_columns | dict(run.columns)  # None where the run has no such column
+        rows.append(frame.assign(**values))
+    table = pd.concat(rows, ignore_index=True)
+    for key, value_of_run in key_columns(figure.runs).items():
+        table[key] = table["run"].map(value_of_run)
+    first = figure.identifying_columns
+    rest = [name for name in table if name not in first]
+    return table[[*first, *rest]]
+
+
+# --- What a label saves against another one -------------------------------------------------------------------------
+
+
+def saved(frame: pd.DataFrame, figure: Figure) -> pd.DataFrame:
+    """The table with what each label saves against its baseline; see `gcexp.report.columns.Timings`."""
+    spec = figure.file.timings
+    time = "iteration_time_s" if spec.rows == "iterations" else "mean_iteration_time_s"
+    keys = [key for key in figure.identifying_columns[2:] if key != "scheme"]
+    frame = frame.assign(saved_time_s=np.nan, saved_share=np.nan)
+    for label, against in spec.against.items():
+        own = frame[frame["label"] == label]
+        baselines = frame[frame["label"] == against]
+        matched = matched_columns(baselines, keys)
+        pairs = match_baselines(own, baselines, matched, time)
+        require_one_baseline(pairs, baselines, matched, label=label, against=against)
+        saved_time = pairs["baseline_time_s"] - pairs[time]
+        frame.loc[pairs.index, "saved_time_s"] = saved_time
+        frame.loc[pairs.index, "saved_share"] = saved_time / pairs["baseline_mean_s"]
     return frame
+
+
+def matched_columns(baselines: pd.DataFrame, keys: list[str]) -> list[str]:
+    """The columns in which a row and its baseline agree.
+
+    Only what was played on the same draws is compared: these columns are the keys that decide the draws, the other keys
+    in which the runs of the baseline differ, the seed, and the iteration in a table that has one.
+    """
+    matched = []
+    for key in keys:
+        decides_draws = key in ("n", "delay") or key.startswith("delay.")
+        if decides_draws or baselines[key].nunique(dropna=False) > 1:
+            matched.append(key)
+    for name in ("seed", "iteration"):
+        if name in baselines:
+            matched.append(name)
+    return matched
+
+
+def match_baselines(
+    own: pd.DataFrame, baselines: pd.DataFrame, matched: list[str], time: str
+) -> pd.DataFrame:
+    """The rows of a label with the time of their baseline, and the mean of that time over the baseline's seeds.
+
+    A row and its baseline have equal values in the columns `matched`.
+    """
+    over_seeds = [name for name in matched if name != "seed"]
+    if over_seeds:
+        means = baselines.groupby(over_seeds, dropna=False)[time].transform("mean")
+    else:
+        means = baselines[time].mean()
+    times = baselines[matched].assign(baseline_time_s=baselines[time], baseline_mean_s=means)
+    pairs = own[[*matched, time]].reset_index(names="row")
+    pairs = pairs.merge(times, on=matched, how="left")
+    return pairs.set_index("row")
+
+
+def require_one_baseline(
+    pairs: pd.DataFrame, baselines: pd.DataFrame, matched: list[str], *, label: str, against: str
+) -> None:
+    """Refuse a label of which a row has several baselines or none."""
+    if baselines.duplicated(matched).any():
+        raise UserError(
+            f"timings.against: {against!r} has several runs that {label!r} could be compared with"
+        )
+    if pairs["baseline_time_s"].isna().any():
+        raise UserError(f"timings.against: {against!r} has no run for a seed and the keys of {label!r}")

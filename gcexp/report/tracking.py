@@ -63,30 +63,38 @@ def track(figures: list[Figure], output: Path, uri: str | None) -> None:
 
 def _bring(store: Store, figure: Figure) -> bool:
     """Bring the runs of a figure up to date; False if MLflow has all of them already."""
-    client, experiment = store.client, store.experiment(figure.paper)
+    client = store.client
+    experiment = store.experiment(figure.paper)
     digest = _digest(figure)
-    runs = {(run.label, run.id): (place, run) for place, run in enumerate(figure.runs)}
-    mine = f"tags.`{KEY}` = '{figure.preset}/{figure.target}'"
-    stored = client.search_runs([experiment], mine, max_results=MOST_RUNS)
-    if sum(one.data.tags.get(DIGEST) == digest for one in stored) == len(runs):
+    # The same run may stand in a figure twice under one label, with other columns of the figure's own.
+    places = {(run.label, run.id): place for place, run in enumerate(figure.runs)}
+    stored = client.search_runs([experiment], f"tags.`{KEY}` = '{_key(figure)}'", max_results=MOST_RUNS)
+    complete = [one for one in stored if one.data.tags.get(DIGEST) == digest]
+    if len(complete) == len(places):
         return False
     for one in stored:
         client.delete_run(one.info.run_id)
     frame = read_table(figure.table)
     compared = comparison(figure, frame, more=LEVELS).drop(columns=["label", "run"])
-    for place, run in runs.values():
-        mine = frame[(frame["run"] == run.id) & (frame["label"] == run.label)]
-        parent = _create(store, experiment, figure, run, mine, dict(compared.loc[place]))
+    for place in places.values():
+        run = figure.runs[place]
+        rows = frame[(frame["run"] == run.id) & (frame["label"] == run.label)]
+        parent = _create(store, experiment, figure, run, rows, summary=dict(compared.loc[place]))
         client.set_tag(parent, DIGEST, digest, synchronous=True)
     return True
 
 
+def _key(figure: Figure) -> str:
+    """The value of `KEY` at the runs of a figure."""
+    return f"{figure.preset}/{figure.target}"
+
+
 def _create(
-    store: Store, experiment: str, figure: Figure, run: Run, mine: DataFrame, summary: dict[str, float]
+    store: Store, experiment: str, figure: Figure, run: Run, rows: DataFrame, summary: dict[str, float]
 ) -> str:
-    """The parent run of a scheme, from its rows of the table, with its children and artifacts; its id."""
-    key = {KEY: f"{figure.preset}/{figure.target}"}
-    tags = key | tags_of(
+    """Make the parent run of a scheme, from its rows of the table, with its children and artifacts; its id."""
+    tags = {KEY: _key(figure)}
+    tags |= tags_of(
         f"snakemake {figure.target} --config preset={figure.preset}",
         [finished_provenance(path) for path in (figure.table, *run.inputs)],
         run.config,
@@ -98,27 +106,46 @@ def _create(
         label=run.label,
         **{part: run.option(part) or "" for part in PARTS},
     )
-    data = finished_provenance(run.trajectory_file).get("data") if run.trains else None
-    replays = finished_provenance(figure.table).get("replays", {}).get(run.id, {})
+    data = None
     points = {PARENT: [Point(name, float(value)) for name, value in summary.items()]}
-    for seed in run.seeds if run.trains else ():
-        rows = mine[mine["seed"] == seed]
-        kept = np.unique(np.linspace(0, len(rows) - 1, min(_POINTS, len(rows))).astype(int))
-        checked = [Point(name, value) for name, value in replays.get(str(seed), {}).items()]
-        points[str(seed)] = curves_of(rows.iloc[kept]) + checked
-    start = int(Path(figure.table).stat().st_mtime * 1000)
-    parent = store.new_runs(experiment, run.label, tags, start, run.config, data, points, ended=True)[PARENT]
+    if run.trains:
+        data = finished_provenance(run.trajectory_file).get("data")
+        errors = finished_provenance(figure.table).get("replays", {}).get(run.id, {})
+        for seed in run.seeds:
+            curve = _thinned(rows[rows["seed"] == seed])
+            points[str(seed)] = curves_of(curve)
+            for name, value in errors.get(str(seed), {}).items():
+                points[str(seed)].append(Point(name, value))
+    ids = store.new_runs(
+        experiment,
+        name=run.label,
+        tags=tags,
+        start=int(Path(figure.table).stat().st_mtime * 1000),
+        config=run.config,
+        data=data,
+        points=points,
+        ended=True,
+    )
+    parent = ids[PARENT]
     for drawing in figure.drawings:
         if Path(drawing).is_file():
             store.client.log_artifact(parent, drawing)
-    store.client.log_text(parent, mine.to_csv(index=False), f"{figure.target}.csv")
+    store.client.log_text(parent, rows.to_csv(index=False), f"{figure.target}.csv")
     return parent
+
+
+def _thinned(curve: DataFrame) -> DataFrame:
+    """At most `_POINTS` rows of a curve, at even distances, with the first and the last."""
+    places = np.linspace(0, len(curve) - 1, min(_POINTS, len(curve)))
+    return curve.iloc[np.unique(places.astype(int))]
 
 
 def _digest(figure: Figure) -> str:
     """SHA-256 of a figure's runs, level, table and drawings."""
     about = [VERSION, figure.file.level, [(run.label, run.config) for run in figure.runs]]
     digest = hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode())
-    for path in filter(Path.is_file, map(Path, (figure.table, *figure.drawings))):
-        digest.update(path.read_bytes())
+    for name in (figure.table, *figure.drawings):
+        path = Path(name)
+        if path.is_file():
+            digest.update(path.read_bytes())
     return digest.hexdigest()

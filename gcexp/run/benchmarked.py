@@ -8,10 +8,11 @@ from typing import Any, Literal, get_args
 
 from gcexp.errors import UserError, unknown
 from gcexp.run.dependencies import STAGES, values
-from gcexp.run.options import conf_dir, option_file, options, read_yaml
+from gcexp.run.options import conf_dir, option_file, options
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
 from gcexp.run.tokens import spelled
+from gcexp.run.yaml_values import read_yaml
 from gcexp.schema import fill, fitted
 
 #: Kinds of remedies, in the order in which they are shown; schemes of a person's own come last.

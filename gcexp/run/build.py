@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import ExtraError, ParameterError, UserError, lacking, no_python, unknown
-from gcexp.schema import arguments, fits, fitted, quoted
+from gcexp.run.options import INPUTS, OF_THE_SCHEME
+from gcexp.schema import arguments, fits, fitted, parameters_of, quoted
 
 if TYPE_CHECKING:  # a plan loads no codes
     from gcexp.codes.base import Code
@@ -33,34 +35,67 @@ def build(config: dict, key: str) -> Any:
     node = config.get(key)
     if node is None:
         return None
-    if not isinstance(node, dict | list | str | int | float):
-        return fitted(locate(GROUPS_BUILT[key], f"{key}._target_"), node, key)  # built by a person in Python
+    kind = locate(GROUPS_BUILT[key], f"{key}._target_") if key in GROUPS_BUILT else None
+    if kind is not None and not isinstance(node, dict | list | str | int | float):
+        return fitted(kind, node, key)  # built by a person in Python
     if not isinstance(node, dict) or "_target_" not in node:
         raise UserError(f"{key} has no _target_ (the class to build), got {node!r}")
-    return _built(node, key, locate(GROUPS_BUILT[key], f"{key}._target_") if key in GROUPS_BUILT else None)
+    return _built(node, key) if kind is None else _built_as(kind, node, key)
 
 
-def _built(node: Any, key: str, kind: type | None = None) -> Any:
+def _built_as(kind: type, node: dict, key: str) -> Any:
+    """The object of a group's option, refused unless it is of the group's kind."""
+    cls = locate(node["_target_"], f"{key}._target_")
+    if isinstance(cls, type) and not fits(cls, kind):
+        raise UserError(f"{key}._target_: {node['_target_']} is no {kind.__name__}")
+    _refuse_hidden_parameters(cls, node["_target_"], key)
+    own = dict(node)
+    inputs = own.pop(INPUTS, None)  # what an option file names for `gcexp.run.dependencies`
+    fitted(str | list[str] | None, inputs, f"{key}.{INPUTS}")
+    made = _made(cls, _arguments_of(own, key), key)
+    return fitted(kind, made, f"{key}._target_")
+
+
+def _built(node: Any, key: str) -> Any:
+    """A value of an option, with everything in it that has a ``_target_`` built."""
     if isinstance(node, list):
         return [_built(value, f"{key}.{i}") for i, value in enumerate(node)]
     if not isinstance(node, dict) or "_target_" not in node:
         return node
     cls = locate(node["_target_"], f"{key}._target_")
-    node = dict(node)
-    if kind is not None:  # what an option file names for `gcexp.run.dependencies`
-        fitted(str | list[str] | None, node.pop("inputs", None), f"{key}.inputs")
-    if kind and isinstance(cls, type) and not fits(cls, kind):
-        raise UserError(f"{key}._target_: {node['_target_']} is no {kind.__name__}")
-    given = {k: _built(v, f"{key}.{k}") for k, v in node.items() if k not in ("_target_", "_partial_")}
-    if kind is None and node.get("_partial_") is True:  # as Hydra has it: built later, here only checked
+    given = _arguments_of(node, key)
+    if node.get("_partial_") is True:  # as Hydra has it: built later, here only checked
         arguments(cls, given, key, joint=".", typed=False)  # its annotations may be a stranger's
         return partial(cls, **given)
+    return _made(cls, given, key)
+
+
+def _arguments_of(node: dict, key: str) -> dict[str, Any]:
+    """What stands beside a ``_target_``, built."""
+    return {
+        name: _built(value, f"{key}.{name}")
+        for name, value in node.items()
+        if name not in ("_target_", "_partial_")
+    }
+
+
+def _made(cls: Any, given: dict[str, Any], key: str) -> Any:
     arguments(cls, given, key, joint=".")
     try:
-        built = cls(**given)  # as written: a whole number that stands for a float stays one
+        return cls(**given)  # as written: a whole number that stands for a float stays one
     except MemoryError as error:
         raise ParameterError(f"{key} does not fit into memory: {error}") from None
-    return built if kind is None else fitted(kind, built, f"{key}._target_")
+
+
+def _refuse_hidden_parameters(cls: Any, target: str, key: str) -> None:
+    """Refuse a class with a parameter that no option file can give, since the key means something else there."""
+    hidden = (INPUTS, *OF_THE_SCHEME) if key == "code" else (INPUTS,)
+    for name in hidden:
+        if name in parameters_of(cls):
+            raise UserError(
+                f"{key}._target_: {target} has a parameter {name!r}, which never reaches it, since {name} in an option "
+                "file is no key of the class; give the parameter another name"
+            )
 
 
 def dotted(target: object, place: str) -> str:
@@ -76,26 +111,30 @@ def locate(target: str, place: str) -> Any:
     """Class or function of a dotted name."""
     module, _, name = dotted(target, place).rpartition(".")
     try:
-        found = importlib.import_module(module)
+        imported = importlib.import_module(module)
     except SyntaxError as error:
         raise UserError(f"{place}: cannot import {target!r}: {no_python(error)}") from None
     except (ImportError, ValueError) as error:
-        kind = ExtraError if lacking(error) else UserError
-        raise kind(f"{place}: cannot import {target!r} ({lacking(error) or error})") from None
-    if not hasattr(found, name):
-        public = [n for n in dir(found) if not n.startswith("_")]
+        extra = lacking(error)
+        kind = ExtraError if extra else UserError
+        raise kind(f"{place}: cannot import {target!r} ({extra or error})") from None
+    if not hasattr(imported, name):
+        public = [known for known in dir(imported) if not known.startswith("_")]
         raise UserError(f"{place}: {unknown(f'name in {module}', name, public)}")
-    if not callable(getattr(found, name)):
+    found = getattr(imported, name)
+    if not callable(found):
         raise UserError(f"{place}: {target} is no class or function")
-    return getattr(found, name)
+    return found
 
 
 def is_redrawn(config: dict) -> bool:
     """Whether an assignment in the code is random, so that each seed draws one."""
-    return any(
-        getattr(locate(target, "code._target_"), "redrawn", False)
-        for target in named(config["code"], "_target_")
-    )
+    return any(_draws_anew(target) for target in named(config["code"], "_target_"))
+
+
+def _draws_anew(target: str) -> bool:
+    """Whether the class of a code draws an assignment for each seed."""
+    return getattr(locate(target, "code._target_"), "redrawn", False)
 
 
 def redrawn(node: Any, seed: int, *place: Any) -> Any:
@@ -104,11 +143,16 @@ def redrawn(node: Any, seed: int, *place: Any) -> Any:
         return [redrawn(value, seed, *place, i) for i, value in enumerate(node)]
     if not isinstance(node, dict):
         return node
-    inner = {k: redrawn(v, seed, *place, k) for k, v in node.items()}
-    if "_target_" in node and getattr(locate(node["_target_"], "code._target_"), "redrawn", False):
-        digest = hashlib.sha256(repr((seed, *place)).encode()).digest()
-        inner["seed"] = int.from_bytes(digest[:4], "big") if place else seed
-    return inner
+    with_seeds = {key: redrawn(value, seed, *place, key) for key, value in node.items()}
+    if "_target_" in node and _draws_anew(node["_target_"]):
+        with_seeds["seed"] = _seed_of_part(seed, *place) if place else seed
+    return with_seeds
+
+
+def _seed_of_part(seed: int, *place: Any) -> int:
+    """The seed of a code at a place inside of another code."""
+    digest = hashlib.sha256(repr((seed, *place)).encode()).digest()
+    return int.from_bytes(digest[:4], "big")
 
 
 def named(node: Any, *keys: str) -> list:
@@ -117,17 +161,23 @@ def named(node: Any, *keys: str) -> list:
     >>> named({"parts": [{"_target_": "lab.Inner"}], "_target_": "lab.Outer"}, "_target_")
     ['lab.Outer', 'lab.Inner']
     """
+    found: list = []
+    inner: Iterable = ()
     if isinstance(node, list):
-        return [found for value in node for found in named(value, *keys)]
-    if not isinstance(node, dict):
-        return []
-    own = [node[key] for key in keys if key in node]
-    return own + [found for value in node.values() for found in named(value, *keys)]
+        inner = node
+    elif isinstance(node, dict):
+        found += [node[key] for key in keys if key in node]
+        inner = node.values()
+    for value in inner:
+        found += named(value, *keys)
+    return found
 
 
 def build_code(node: dict, seed: int | None = None) -> Code:
     """The code of a node; one whose assignment is random with this seed, if given, in the place of its own."""
-    return build({"code": node if seed is None else redrawn(node, seed)}, "code")
+    if seed is not None:
+        node = redrawn(node, seed)
+    return build({"code": node}, "code")
 
 
 def with_makers(node: Any) -> Any:

@@ -2,49 +2,46 @@
 
 Option files are put together as Hydra would: values of the run, then those of each group's option, then those of the
 scheme; an option may build on others, and a scheme chooses options of other groups. ``${key}`` and ``${group.key}``
-stand for other values. Neither Hydra nor OmegaConf takes part: see "Six unusual decisions" in docs/design.md.
+stand for other values. Neither Hydra nor OmegaConf takes part: see "Unusual decisions" in docs/design.md.
+
+What can be wrong with overrides and option files is told in `gcexp.run.option_checks`.
 """
 
 from __future__ import annotations
 
-import inspect
-import json
 import re
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gcexp.errors import UserError, require, require_known, unknown
-from gcexp.run.build import locate
-from gcexp.run.options import (
-    GROUPS,
-    SHARED,
-    conf_dir,
-    folders_of_options,
-    option_file,
-    options,
-    read_value,
-    read_yaml,
-    search_dirs,
-)
-from gcexp.schema import quoted
+from gcexp.errors import UserError, unknown
+from gcexp.run import option_checks
+from gcexp.run.option_files import SELF, Option, lineage
+from gcexp.run.options import GROUPS, SHARED, Folders, options, search_path, text_of
+from gcexp.run.yaml_values import mapping_in, read_value
 
-_REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?:\.\w+)*)\}")
-_GLOBAL = "# @package _global_\n"
-_REMARK = re.compile(r"^(\w+):.*? # (.+)$", re.MULTILINE)  # what stands behind a key
-_DEVICES = ("auto", "cpu", "cuda", "mps")  # as in gcexp.tasks.devices, which loads torch
+REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?:\.\w+)*)\}")
 
 
-def compose(overrides: list[str]) -> dict:
+# --- Composition
+
+
+def compose(overrides: list[str]) -> dict[str, Any]:
     """Resolved config of one run from overrides such as ``scheme=frc code.d=5 delay=pareto n=30``.
 
     The same result as one full Hydra composition; a test compares them.
     """
+    choices, values = split(overrides)
+    return _composed(choices, values)
+
+
+def split(overrides: list[str]) -> tuple[dict[str, str], dict[str, Any]]:
+    """The options that overrides choose, by group, and the values that they set, by key."""
     choices: dict[str, str] = {}
     values: dict[str, Any] = {}
     for override in overrides:
         key, equals, text = override.partition("=")
-        if not equals or not key:
+        if not key or not equals:
             raise UserError(f"an override is KEY=VALUE, got {override!r}")
         if key in choices or key in values:
             first = next(other for other in overrides if other.startswith(f"{key}="))
@@ -53,204 +50,133 @@ def compose(overrides: list[str]) -> dict:
             choices[key] = text
         else:
             values[key] = read_value(override)
-    config = _of_options(tuple(choices.items()), *search_dirs())
+    return choices, values
+
+
+def _composed(choices: dict[str, str], values: dict[str, Any]) -> dict[str, Any]:
+    """The config of the chosen options with values of single keys above them, references resolved."""
+    config = _of_options(choices, search_path())
     for key, value in values.items():
-        task = config.get("task")
-        if key == "task.device" and isinstance(task, dict) and "_target_" in task and "device" not in task:
-            config = config | {"task": _with_device(task, value)}
+        if option_checks.is_device_of_a_task_without_one(config, key):
+            config = config | {"task": option_checks.with_device(config["task"], value)}
             continue
-        _require_key(config, key)
-        for part in reversed(key.split(".")):
-            value = {part: value}
-        config = _merged(config, value)
-    return _resolved(config, config)
+        option_checks.require_key(config, key)
+        config = merged(config, _nested(key, value))
+    return resolved(config, config)
 
 
-@cache  # a plan asks for few choices of options thousands of times
-def _of_options(choices: tuple[tuple[str, str], ...], conf: Path, *_more: Path) -> dict:
-    """What some options set, unresolved and not to be changed."""
-    run, listed, chosen = _chosen(choices, conf)
+def _of_options(choices: dict[str, str], folders: Folders) -> dict[str, Any]:
+    """What the chosen options set, one above the other in the order of run.yaml; unresolved."""
+    run, layers = _layers(choices, folders)
     config: dict[str, Any] = {}
-    for entry in listed:
-        if entry == "_self_":
-            config = _merged(config, run)
-        elif (option := chosen[group := next(iter(entry))]) is not None:
-            config = _merged(config, _content(group, option)[0])
-    _require_meaning(config, {group: option for group, option in chosen.items() if option is not None})
+    for group, options_of_group in layers.items():
+        if group == SELF:
+            config = merged(config, run)
+        for option in options_of_group:
+            config = merged(config, option.values)
+    option_checks.require_meaning(config, run, layers, folders)
     return config
 
 
-def _chosen(choices: tuple[tuple[str, str], ...], conf: Path) -> tuple[dict, list, dict[str, str | None]]:
-    """What run.yaml says, its list of defaults, and the option of each group: given, of the scheme, or listed."""
-    place = conf / "run.yaml"
-    run = read_yaml(place)
+def _layers(choices: dict[str, str], folders: Folders) -> tuple[dict[str, Any], dict[str, list[Option]]]:
+    """What run.yaml sets, and in the order of its defaults the options of each group, the lowest layer first.
+
+    An option of a group is the one that is given, else the scheme's, else that of run.yaml.
+    """
+    run, defaults = _run_file(folders)
+    chosen = defaults | choices
+    scheme = chosen.get("scheme")
+    of_scheme = [] if scheme is None else list(lineage("scheme", scheme, folders))
+    for option in of_scheme:
+        chosen |= option.chosen
+    chosen |= choices
+    layers: dict[str, list[Option]] = {}
+    for group in defaults:
+        name = chosen.get(group)
+        if group == "scheme":
+            layers[group] = of_scheme
+        elif name is None:
+            layers[group] = []
+        else:
+            layers[group] = list(lineage(group, name, folders))
+    return run, layers
+
+
+def _run_file(folders: Folders) -> tuple[dict[str, Any], dict[str, str | None]]:
+    """What run.yaml sets, and its list of defaults: the option of each group, `SELF` for its own values."""
+    file = f"{folders[0]}/run.yaml"
+    run = dict(mapping_in(Path(file), text_of(file)))
     run.pop("hydra", None)
-    listed = _listed(run, "", place)
-    chosen = {group: option for entry in listed if isinstance(entry, dict) for group, option in entry.items()}
-    if scheme := dict(choices).get("scheme", chosen.get("scheme")):
-        chosen |= _content("scheme", scheme)[1]
-    return run, listed, chosen | dict(choices)
+    defaults: dict[str, str | None] = {}
+    for entry in run.pop("defaults", []):
+        if entry == SELF:
+            defaults[SELF] = None
+        else:
+            defaults |= entry
+    defaults.setdefault(SELF, None)
+    return run, defaults
+
+
+def merged(below: Any, above: Any) -> Any:
+    """Values with others above them: mappings key by key, of all else the upper one."""
+    if not isinstance(below, dict) or not isinstance(above, dict):
+        return above
+    found = dict(below)
+    for key, value in above.items():
+        found[key] = merged(below.get(key), value)
+    return found
+
+
+def _nested(key: str, value: Any) -> dict[str, Any]:
+    """The mapping in which a dotted key has a value."""
+    for part in reversed(key.split(".")):
+        value = {part: value}
+    return value
+
+
+def resolved(node: Any, config: dict[str, Any], key: str = "", through: tuple[str, ...] = ()) -> Any:
+    """A node of a config with what its references stand for; `through`: the references that led to it."""
+    if isinstance(node, dict):
+        return {name: resolved(value, config, f"{key}.{name}", through) for name, value in node.items()}
+    if isinstance(node, list):
+        return [resolved(value, config, key, through) for value in node]
+    if not isinstance(node, str) or "${" not in node:
+        return node
+
+    def value_of(reference: re.Match) -> Any:
+        found = option_checks.referred(config, reference[1], node, key, through)
+        return resolved(found, config, key, (*through, reference[1]))
+
+    whole = REFERENCE.fullmatch(node)
+    if whole:
+        return value_of(whole)
+    option_checks.require_known_references(REFERENCE.sub("", node), node, key)
+    return REFERENCE.sub(lambda reference: str(value_of(reference)), node)
+
+
+# --- What keys mean
 
 
 def meanings(overrides: list[str]) -> dict[str, str]:
     """What files of options say behind their keys, for every option that overrides choose and those it builds on."""
-    choices = tuple(
-        (group, option) for group, _, option in (word.partition("=") for word in overrides) if group in GROUPS
-    )
-    chosen = _chosen(choices, conf_dir())[2]
     return {
-        f"{group}.{key}": text
-        for group in GROUPS
-        if group != "scheme" and (option := chosen.get(group)) is not None
-        for key, text in _remarks(group, option).items()
+        f"{group}.{key}": remark
+        for group, option in _options_of(overrides)
+        if group != "scheme"
+        for key, remark in option.remarks.items()
     }
 
 
-def _remarks(group: str, option: str) -> dict[str, str]:
-    """The comment behind each key of an option, also of options of its group that it builds on."""
-    place, found = option_file(group, option), dict[str, str]()
-    for entry in _listed(read_yaml(place), group, place):
-        if isinstance(entry, str) and entry != "_self_":
-            found |= _remarks(group, entry)
-    return found | dict(_REMARK.findall(place.read_text("utf-8")))
+def _options_of(overrides: list[str]) -> Iterator[tuple[str, Option]]:
+    """Every option of a run with its group, those that others build on included."""
+    choices, _ = split(overrides)
+    _, layers = _layers(choices, search_path())
+    for group, options_of_group in layers.items():
+        for option in options_of_group:
+            yield group, option
 
 
-def look_again() -> None:
-    """See options that were edited since: for a process that lives long, as a notebook does."""
-    folders_of_options.cache_clear()
-    _of_options.cache_clear()
-
-
-def _listed(content: dict, own: str, place: Path) -> list:
-    """Take the list of defaults out of what a file of the group `own` says; ``_self_`` stands for its own values."""
-    listed = content.pop("defaults", [])
-    for entry in listed if isinstance(listed, list) else [listed]:
-        if entry == "_self_":
-            continue
-        ((key, option),) = entry.items() if isinstance(entry, dict) and len(entry) == 1 else [(own, entry)]
-        group = str(key).removeprefix("override /")
-        if group not in GROUPS or not isinstance(option, str | None):
-            raise UserError(
-                f"{place}: defaults: {quoted(entry)} is not understood (allowed: an option of this group, _self_, and "
-                f"in a scheme 'override /GROUP: OPTION' with GROUP among {', '.join(GROUPS)})"
-            )
-        if option is not None and option not in options(group):
-            raise UserError(f"{place}: defaults: {unknown(group, option, options(group))}")
-    return listed if "_self_" in listed else [*listed, "_self_"]
-
-
-def _content(group: str, option: str, above: tuple[str, ...] = ()) -> tuple[dict, dict[str, str | None]]:
-    """What the file of an option sets in a run, over the options of its group that it builds on; and what a scheme
-    chooses of other groups.
-    """
-    if option in above:
-        raise UserError(f"{group}={above[0]} builds on itself: {' -> '.join([*above, option])}")
-    place = option_file(group, option)
-    own, found, chosen = read_yaml(place), dict[str, Any](), dict[str, str | None]()
-    is_global = place.read_text("utf-8").startswith(_GLOBAL)
-    for entry in _listed(own, group, place):
-        if entry == "_self_":
-            found = _merged(found, own if is_global else {group: own})
-        elif isinstance(entry, str):
-            more, others = _content(group, entry, (*above, option))
-            found, chosen = _merged(found, more), others | chosen
-        else:
-            chosen |= {key.removeprefix("override /"): chosen_option for key, chosen_option in entry.items()}
-    return found, chosen
-
-
-def _merged(below: Any, above: Any) -> Any:
-    """Values with others above them: mappings key by key, of all else the upper one."""
-    if not isinstance(below, dict) or not isinstance(above, dict):
-        return above
-    return below | {key: _merged(below.get(key), value) for key, value in above.items()}
-
-
-def _resolved(node: Any, config: dict, key: str = "", through: tuple[str, ...] = ()) -> Any:
-    """A node of a config with what its references stand for; `through`: the references that led to it."""
-    if isinstance(node, dict):
-        return {name: _resolved(value, config, f"{key}.{name}", through) for name, value in node.items()}
-    if isinstance(node, list):
-        return [_resolved(value, config, key, through) for value in node]
-    if not isinstance(node, str) or "${" not in node:
-        return node
-
-    def value(reference: re.Match) -> Any:
-        found: Any = config
-        for part in reference[1].split("."):
-            if reference[0] in through or not isinstance(found, dict) or part not in found:
-                problem = "a circle" if reference[0] in through else unknown("key", reference[1], config)
-                raise UserError(f"{key[1:]}: {quoted(node)} cannot be resolved ({problem})")
-            found = found[part]
-        return _resolved(found, config, key, (*through, reference[0]))
-
-    if whole := _REFERENCE.fullmatch(node):
-        return value(whole)
-    if "${" in _REFERENCE.sub("", node):
-        raise UserError(f"{key[1:]}: {quoted(node)} cannot be resolved (allowed: ${{key}} or ${{group.key}})")
-    return _REFERENCE.sub(lambda reference: str(value(reference)), node)
-
-
-def _require_meaning(found: dict, choices: dict[str, str]) -> None:
-    """Refuse a key that is none of a run's and that no value refers to: it would change nothing."""
-    known = {*read_yaml(conf_dir() / "run.yaml"), *GROUPS} - {"defaults", "hydra", "scheme"}
-    referred = {name.partition(".")[0] for name in _REFERENCE.findall(str(found))}
-    for key in found.keys() - known - referred:
-        files = [option_file(group, option) for group, option in choices.items()]
-        place = next((file for file in files if key in read_yaml(file)), conf_dir() / "run.yaml")
-        if key == "scheme":  # what a scheme's file says without that line
-            raise UserError(
-                f"{option_file('scheme', choices[key])}: its first line must be {_GLOBAL.strip()!r}"
-            )
-        raise UserError(f"{place}: {unknown('key', key, known)}")
-
-
-def _require_key(config: dict, key: str) -> None:
-    """Refuse a key that no option has set, with the nearest one, or the options of its group that know it."""
-    node: Any = config
-    parts = key.split(".")
-    for i, part in enumerate(parts):
-        if not isinstance(node, dict):
-            raise UserError(f"unknown key {key!r}: {'.'.join(parts[:i])} has no keys")
-        if part not in node:
-            names = [".".join([*parts[:i], name]) for name in node if name != "_target_"]
-            sentence = unknown("key", key, names if i else {*names, *GROUPS})
-            if not i:
-                sentence = of_a_group(node, key) or sentence
-            elif i == 1 and "did you mean" not in sentence and (elsewhere := _options_with(parts[0], part)):
-                sentence += f"; {parts[0]}={', '.join(elsewhere)} would know it"
-            raise UserError(sentence)
-        node = node[part]
-
-
-def of_a_group(config: dict, key: str) -> str | None:
-    """Sentence for a key that stands behind the name of its group; None where no option has it."""
-    chosen = [group for group in GROUPS if isinstance(config.get(group), dict) and key in config[group]]
-    if chosen:
-        return f"unknown key {key!r}; did you mean {' or '.join(repr(f'{group}.{key}') for group in chosen)}?"
-    below = [group for group in GROUPS if group != "scheme"]  # whose keys stand beside it
-    known = {group: found for group in below if (found := _options_with(group, key))}
-    told = [f"{group}.{key} of {group}={', '.join(found)}" for group, found in known.items()]
-    return f"unknown key {key!r}; did you mean {'; '.join(told)}?" if told else None
-
-
-def _options_with(group: str, key: str) -> list[str]:
-    """Options of a group that have a key."""
-    return [option for option in options(group) if key in read_yaml(option_file(group, option))]
-
-
-def _with_device(task: dict, name: object) -> dict:
-    """The options of a task whose file has no key for the device that it shall be trained on.
-
-    A class without an option ``device`` computes in numpy: it takes ``auto`` and ``cpu``, which change nothing.
-    """
-    require_known("task.device", name, _DEVICES)
-    of = locate(task["_target_"], "task._target_")
-    if "device" in inspect.signature(of).parameters:
-        return {**task, "device": name}
-    numpy_only = f"{of.__name__} computes in numpy on the processor; use auto or cpu"
-    require(name in ("auto", "cpu"), f"task.device={name}: {numpy_only}")
-    return task
+# --- Codes in figure files, and several values
 
 
 def composed_codes(node: Any) -> Any:
@@ -266,21 +192,16 @@ def composed_codes(node: Any) -> Any:
         return node
     if not isinstance(node.get("code"), str):
         return {key: composed_codes(value) for key, value in node.items()}
-    if node["code"] not in options("code"):
-        raise UserError(unknown("code", node["code"], options("code")))
+    code = node["code"]
     if isinstance(node.get("n"), list):
         lists = {key: value for key, value in node.items() if isinstance(value, list)}
-        if len({*map(len, lists.values())}) > 1:
-            lengths = ", ".join(f"{key} has {len(values)}" for key, values in lists.items())
-            raise UserError(
-                f"code {node['code']}: where n is a list, every list has one value for each n, but {lengths}"
-            )
-        each = zip(*lists.values(), strict=True)
-        return [composed_codes(node | dict(zip(lists, values, strict=True))) for values in each]
-    given = {key if key in SHARED else f"code.{key}": value for key, value in node.items() if key != "code"}
-    return compose([f"code={node['code']}", *(f"{key}={json.dumps(value)}" for key, value in given.items())])[
-        "code"
-    ]
+        option_checks.require_equal_lengths(code, lists)
+        return [
+            composed_codes(node | dict(zip(lists, values, strict=True)))
+            for values in zip(*lists.values(), strict=True)
+        ]
+    values = {key if key in SHARED else f"code.{key}": value for key, value in node.items() if key != "code"}
+    return _composed({"code": code}, values)["code"]
 
 
 def swept(overrides: list[str]) -> tuple[list[str], dict[str, list[str]]]:
@@ -297,22 +218,25 @@ def swept(overrides: list[str]) -> tuple[list[str], dict[str, list[str]]]:
         parsed = OverridesParser.create().parse_overrides(overrides)
     except HydraException as error:
         raise UserError(f"not an override: {' '.join(str(error).split())}") from None
-    single, several = [], {}
+    single: list[str] = []
+    several: dict[str, list[str]] = {}
     for override, text in zip(parsed, overrides, strict=True):
         key = override.key_or_group
         if not override.is_sweep_override():
             single.append(text)
-        elif isinstance(glob := override.value(), Glob):
+            continue
+        glob = override.value()
+        if isinstance(glob, Glob):
             if key not in GROUPS:
                 raise UserError(f"{text}: glob chooses among the options of a group ({', '.join(GROUPS)})")
             several[key] = glob.filter(options(key))
             if not several[key]:
                 raise UserError(f"{text}: {unknown(key, glob.include[0], options(key))}")
-        else:
-            try:
-                several[key] = list(override.sweep_string_iterator())
-            except HydraException:
-                raise UserError(
-                    f"{text} names no values that can be listed; take s=1,2,3 or s=range(1,4)"
-                ) from None
+            continue
+        try:
+            several[key] = list(override.sweep_string_iterator())
+        except HydraException:
+            raise UserError(
+                f"{text} names no values that can be listed; take s=1,2,3 or s=range(1,4)"
+            ) from None
     return single, several

@@ -10,7 +10,8 @@ from gcexp.errors import UserError, unknown
 from gcexp.files import read_json
 from gcexp.run import paths
 from gcexp.run.dependencies import tracked
-from gcexp.run.options import option_file, options, read_yaml
+from gcexp.run.options import option_file, options
+from gcexp.run.yaml_values import read_yaml
 
 if TYPE_CHECKING:  # the dry run of a workflow asks only what a data set depends on
     from gcexp.data.described import Description

@@ -51,7 +51,17 @@ _RUN = (
     *("run/build.py", "run/scheme.py", "run/run.py", "run/seeds.py", "run/measurement.py"),
     *("schema.py", "seeding.py"),
 )
-_CLOCK = ("codes", "designs", "decoding_error", "delays", "schemes", "theory", "timeline.py", *_RUN)
+_CLOCK = (
+    "codes",
+    "designs",
+    "decoding_error",
+    "delays",
+    "schemes",
+    "theory",
+    "timeline.py",
+    "extras.py",
+    *_RUN,
+)
 _TABLE = (
     *("figures/tables.py", "figures/rows.py", "report/table.py", "report/columns.py"),
     *("run/measured.py", "summary.py"),

@@ -41,11 +41,11 @@ class Trainings(Protocol):
         """What the replay of encode, drop and decode finds, see `gcexp.run.verification.verify_decoding`."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Measurement:
     """What a run gives: its clock, then what it learns, then what the replay of its training finds.
 
-    Each step is made when it is first asked for.
+    Each step is made when it is first asked for. A step that another process has made is set from outside.
 
     Examples
     --------

@@ -1,80 +1,153 @@
-"""Where options and papers are: the folders of conf/, their files, and YAML as Hydra reads it."""
+"""Where are options and papers? The folders of conf/, their files, and what stands for an option without a file."""
 
 from __future__ import annotations
 
-import copy
 import importlib.util
-import itertools
 import os
-import re
-from functools import cache
+import time
+from collections.abc import Callable
+from functools import cache, wraps
 from pathlib import Path
-from typing import Any
-
-import yaml
+from typing import Any, TypeVar
 
 from gcexp.errors import UserError, unknown
 from gcexp.files import bundled
 from gcexp.run.modules import plugins
-from gcexp.schema import quoted, typed
+from gcexp.run.yaml_values import mapping_in, read_text
+from gcexp.schema import fitted
 
-_MOST_VALUES = 100_000  # in one YAML file
 #: Groups whose options answer one question each, and keys that the groups of a run share.
 GROUPS = ("scheme", "code", "wait", "placement", "loads", "delay", "task", "optimizer")
 SHARED = ("n", "s", "overhead", "late", "chunks", "exact")
+#: Keys of an option file that are no parameters of its class: of every one what its Python opens, and of a code what
+#: is said of the scheme that has its name, each with its kind.
+INPUTS = "inputs"
+OF_THE_SCHEME = {"wait": str, "exact": bool, "benchmark": bool}
 #: Beside conf/, what makes a folder a project: what its workflow is told.
 PROJECT = "config/config.yaml"
 #: Package beside conf/ whose subpackages are papers.
 PAPERS = "gcexp_papers"
+#: Folder of traces, of ours and of a person's own; each CSV file in it is a delay model.
+TRACES = "data/traces"
+
+#: Folders in which options are looked for, the first one first.
+Folders = tuple[str, ...]
+_Read = TypeVar("_Read")
+_RECENT_NS = 100_000_000  # two edits in this time may leave the same time at a file
+
+
+def _while_unchanged(read: Callable[[str], _Read]) -> Callable[[str], _Read]:
+    """What `read` says of a file or folder, kept until the file or folder has another time or size."""
+
+    @cache
+    def kept(path: str, _modified: int, _size: int) -> _Read:
+        return read(path)
+
+    @wraps(read)
+    def current(path: str) -> _Read:
+        state = os.stat(path)
+        if time.time_ns() - state.st_mtime_ns < _RECENT_NS:
+            return read(path)
+        return kept(path, state.st_mtime_ns, state.st_size)
+
+    return current
+
+
+@_while_unchanged
+def text_of(file: str) -> str:
+    """The text of an option file."""
+    return read_text(Path(file))
+
+
+@_while_unchanged
+def _yaml_files_in(folder: str) -> dict[str, str]:
+    """The YAML files of a folder by their names without the ending."""
+    names = os.listdir(folder)
+    return {name.removesuffix(".yaml"): f"{folder}/{name}" for name in names if name.endswith(".yaml")}
+
+
+@_while_unchanged
+def _csv_files_in(folder: str) -> list[str]:
+    names = os.listdir(folder)
+    return [name for name in names if name.endswith(".csv")]
+
+
+@_while_unchanged
+def _folders_in(folder: str) -> list[str]:
+    """Folders that are not hidden."""
+    with os.scandir(folder) as entries:
+        return sorted(entry.path for entry in entries if not entry.name.startswith(".") and entry.is_dir())
+
+
+# --- Folders
 
 
 def conf_dir() -> Path:
     """Folder with run.yaml: $GCEXP_CONF, else ./conf, else the one beside the package."""
-    return _conf_dir(os.environ.get("GCEXP_CONF"), os.getcwd())
+    return Path(_conf_dir())
 
 
-@cache  # asked for thousands of times while figure files are read
-def _conf_dir(named: str | None, _cwd: str) -> Path:
-    if named and not (Path(named) / "run.yaml").is_file():
+def _conf_dir() -> str:
+    named = os.environ.get("GCEXP_CONF")
+    if named and not os.path.isfile(f"{named}/run.yaml"):
         raise UserError(f"GCEXP_CONF names {named}, which holds no run.yaml: set GCEXP_CONF to a conf folder")
-    for folder in (named, "conf", bundled("conf")):
-        if folder and (Path(folder) / "run.yaml").is_file():
-            return Path(folder).resolve()
+    for folder in (named, "conf", _bundled("conf")):
+        if folder and os.path.isfile(f"{folder}/run.yaml"):
+            return _resolved(folder, os.getcwd())
     raise UserError(
         "no conf/run.yaml here: run gcexp in the project's folder or set GCEXP_CONF to its conf folder"
     )
 
 
-def search_dirs() -> list[Path]:
-    """conf/ and what joins it: ``hydra.searchpath`` of run.yaml, $GCEXP_SEARCHPATH, this project, papers, plug-ins."""
-    return list(folders_of_options(conf_dir(), os.environ.get("GCEXP_SEARCHPATH", ""), os.getcwd()))
+@cache
+def _bundled(name: str) -> str:
+    return str(bundled(name))
 
 
 @cache
-def folders_of_options(conf: Path, extra: str, _cwd: str) -> tuple[Path, ...]:
-    """What `search_dirs` gives for conf/, the variable and the working folder."""
-    known, here = papers(), project()
-    listed = (read_yaml(conf / "run.yaml").get("hydra") or {}).get("searchpath") or []
-    folders = [Path(folder) for folder in extra.split(os.pathsep) if folder]
-    folders += [here / "conf"] if here else []
-    folders += [folder / "conf" for folder in known.values() if (folder / "conf").is_dir()]
-    plugged = [f"pkg://{name}" for name in plugins() if name not in known]
-    named = [f"file://{folder.resolve()}" for folder in folders]
-    return (conf, *map(_place, [*listed, *named, *plugged]))
+def _resolved(folder: str, _working_folder: str) -> str:
+    """The absolute path of a folder, links followed."""
+    return str(Path(folder).resolve())
 
 
-def _place(entry: str) -> Path:
-    """Folder of an entry of Hydra's search path."""
-    kind, _, place = str(entry).rpartition("://")
+def search_dirs() -> list[Path]:
+    """conf/ and what joins it: ``hydra.searchpath`` of run.yaml, $GCEXP_SEARCHPATH, this project, papers, plug-ins."""
+    return [Path(folder) for folder in search_path()]
+
+
+def search_path() -> Folders:
+    """The same as text: a composition asks for it once, and looks for all of its options there."""
+    conf = _conf_dir()
+    run = mapping_in(Path(conf) / "run.yaml", text_of(f"{conf}/run.yaml"))
+    listed = (run.get("hydra") or {}).get("searchpath") or []
+    folders = [folder for folder in os.environ.get("GCEXP_SEARCHPATH", "").split(os.pathsep) if folder]
+    if _is_project():
+        folders.append("conf")
+    known = _papers(conf)
+    folders += [f"{folder}/conf" for folder in known.values() if os.path.isdir(f"{folder}/conf")]
+    here = os.getcwd()
+    joined = [_listed_folder(str(entry), here) for entry in listed]
+    joined += [_existing_folder(folder, f"file://{folder}", here) for folder in folders]
+    joined += [_listed_folder(f"pkg://{name}", here) for name in plugins() if name not in known]
+    return (conf, *joined)
+
+
+def _listed_folder(entry: str, here: str) -> str:
+    """Folder of an entry of Hydra's search path, such as ``pkg://gcexp.conf``."""
+    kind, _, place = entry.rpartition("://")
     if (kind, place) == ("pkg", "gcexp.conf"):
-        place = str(bundled("conf"))  # a package where gcexp is installed; beside it in a clone
+        place = _bundled("conf")  # a package where gcexp is installed; beside it in a clone
     elif kind == "pkg":
         place = next(iter(_folders_of(place)), "")
-    if not place or not Path(place).is_dir():
+    return _existing_folder(place, entry, here)
+
+
+def _existing_folder(folder: str, entry: str, here: str) -> str:
+    if not folder or not os.path.isdir(folder):
         raise UserError(
             f"hydra.searchpath names {entry}, which is not a folder (allowed: file://DIR, pkg://PACKAGE)"
         )
-    return Path(place).resolve()
+    return _resolved(folder, here)
 
 
 def _folders_of(package: str) -> list[str]:
@@ -91,148 +164,149 @@ def papers() -> dict[str, Path]:
     They lie in ``gcexp_papers`` beside conf/, directly in the folder of a project, or the entry point
     ``gcexp.plugins`` names them. Who brings a conf/ with a run.yaml sees none of the papers that come with gcexp.
     """
-    conf, here = conf_dir(), project()
-    ours = conf == bundled("conf").resolve()
-    found = _papers_in(bundled(PAPERS) if ours else conf.parent / PAPERS, f"{PAPERS}.")
-    for folder in (conf.parent, here):
-        found |= _papers_in(folder) if folder else {}
+    return {package: Path(folder) for package, folder in _papers(_conf_dir()).items()}
+
+
+def _papers(conf: str) -> dict[str, str]:
+    if conf == _resolved(_bundled("conf"), os.getcwd()):
+        found = _papers_in(_bundled(PAPERS), f"{PAPERS}.")
+    else:
+        beside_conf = os.path.dirname(conf)
+        found = _papers_in(f"{beside_conf}/{PAPERS}", f"{PAPERS}.")
+        found |= _papers_in(beside_conf)
+    if _is_project():
+        found |= _papers_in(os.getcwd())
     for name in plugins():
         for place in _folders_of(name):
-            if name not in found and (Path(place) / "paper.yaml").is_file():
-                found[name] = Path(place).resolve()
+            if name not in found and os.path.isfile(f"{place}/paper.yaml"):
+                found[name] = str(Path(place).resolve())
     return found
 
 
-def _papers_in(folder: Path, package: str = "") -> dict[str, Path]:
-    return {f"{package}{path.parent.name}": path.parent for path in sorted(folder.glob("*/paper.yaml"))}
+def _papers_in(folder: str, package: str = "") -> dict[str, str]:
+    if not os.path.isdir(folder):
+        return {}
+    return {
+        f"{package}{os.path.basename(place)}": place
+        for place in _folders_in(folder)
+        if os.path.isfile(f"{place}/paper.yaml")
+    }
 
 
 def project() -> Path | None:
     """The working folder, if it is a project of its own: its conf/ adds options and figures and has no run.yaml."""
-    conf = Path("conf")
-    ours = conf.is_dir() and not (conf / "run.yaml").is_file() and Path(PROJECT).is_file()
-    return Path.cwd() if ours else None
+    return Path.cwd() if _is_project() else None
+
+
+def _is_project() -> bool:
+    return os.path.isfile(PROJECT) and os.path.isdir("conf") and not os.path.isfile("conf/run.yaml")
+
+
+# --- Options
 
 
 def option_file(group: str, option: str) -> Path:
-    """File of one option, in the first folder of the search path that has it."""
-    if option not in (known := _files(group)):
-        raise UserError(unknown(group, option, known))
-    return known[option]
+    """The file behind an option: its own, or that of the code or the trace that stands for it."""
+    folders = search_path()
+    own = own_file(group, option, folders)
+    if own is not None:
+        return Path(own)
+    if group == "scheme":
+        code = code_behind(option, folders)
+        if code is not None:
+            return Path(str(own_file("code", code, folders)))
+    if group == "delay":
+        trace = trace_behind(option, folders)
+        if trace is not None:
+            return Path(trace)
+    raise UserError(unknown(group, option, options(group)))
 
 
 def options(group: str) -> list[str]:
-    """Names of a group's options, also those from outside the project."""
-    return sorted(_files(group))
+    """Names of a group's options, also those from outside the project; each thing by one name."""
+    folders = search_path()
+    names: set[str] = set()
+    for folder in folders:
+        if os.path.isdir(f"{folder}/{group}"):
+            names.update(_yaml_files_in(f"{folder}/{group}"))
+    without_file: set[str] = set()
+    if group == "scheme":
+        without_file.update(options("code"))
+    if group == "delay":
+        without_file.update(_traces())
+    known_by_another_name = aliases(group, folders)
+    names |= without_file - {*known_by_another_name.values()}
+    names |= {name for name, of in known_by_another_name.items() if of in without_file}
+    return sorted(names)
 
 
-def _files(group: str) -> dict[str, Path]:
-    """Every option of a group with the first file of its name on the search path."""
-    found: dict[str, Path] = {}
-    for folder in (folder / group for folder in reversed(search_dirs())):
-        if os.path.isdir(folder):
-            found |= _options_in(folder, folder.stat().st_mtime_ns)
+def own_file(group: str, option: str, folders: Folders) -> str | None:
+    """The file of an option, in the first folder that has it; None where it has none."""
+    for folder in folders:
+        try:
+            files = _yaml_files_in(f"{folder}/{group}")
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if option in files:
+            return files[option]
+    return None
+
+
+def is_option(group: str, option: str, folders: Folders) -> bool:
+    """Whether a group has an option, with a file of its own or without."""
+    if own_file(group, option, folders) is not None:
+        return True
+    if group == "scheme":
+        return code_behind(option, folders) is not None
+    return group == "delay" and trace_behind(option, folders) is not None
+
+
+def code_behind(scheme: str, folders: Folders) -> str | None:
+    """The code that a scheme without a file stands for, under the code's name or an alias."""
+    code = aliases("scheme", folders).get(scheme, scheme)
+    return None if own_file("code", code, folders) is None else code
+
+
+def trace_behind(delay: str, folders: Folders) -> str | None:
+    """The file of the trace that a delay model without a file replays."""
+    return _traces().get(aliases("delay", folders).get(delay, delay))
+
+
+def aliases(group: str, folders: Folders | None = None) -> dict[str, str]:
+    """Names that papers use for codes and traces, from ``aliases.yaml`` of each folder: a scheme's, or a delay model's.
+
+    >>> aliases("scheme")["cgc"], aliases("delay")["bytedance_ar"]
+    ('cyclic_repetition', 'bytedance_ar_dp')
+    """
+    found: dict[str, str] = {}
+    for folder in reversed(search_path() if folders is None else folders):
+        file = f"{folder}/aliases.yaml"
+        if os.path.isfile(file):
+            found |= _aliases_in(file, text_of(file)).get(group, {})
     return found
 
 
-@cache  # a folder whose entries change has another time
-def _options_in(folder: Path, _changed: int) -> dict[str, Path]:
-    return {path.stem: path for path in folder.glob("*.yaml")}
+@cache
+def _aliases_in(file: str, text: str) -> dict[str, dict[str, str]]:
+    return fitted(dict[str, dict[str, str]], mapping_in(Path(file), text), file)
 
 
-def read_yaml(path: Path) -> dict:
-    """A YAML file as a dict, whose values count and not the file; a syntax error becomes a sentence with the line."""
-    try:
-        text = path.read_text("utf-8")
-        loaded = copy.deepcopy(_loaded(text, _Loader))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" line {mark.line + 1}:" if mark else ""
-        raise UserError(f"{path}:{line} not valid YAML ({_problem(error)})") from None
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from None
-    if not isinstance(loaded or {}, dict):
-        raise UserError(f"{path}: expected keys and values, got a {type(loaded).__name__}")
-    return loaded or {}
+def _traces() -> dict[str, str]:
+    """Traces that come with the package, and above them those in the same folder here, by the names of delay models."""
+    found: dict[str, str] = {}
+    for folder in (_bundled(TRACES), TRACES):
+        if os.path.isdir(folder):
+            for name in _csv_files_in(folder):
+                delay = name.removesuffix(".csv").replace("-", "_").lower()
+                found[delay] = f"{folder}/{name}"
+    return found
 
 
-@cache  # a plan and a sweep read the same few option files and values thousands of times
-def _loaded(text: str, loader: type[_Loader]) -> Any:
-    return yaml.load(text, Loader=loader)
-
-
-def read_value(override: str) -> Any:
-    """Value of ``KEY=VALUE``: a word as `gcexp.schema.typed` reads it, lists and mappings as YAML spells them."""
-    text = override.partition("=")[2]
-    try:
-        return copy.deepcopy(_loaded(text, _Typed)) if text else None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UserError(
-            f"{quoted(override)} has a value that is not valid YAML ({_problem(error)})"
-        ) from None
-
-
-def _problem(error: Exception) -> str:
-    return getattr(error, "problem", None) or str(error).partition("\n")[0] or type(error).__name__
-
-
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML as OmegaConf's own loader reads it, six times faster: 1e-3 is a number, a date is text.
-
-    A key given twice, a value within itself and whatever is not plain data are mistakes.
-    """
-
-    def construct_document(self, node):
-        if (size := _size(node, {})) > _MOST_VALUES:
-            problem = f"its aliases spread it to {size} values, {_MOST_VALUES} are allowed"
-            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
-        return self.construct_object(node, deep=True)
-
-    def construct_mapping(self, node, deep=False):
-        seen = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=deep)
-            if not isinstance(key, str | int | float | None):
-                raise yaml.constructor.ConstructorError(None, None, f"{key!r} is no key", key_node.start_mark)
-            if key in seen:
-                problem = f"key {key!r} stands twice"
-                raise yaml.constructor.ConstructorError(None, None, problem, key_node.start_mark)
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-def _size(node: yaml.Node, known: dict[yaml.Node, int]) -> int:
-    """Values that a node stands for, each alias counted as often as it is used."""
-    if node not in known:
-        known[node] = 1  # within itself: refused when it is constructed
-        parts = node.value if isinstance(node, yaml.CollectionNode) else ()
-        parts = itertools.chain(*parts) if isinstance(node, yaml.MappingNode) else parts
-        known[node] = 1 + sum(_size(part, known) for part in parts)
-    return known[node]
-
-
-_PLAIN = ("null", "bool", "int", "float", "str", "seq", "map")
-_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in _PLAIN}
-_Loader.yaml_constructors = {
-    tag: make for tag, make in _Loader.yaml_constructors.items() if tag is None or tag in _TAGS
-}
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in known if tag != "tag:yaml.org,2002:timestamp"]
-    for first, known in _Loader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(
-        r"^[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d+)$|^[-+]?(\d[\d_]*\.[\d_]*|\.\d+)$|^[-+]?\.inf$|^\.nan$"
-    ),
-    list("-+0123456789."),
-)
-
-
-class _Typed(_Loader):
-    """YAML for values of overrides: what stands without quotes is a typed word, as in Hydra's grammar."""
-
-
-_Typed.yaml_implicit_resolvers = {}
-_Typed.add_implicit_resolver("!typed", re.compile(""), None)
-_Typed.add_constructor("!typed", lambda _, node: typed(node.value) if node.value else None)
+def about_trace(file: str) -> dict[str, Any]:
+    """What ``index.json`` beside a trace says of it; nothing where there is none."""
+    index = f"{os.path.dirname(file)}/index.json"
+    if not os.path.isfile(index):
+        return {}
+    name = os.path.basename(file).removesuffix(".csv")
+    # JSON is YAML: a mistake in it becomes a sentence in the same way.
+    return mapping_in(Path(index), text_of(index)).get(name, {})

@@ -385,6 +385,7 @@ class Run:
         from gcexp.data import load
         from gcexp.tasks.training import train
 
+        task, optimizer = self.task, self.optimizer  # complain of them before data are read
         steps, coefficients, pattern = [self.iterations] * len(self.seeds), None, None
         if not self.exact:
             assert timeline is not None, "an approximate training needs its timeline"
@@ -394,9 +395,7 @@ class Run:
             arrays = load(data)
             record = read_json(Path(data).with_suffix(".json"))
             kept = checkpoint(self.training_fingerprint(record), seen) if checkpoint and seen else None
-            return train(
-                self.task, self.optimizer, arrays, self.seeds, steps, coefficients, pattern, kept, progress
-            )
+            return train(task, optimizer, arrays, self.seeds, steps, coefficients, pattern, kept, progress)
 
     def replay(
         self, timeline: Timeline, trajectory: Trajectory, data: Path | str, kept: dict | None = None

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 from gcexp.errors import ParameterError, UserError
 from gcexp.progress import bar
 from gcexp.run import paths
-from gcexp.run.compose import look_again
 from gcexp.run.dependencies import digest_of
 from gcexp.run.given import Given, spelled_value
-from gcexp.run.measurement import HomeTrainings
+from gcexp.run.measurement import HomeTrainings, Measurement
 from gcexp.run.own_checkpoint import OwnCheckpoint
 from gcexp.run.run import Run, is_plain
 from gcexp.run.scheme import Codes
@@ -80,7 +79,6 @@ class Sweep:
             Leave out combinations that the mathematics does not allow; if none is left, the last one's reason is
             raised. Otherwise the first of them raises.
         """
-        look_again()
         overrides, lists = list(overrides), _lists({} if grid is None else grid, keys)
         points = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
         runs, given, impossible, codes = [], [], [], Codes()
@@ -116,24 +114,24 @@ class Sweep:
         repeated goes on.
         """
         each = partial(_for_each, jobs=jobs, progress=progress)
-        clock = partial(timeline_of, progress=progress and len(self.runs) == 1)
-        timelines = each(clock, self.runs, what="timelines")
+        measurements = [Measurement(run, _trainings_of(run, resume)) for run in self.runs]
+        clock = partial(_timeline, progress=progress and len(measurements) == 1)
+        timelines = each(clock, measurements, what="timelines")
+        for measurement, timeline in zip(measurements, timelines, strict=True):
+            measurement.timeline = timeline
 
-        first: dict[str, tuple[Run, Timeline]] = {}
-        for run, timeline in zip(self.runs, timelines, strict=True):
-            first.setdefault(run.training_key, (run, timeline))
-        trained_runs, their_timelines = zip(*first.values(), strict=True)
-        train = partial(_trained, resume=resume, progress=progress and len(first) == 1)
-        done = each(train, trained_runs, their_timelines, what="trainings")
+        first: dict[str, Measurement] = {}
+        for measurement in measurements:
+            first.setdefault(measurement.run.training_key, measurement)
+        train = partial(_trajectory, progress=progress and len(first) == 1)
+        trained = each(train, list(first.values()), what="trainings")
+        known = dict(zip(first, trained, strict=True))
+        for measurement in measurements:
+            measurement.trajectory, _ = known[measurement.run.training_key]
 
-        known = {key: trajectory for key, (trajectory, _) in zip(first, done, strict=True)}
-        trajectories = [known[run.training_key] for run in self.runs]
-        columns = [scores_of(*one) for one in zip(self.runs, timelines, trajectories, strict=True)]
-        table = self.table(columns)
-        reports = []
-        if verify:
-            reports = each(_replayed, self.runs, timelines, trajectories, what="replays")
-        for _, checkpoint in done:  # the next call begins anew
+        table = self.table([scores_of(measurement) for measurement in measurements])
+        reports = each(_report, measurements, what="replays") if verify else []
+        for _, checkpoint in trained:  # the next call begins anew
             forget(checkpoint)
         return table, reports
 
@@ -211,12 +209,6 @@ def _plain_config(run: Run) -> dict:
 # --- One run of a sweep, as a process of its own may do it
 
 
-def timeline_of(run: Run, progress: bool = False) -> Timeline:
-    """The clock of a run, with a progress bar."""
-    with bar(len(run.seeds) * run.iterations, "clock", "iteration", progress) as moving:
-        return run.clock(moving.update)
-
-
 def clock_of(run: Run, rows: str, progress: bool = False) -> dict[str, np.ndarray]:
     """Columns of a run's clock; one row per seed has its decoding error beside them, under `ERROR`."""
     from gcexp.run.measured import clock_columns
@@ -226,23 +218,39 @@ def clock_of(run: Run, rows: str, progress: bool = False) -> dict[str, np.ndarra
     return columns if error is None else columns | {ERROR: error}
 
 
-def scores_of(run: Run, timeline: Timeline, trajectory: Trajectory) -> dict[str, np.ndarray]:
+def scores_of(measurement: Measurement) -> dict[str, np.ndarray]:
     """Columns of what a run learned."""
     from gcexp.run.measured import score_columns
 
-    return score_columns(run, timeline, trajectory)
+    return score_columns(measurement.run, measurement.timeline, measurement.trajectory)
 
 
-def _trained(run: Run, timeline: Timeline, resume: bool, progress: bool) -> tuple[Trajectory, Path | None]:
-    """Train a run, perhaps from where an earlier call was when it ended, and say where its state is kept."""
-    checkpoint = SweptCheckpoint() if resume and run.is_named and os.access(".", os.W_OK) else None
-    trajectory = HomeTrainings(checkpoint, progress).trajectory(run, timeline)
-    return trajectory, checkpoint.path if checkpoint else None
+def _trainings_of(run: Run, resume: bool) -> HomeTrainings:
+    """Where the training of a run comes from: made here, perhaps from where an earlier call was when it ended."""
+    resumes = resume and run.is_named and os.access(".", os.W_OK)
+    return HomeTrainings(SweptCheckpoint() if resumes else None, progress=False)
 
 
-def _replayed(run: Run, timeline: Timeline, trajectory: Trajectory) -> dict:
+def _timeline(measurement: Measurement, progress: bool) -> Timeline:
+    """The clock of a run, with a progress bar."""
+    run = measurement.run
+    with bar(len(run.seeds) * run.iterations, "clock", "iteration", progress) as moving:
+        return run.clock(moving.update)
+
+
+def _trajectory(measurement: Measurement, progress: bool) -> tuple[Trajectory, Path | None]:
+    """What a run learns, and where the state of its training is kept."""
+    trainings = measurement.trainings
+    assert isinstance(trainings, HomeTrainings)
+    trainings.progress = progress
+    trajectory = measurement.trajectory
+    checkpoint = trainings.checkpoint
+    return trajectory, checkpoint.path if isinstance(checkpoint, SweptCheckpoint) else None
+
+
+def _report(measurement: Measurement) -> dict:
     """What the replay of a training finds."""
-    return HomeTrainings().report(run, timeline, trajectory)
+    return measurement.report
 
 
 class SweptCheckpoint:
@@ -267,27 +275,25 @@ def forget(checkpoint: Path | None) -> None:
         file.unlink(missing_ok=True)
 
 
-def _for_each(
-    function: Callable, runs: Sequence[Run], *more: Sequence, what: str, jobs: int, progress: bool
-) -> list:
-    """Call a function with every run, and with what belongs to it, some processes side by side.
+def _for_each(function: Callable, parts: Sequence[Any], *, what: str, jobs: int, progress: bool) -> list:
+    """Call a function with every run, or with every measurement of one, some processes side by side.
 
     Several calls have a progress bar, and a run forgets its parts when it is done.
     """
-    calls = list(zip(runs, *more, strict=True))
-    several = len(calls) > 1
+    several = len(parts) > 1
     if several and jobs > 1:
         from joblib import Parallel, delayed
 
-        parallel = Parallel(n_jobs=min(jobs, len(calls)), return_as="generator")
-        results = parallel(delayed(function)(*call) for call in calls)
+        parallel = Parallel(n_jobs=min(jobs, len(parts)), return_as="generator")
+        results = parallel(delayed(function)(part) for part in parts)
     else:
-        results = itertools.starmap(function, calls)
+        results = map(function, parts)
     found = []
-    with bar(len(calls), what, "run", progress and several) as moving:
-        for run, result in zip(runs, results, strict=True):
+    with bar(len(parts), what, "run", progress and several) as moving:
+        for part, result in zip(parts, results, strict=True):
             found.append(result)
             if several:
+                run = part.run if isinstance(part, Measurement) else part
                 run.release()
             moving.update()
     return found

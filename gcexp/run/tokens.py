@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from gcexp.errors import UserError
-from gcexp.run.options import SHARED, read_value
+from gcexp.run.options import SHARED
+from gcexp.run.yaml_values import read_value
 from gcexp.schema import quoted
 
 #: Parts of a run, and the group in which a token's bare keys live.

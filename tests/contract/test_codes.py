@@ -16,7 +16,8 @@ import pytest
 import gcexp.codes
 from gcexp.codes import Code
 from gcexp.run.build import locate
-from gcexp.run.options import option_file, options, read_yaml
+from gcexp.run.options import option_file, options
+from gcexp.run.yaml_values import read_yaml
 from gcexp.testing import checks
 
 BIBLIOGRAPHY = Path(__file__).parents[2] / "docs" / "references.bib"

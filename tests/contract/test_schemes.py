@@ -15,13 +15,14 @@ import pytest
 
 from gcexp import timeline as timeline_module
 from gcexp.codes.base import RESIDUAL_BOUND
+from gcexp.command.list import phrases
 from gcexp.delays import Trace
 from gcexp.delays.trace_file import read_trace
 from gcexp.errors import UserError
 from gcexp.run.build import build, locate
 from gcexp.run.compose import compose
 from gcexp.run.measurement import HomeTrainings, Measurement, write_timeline
-from gcexp.run.options import option_file, options
+from gcexp.run.options import options
 from gcexp.run.run import Run
 from gcexp.schemes import Capacity, Covered, DropCompute, Fewest, PrefixDeadline, Restart
 from gcexp.testing import checks
@@ -90,7 +91,7 @@ def waiting(rule: str) -> SimpleNamespace:
 def test_an_option_names_every_parameter_of_its_class(group, option):
     values = dict(compose([f"{group}={option}"])[group])
     kind = locate(values.pop("_target_"), group)
-    assert option_file(group, option).read_text().startswith("# ") and inspect.getdoc(kind)
+    assert phrases(group)[option].endswith(".") and inspect.getdoc(kind)
     assert set(values) == set(inspect.signature(kind).parameters)
 
 
@@ -99,8 +100,7 @@ def test_an_option_names_every_parameter_of_its_class(group, option):
 
 @each_scheme
 def test_preset_says_what_it_is(preset):
-    first, second = option_file("scheme", preset).read_text().splitlines()[:2]
-    assert first == "# @package _global_" and second.startswith("# ")
+    assert phrases("scheme")[preset].endswith(".")
     assert isinstance(compose([f"scheme={preset}"])["exact"], bool)
 
 

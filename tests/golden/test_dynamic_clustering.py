@@ -16,7 +16,7 @@ from scipy.stats import kstest
 
 from gcexp.codes import CyclicRepetition, Uncoded
 from gcexp.codes.clustered import Clustered
-from gcexp.command.single_run import run
+from gcexp.command.runs import single_run
 from gcexp.delays.markov import TwoStateMarkov
 from gcexp.errors import ParameterError, UserError
 from gcexp.report.entries import run_of_keys
@@ -440,7 +440,7 @@ def test_no_task_takes_the_bound(tmp_path):
     typed = [f"{key}={value}" for key, value in of_code.items()]
     for call in (
         lambda: run_of_keys(of_code | {"label": "LB", "task": "digits_mlp", "seeds": 4}),
-        lambda: run([*typed, "seeds=0-3"], tmp_path),
+        lambda: single_run([*typed, "seeds=0-3"], tmp_path),
         lambda: Run.of([*typed, "seeds=0-3"]),
     ):
         with pytest.raises(UserError, match="no task"):

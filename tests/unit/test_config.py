@@ -1,13 +1,17 @@
 """Configuration: composition, checks, tokens, what counts as a change."""
 
+import functools
 import json
 import math
 import re
+import shutil
 import string
 from itertools import zip_longest
+from pathlib import Path
 from typing import Literal
 
 import pytest
+import yaml
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -20,11 +24,12 @@ from gcexp.codes import Code
 from gcexp.errors import ParameterError, UserError
 from gcexp.run.build import build, is_redrawn, redrawn, with_makers
 from gcexp.run.compose import compose
-from gcexp.run.options import GROUPS, conf_dir, options, read_value, read_yaml
+from gcexp.run.options import GROUPS, aliases, conf_dir, options
 from gcexp.run.scheme import build_scheme
 from gcexp.run.tokens import HOME, overrides_of, token
+from gcexp.run.yaml_values import mapping_in, read_value, read_yaml
 from gcexp.schema import arguments, typed
-from tests.conftest import unload, write_files
+from tests.conftest import ROOT, unload, write_files
 
 GLOBAL = "# @package _global_\n"
 
@@ -40,24 +45,58 @@ def option(own_conf):
     return lambda name, text: (own_conf / f"{name}.yaml").write_text(text)
 
 
-def through_hydra(overrides):
-    """The same run composed by Hydra alone."""
-    with initialize_config_dir(str(conf_dir()), version_base="1.3"):
-        return OmegaConf.to_container(hydra_compose("run", overrides=list(overrides)), resolve=True)
+def written_out(conf, place):
+    """A copy of conf/ for Hydra: a file for each code and trace that needs none here, without the keys of ours."""
+    shutil.copytree(conf, place)
+    aliases = yaml.safe_load((place / "aliases.yaml").read_text())
+    for path in list((place / "code").glob("*.yaml")):
+        said = OmegaConf.to_container(OmegaConf.load(path))
+        wait, exact = said.pop("wait", None), said.pop("exact", None)
+        said.pop("inputs", None)
+        path.write_text(yaml.safe_dump(said, sort_keys=False))
+        chosen = [{"override /code": path.stem}] + ([{"override /wait": wait}] if wait else [])
+        scheme = {"defaults": chosen} | ({} if exact is None else {"exact": exact})
+        for name in [path.stem, *(name for name, of in aliases["scheme"].items() if of == path.stem)]:
+            if not (place / f"scheme/{name}.yaml").exists():
+                (place / f"scheme/{name}.yaml").write_text(GLOBAL + yaml.safe_dump(scheme))
+    for trace, about in json.loads((ROOT / "data/traces/index.json").read_text()).items():
+        delay = {"defaults": ["trace"], "file": f"data/traces/{about['file']}"}
+        delay |= {"pricing": about["pricing"]} if "pricing" in about else {}
+        option = trace.replace("-", "_").lower()
+        for name in [option, *(name for name, of in aliases["delay"].items() if of == option)]:
+            (place / f"delay/{name}.yaml").write_text(yaml.safe_dump(delay))
+    return place
 
 
-def composes_as_in_hydra(overrides):
+@pytest.fixture
+def through_hydra(tmp_path_factory):
+    """Compose the same run by Hydra alone."""
+    written = functools.cache(lambda: written_out(conf_dir(), tmp_path_factory.mktemp("hydra") / "conf"))
+
+    def composed(overrides):
+        with initialize_config_dir(str(written()), version_base="1.3"):
+            return OmegaConf.to_container(hydra_compose("run", overrides=list(overrides)), resolve=True)
+
+    return composed
+
+
+@pytest.fixture
+def composes_as_in_hydra(through_hydra):
     """Whether values and their types are the same."""
-    ours, theirs = compose(overrides), through_hydra(overrides)
-    return json.dumps(ours, sort_keys=True) == json.dumps(theirs, sort_keys=True)
+
+    def same(overrides):
+        ours, theirs = compose(overrides), through_hydra(overrides)
+        return json.dumps(ours, sort_keys=True) == json.dumps(theirs, sort_keys=True)
+
+    return same
 
 
 # --- Composition
 
 
 @pytest.mark.slow
-def test_all_options_compose_as_in_hydra():
-    """Each option of ours, as many groups at a time as can be."""
+def test_all_options_compose_as_in_hydra(composes_as_in_hydra):
+    """Each option of ours, as many groups at a time as can be, by every name that it has."""
     files = "".join(path.read_text() for path in (conf_dir() / "scheme").glob("*.yaml"))
     chosen_by_schemes = set(re.findall(r"override /(\w+): (\w+)", files))
     alone = {
@@ -65,6 +104,8 @@ def test_all_options_compose_as_in_hydra():
         for group in ("code", "wait", "placement", "loads")
     }
     beside_schemes = {group: options(group) for group in ("scheme", "delay", "task", "optimizer")}
+    for group in ("scheme", "delay"):
+        beside_schemes[group] += aliases(group).values()
     for groups in (alone, beside_schemes):
         for together in zip_longest(*groups.values()):
             chosen = zip(groups, together, strict=True)
@@ -80,9 +121,12 @@ def test_all_options_compose_as_in_hydra():
         "wait=decodable delay=shifted_exponential delay.mean=1e-3 seeds=3 horizon=.5 n=${s}",
         "s=null wait.q=3 exact=true data_dir='7' overhead=1.",
         "scheme=cgc n=30 s=19 wait.s=3",
+        "scheme=cyclic_repetition delay=bytedance_ar_dp delay.phi=0.5",
+        "scheme=agc code=uncoded",  # the rule and the promise of the scheme's own code
+        "scheme=gc wait=fastest",  # which builds on a scheme that is a code's
     ],
 )
-def test_composes_as_in_hydra(overrides):
+def test_composes_as_in_hydra(overrides, composes_as_in_hydra):
     assert composes_as_in_hydra(overrides.split())
 
 
@@ -111,13 +155,19 @@ def test_words_are_typed_as_hydra_types_them(text):
 
 
 @pytest.mark.slow
-def test_option_files_that_speak_of_each_other_compose_as_in_hydra(option):
+def test_option_files_that_speak_of_each_other_compose_as_in_hydra(option, through_hydra):
     option("scheme/held", f"{GLOBAL}defaults:\n  - override /wait: decodable\ndelay:\n  persistence: 7\n")
     option("delay/slow", f"{GLOBAL}overhead: 2.0\ndelay:\n  _target_: x.Y\n  persistence: 3\n")
     option("delay/named", "_target_: x.Y\nname: at-${n}-${late}\nscale: 1e-3\nlarge: 1e5\n")
     option("delay/one", "defaults: [pareto, _self_]\nscale: 7.0\n")
     option("delay/two", "defaults: [_self_, one]\nscale: 8.0\nmore: ${.scale}\n")
     option("scheme/mine", f"{GLOBAL}defaults:\n  - cgc\n  - override /delay: one\nn: 7\n")
+    option("scheme/first", f"{GLOBAL}defaults:\n  - override /wait: decodable\n")
+    option(
+        "scheme/second", f"{GLOBAL}defaults:\n  - override /wait: recovered\n  - override /code: uncoded\n"
+    )
+    option("scheme/both", f"{GLOBAL}defaults: [first, second]\n")
+    option("scheme/above", f"{GLOBAL}defaults: [_self_, cgc, override /wait: spanned]\n")
     option("scheme/lost", f"{GLOBAL}defaults:\n  - override /wait: fastest\nlost: 3\nwait:\n  s: ${{lost}}\n")
     for overrides in (
         ["scheme=held"],
@@ -127,6 +177,8 @@ def test_option_files_that_speak_of_each_other_compose_as_in_hydra(option):
         ["delay=one"],
         ["delay=two", "delay.more=1"],
         ["scheme=mine"],
+        ["scheme=both"],
+        ["scheme=above"],
         ["scheme=lost", "lost=2"],
     ):
         try:
@@ -262,6 +314,18 @@ def test_yaml_that_is_read(here):
     ):
         (here / "a.yaml").write_text(text)
         assert read_yaml(here / "a.yaml") == value
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.one_of(st.sampled_from(WORDS.split()), st.text("+-01._eE:xnyosf", min_size=1, max_size=6)))
+def test_words_in_files_are_read_as_omegaconf_reads_them(text):
+    try:
+        wanted = OmegaConf.to_container(OmegaConf.create(f"a: {text}"))
+    except (yaml.YAMLError, ValueError):
+        with pytest.raises((yaml.YAMLError, UserError)):
+            mapping_in(Path("a.yaml"), f"a: {text}")
+    else:
+        assert repr(mapping_in(Path("a.yaml"), f"a: {text}")) == repr(wanted)
 
 
 # --- Building objects

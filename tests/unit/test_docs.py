@@ -60,12 +60,13 @@ def test_adding_a_scheme(tmp_path):
     block = re.search(r"## 4\..*?```bash\n(.*?)```", page, flags=re.DOTALL)[1]
     listing, show, contract, single = block.strip().splitlines()
     # The commands one after the other in one process, which imports once what they need.
-    commands = [listing, show, single, "gcexp show scheme=mirror n=5"]
+    commands = [listing, show, single, "gcexp show scheme=patient_mirror n=6", "gcexp show scheme=mirror n=5"]
     said = python("-c", IN_ONE, *(command.removeprefix("gcexp ") for command in commands))
-    listed, shown, trained, wrong = said.stdout.split("END\n")[:-1]
+    listed, shown, trained, patient, wrong = said.stdout.split("END\n")[:-1]
     assert "mirror" in listed.split() and listed.endswith("exit 0\n")
     assert "Mirror(n=6" in shown and shown.endswith("exit 0\n")
     assert "accuracy" in trained and trained.endswith("exit 0\n")
+    assert "Fastest" in patient and patient.endswith("exit 0\n")
     assert wrong == "exit 2\n" and "n=5" in said.stderr.splitlines()[-1]
     plain = ["-m", "pytest", "-q", "-p", "no:cacheprovider"]
     words = contract.replace("tests/contract", f"{ROOT}/tests/contract").split()[2:]

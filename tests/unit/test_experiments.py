@@ -380,8 +380,8 @@ def test_a_sweep_reads_values_as_a_run_does(capsys):
 
 def test_a_sweep_chooses_options_by_a_pattern(monkeypatch):
     asked = []
-    monkeypatch.setattr("gcexp.command.multirun.sweep", lambda grid, *more, **kept: asked.append(grid))
-    monkeypatch.setattr("gcexp.command.multirun.summary", lambda *_: pd.DataFrame({"a": [1]}))
+    monkeypatch.setattr("gcexp.command.runs.sweep", lambda grid, *more, **kept: asked.append(grid))
+    monkeypatch.setattr("gcexp.command.runs.summary_of_sweep", lambda *_: pd.DataFrame({"a": [1]}))
     assert main(["run", "-m", "scheme=glob(cyclic_p*)", "s=range(1,3)"]) == 0
     assert asked == [{"scheme": ["cyclic_partial"], "s": [1, 2]}]
 

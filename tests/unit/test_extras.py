@@ -63,7 +63,11 @@ class PlainLoads:
 
 
 @pytest.mark.parametrize("late", ["stop", "finish"])
-@pytest.mark.parametrize("more", [{}, {"placement": PlainPlacement()}, {"loads": PlainLoads()}], ids=str)
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"placement": PlainPlacement()}, {"loads": PlainLoads()}],
+    ids=["alone", "placement", "loads"],
+)
 def test_parts_without_any_extra_take_part(late, more):
     scheme = Scheme(CODE, PlainRule(), late=late, **more)
     timeline = run_clock(scheme, PlainDelay(), (0, 1), 7)
@@ -73,7 +77,9 @@ def test_parts_without_any_extra_take_part(late, more):
     assert timeline.duration.tobytes() == plain.duration.tobytes()
 
 
-@pytest.mark.parametrize("part", [object(), None, PlainRule, PlainLoads()], ids=str)
+@pytest.mark.parametrize(
+    "part", [object(), None, PlainRule, PlainLoads()], ids=["an object", "none", "a class", "a rule"]
+)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_left_out_has_its_default(kind, part):
     names = [field.name for field in fields(kind) if field.name != "start"]  # of loads it is no extra

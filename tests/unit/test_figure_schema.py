@@ -7,7 +7,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from gcexp.report.figureschema import document, figure_schema
-from gcexp.run.options import GROUPS, SHARED, read_yaml
+from gcexp.run.options import GROUPS, SHARED
+from gcexp.run.yaml_values import read_yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "gcexp_papers").glob("*/figures/*.yaml"))

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from gcexp import figures
-from gcexp.command import single_run
+from gcexp.command import runs
 from gcexp.command.main import main
 from gcexp.data import Dataset, prepare
 from gcexp.run.run import Run
@@ -138,7 +138,7 @@ def test_one_run(folder, monkeypatch, capsys):
     monkeypatch.setattr(figures, "save", lambda *_: None)
     overrides = ["scheme=gc_sc", "n=20", "code.d=3", "code.clusters=5", "delay=markov", "seeds=1"]
     overrides += ["task=linear_regression", "optimizer.learning_rate=0.1", "iterations=25"]
-    made_in = single_run.run(overrides, folder / "out")
+    made_in = runs.single_run(overrides, folder / "out")
     words = capsys.readouterr().out
     frame = pd.read_csv(made_in / "curve.csv")
     assert f"{frame.iloc[-1]['train_loss']:.4g}" in words
@@ -159,7 +159,7 @@ def test_the_passage_of_a_run():
         ("test_accuracy", 0.65, "not reached (test accuracy 0.65, reached in 1 of 3 seeds)"),
         ("train_loss", 0.45, "2 (train loss 0.45, reached in 2 of 3 seeds)"),
     ):
-        assert single_run.passage(frame, score, level) == told
+        assert runs.passage(frame, score, level) == told
 
 
 @pytest.mark.parametrize(
@@ -176,12 +176,13 @@ def test_the_passage_of_a_run():
 )
 def test_the_usual_level_of_a_score(score, first, level):
     frame = pd.DataFrame({"iteration": [0, 1], score: [first, 0.5]})
-    assert single_run.usual_level(frame, score) == level
+    assert runs.usual_level(frame, score) == level
 
 
 def test_recovered_fractions_are_told_where_coefficients_are_0_or_1():
     def found(*overrides):
-        return single_run.decoded(Run.of([*overrides, "n=6", "iterations=20", "seeds=2"]).clock())
+        timeline = Run.of([*overrides, "n=6", "iterations=20", "seeds=2"]).clock()
+        return runs.decoded(timeline.coefficients, timeline.pattern[timeline.ran])
 
     assert found("scheme=cgc", "s=2") == {
         "mean error ||c-1||^2/k": "0 (largest 0)",

@@ -197,7 +197,7 @@ def test_a_defect_is_no_mistake(project_here, capsys, monkeypatch):
     train = ("job", "train", "scheme=cgc", "iterations=2", "-o", "out.npz", "--verified", "v.json")
     for error in (DecodingError("residual 1"), ZeroDivisionError("1/0"), KeyError("")):
         # not raised by the test's own code
-        monkeypatch.setattr("gcexp.run.run.Run.clock", Mock(side_effect=error))
+        monkeypatch.setattr("gcexp.run.run.Run.train", Mock(side_effect=error))
         assert main(list(train)) == 1
         said = capsys.readouterr().err
         assert said.startswith("gcexp: ") and said.count("\n") == 1 and "logs/defect-" in said

@@ -15,7 +15,7 @@ from gcexp.report import audit, end_message, figurefile
 from gcexp.report.paper import papers_fingerprint
 from gcexp.report.request import Request, complete_settings, default_settings
 from gcexp.run import datasets, dependencies, paths, records
-from gcexp.run.options import read_yaml
+from gcexp.run.yaml_values import read_yaml
 from gcexp.run.run import run_of_path
 
 snakemake_inside.use_this_interpreter()

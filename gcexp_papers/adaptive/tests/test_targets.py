@@ -9,7 +9,8 @@ from gcexp.codes.adaptive import Adaptive, GroupedAdaptive, GroupedCGC
 from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.delays import Epochs, Restarts
 from gcexp.errors import ParameterError
-from gcexp.run.options import conf_dir, read_yaml
+from gcexp.run.options import conf_dir
+from gcexp.run.yaml_values import read_yaml
 from gcexp.schemes import Decodable, Restart, Scheme
 from gcexp.schemes.restart import phases
 from gcexp.timeline import simulate
