@@ -387,6 +387,18 @@ def once(shared):
 
 
 @pytest.fixture(scope="session")
+def empty_store(once):
+    """A new MLflow store, which takes seconds to make; only to be copied."""
+
+    def make(folder):
+        from gcexp.report import mlflow_store
+
+        mlflow_store.Store(f"sqlite:///{folder}/empty.db")
+
+    return once("store", make) / "empty.db"
+
+
+@pytest.fixture(scope="session")
 def published_figure():
     """A published figure by its target, read once."""
     from gcexp.report import figurefile

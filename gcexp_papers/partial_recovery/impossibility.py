@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations, combinations_with_replacement
+from itertools import chain, combinations, combinations_with_replacement
 from math import comb
 
 import numpy as np
@@ -83,7 +83,7 @@ def multigraphs(n: int) -> np.ndarray:
     require(1 <= n <= 6, f"multigraphs are listed for 1 <= n <= 6, got n={n}")
     kinds = [1 << v for v in range(n)] + [1 << u | 1 << v for u, v in combinations(range(n), 2)]
     count = comb(len(kinds) + n - 1, n)
-    flat = (kind for graph in combinations_with_replacement(kinds, n) for kind in graph)
+    flat = chain.from_iterable(combinations_with_replacement(kinds, n))
     return np.fromiter(flat, dtype=np.uint8, count=count * n).reshape(count, n)
 
 

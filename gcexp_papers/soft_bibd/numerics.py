@@ -39,8 +39,8 @@ def existence(panels: list, most_load: int, other_n: list, most_k: int, density_
     at most `most_k` partitions, and a density in the window. ``what`` is ``edge`` (the smallest intersection, exact),
     ``top`` (the largest), ``union`` (the smallest by Theorem 1), ``design``, ``other design`` or ``not constructed``
     (not ruled out), or names a number in ``value``: for how many whole k up to most_load / density a Soft BIBD exists,
-    a design is possible, and one is built; at how many of the random `points` the closed form agrees with a linear
-    program; and the share of the rows of one drawn code whose weight is next to n density.
+    a design is possible, and one is built; at how many of the random `points` the closed form agrees with non-negative
+    least squares; and the share of the rows of one drawn code whose weight is next to n density.
     """
     others = [
         found
@@ -93,17 +93,22 @@ def _region(n: int, density: float, most_load: int, others: list[Found], points:
 
 
 def _agree(n: int, rho: float, height: float) -> bool:
-    """Whether region and linear program agree at a random density and 0 <= mu <= rho."""
+    """Whether region and non-negative least squares agree at a random density and 0 <= mu <= rho."""
     return law_of_weights_exists(n, rho, rho * height) == (soft_smallest_mu(n, rho) <= rho * height)
 
 
 def law_of_weights_exists(n: int, rho: float, mu: float) -> bool:
-    """Whether a law of the row weight has the density rho and the joint density mu, by a linear program."""
-    from scipy.optimize import linprog  # slow to import, and the figure file's check needs none of it
+    """Whether a law of the row weight has the density rho and the joint density mu.
+
+    A law is a non-negative solution of three linear equations. Non-negative least squares leaves no residual exactly
+    where there is one; it takes a hundredth of the time of a linear program with an objective of zeros.
+    """
+    from scipy.optimize import nnls  # slow to import, and the figure file's check needs none of it
 
     w = np.arange(n + 1)
     moments = np.stack([np.ones(n + 1), w / n, w * (w - 1) / (n * (n - 1))])
-    return linprog(np.zeros(n + 1), A_eq=moments, b_eq=[1, rho, mu], method="highs").success
+    _, residual = nnls(moments, np.array([1, rho, mu]))
+    return bool(residual <= 1e-9)
 
 
 # --- Figure 2: a block design and Soft BIBDs --------------------------------------------------------------------

@@ -17,12 +17,6 @@ T = 6
 RUN = ["run", "scheme=forget", "n=6", "s=2", f"iterations={T}", "seeds=2", "-o", "out"]
 
 
-@pytest.fixture(scope="session")
-def empty_store(once):
-    """A new store, which takes seconds to make."""
-    return once("store", lambda folder: mlflow_store.Store(f"sqlite:///{folder}/empty.db")) / "empty.db"
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch, empty_store):
     """An empty folder to run in, with a store of its own."""

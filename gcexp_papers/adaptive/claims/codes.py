@@ -17,7 +17,7 @@ from gcexp.codes.general_v import solve_exactly
 from gcexp.seeding import rng
 
 from .. import theory
-from .instances import DRAWN, blocks, own, sizes, small, solved, without
+from .instances import DRAWN, blocks, built, own, sizes, small, solved, without
 
 EXAMPLE_3 = [[3, 2, 1, 0], [3, 1, 1, 0], [1, 3, 2, 0], [2, 1, 3, 3], [2, 3, 2, 3], [2, 1, 1, 3]]
 M_OF_EXAMPLE_3 = [
@@ -60,7 +60,7 @@ def b_respects_the_storage():
     """B is zero exactly outside the d partitions of a worker: the library's and own codes, n <= 6 and L <= 4."""
     for (n, d), L in product(sizes(6), range(1, 5)):
         held = engine.cyclic(n, d)
-        rows = codes.Adaptive(n, d, L, search_seeds=1).encoding.toarray().reshape(L, n, n, L)
+        rows = built(n, d, L).encoding.toarray().reshape(L, n, n, L)
         for w in range(n):
             yield not rows[:, w, ~held[w]].any() and rows[:, w, held[w]].any(axis=(0, 2)).all()
         mine = own(n, d, L).reshape(L, n, n, L)
@@ -77,7 +77,7 @@ def _rounds_of(code: codes.Adaptive, s: int) -> int | None:
 def costs_of_built_codes():
     """The fewest rounds that span the sum are (51), with the costs (16) and (58), for every n <= 6, L <= 4 and s."""
     for (n, d), L in product(sizes(6), range(1, 5)):
-        code, costs = codes.Adaptive(n, d, L, search_seeds=1), theory.adaptive_costs(L, d, 2 * L)
+        code, costs = built(n, d, L), theory.adaptive_costs(L, d, 2 * L)
         for s in range(d):
             found = _rounds_of(code, s)
             right = found == engine.rounds_needed(own(n, d, L), s) == theory.rounds(L, d, s)
@@ -122,9 +122,10 @@ def fixed_codes_need_a_fixed_number():
     for n, d in sizes(6):
         for m in range(1, d + 1):
             code = CommunicationEfficient(n, d, m)
-            for silent in engine.silent_sets(n, min(d - m + 1, n - 1)):
-                answers = [[int(w not in silent) for w in range(n)]]
-                exact = code.decode(answers, partial=True).exact
+            sets = engine.silent_sets(n, min(d - m + 1, n - 1))
+            answers = [[int(w not in silent) for w in range(n)] for silent in sets]
+            all_partitions = (code.decode(answers, partial=True).coefficients == 1).all(1)
+            for silent, exact in zip(sets, all_partitions, strict=True):
                 yield code.s == d - m and code.length == 1 / m and exact == (len(silent) <= d - m)
 
 

@@ -10,7 +10,7 @@ from math import lcm
 import numpy as np
 
 from gcexp.analysis import enumeration as engine
-from gcexp.codes.adaptive import GroupedAdaptive, random_matrix
+from gcexp.codes.adaptive import Adaptive, GroupedAdaptive, random_matrix
 from gcexp.codes.general_v import solve_exactly
 from gcexp.seeding import rng
 
@@ -41,6 +41,12 @@ def small() -> Iterator[tuple[int, int, int, list[np.ndarray]]]:
 def own(n: int, d: int, L: int) -> np.ndarray:
     """A cyclic code of L rounds over a prime field."""
     return engine.code(engine.cyclic(n, d), L, rng(0, "assignment", 2, n, d, L))
+
+
+@lru_cache
+def built(n: int, d: int, L: int) -> Adaptive:
+    """The library's code of L rounds."""
+    return Adaptive(n, d, L, search_seeds=1)
 
 
 @lru_cache

@@ -77,7 +77,7 @@ def no_storage_is_below_the_bound():
                 for s, left in enumerate(worst):
                     yield "lemma1", _hidden(copies, n, s) <= (k - left) * comb(n, s)
                     if left:
-                        bound = theory.lower_bound(n, s, Fraction(left, k))
+                        bound = _lower_bound(n, s, left, k)
                         answers.append(Fraction(load, k) >= bound)
                         reached[s] |= Fraction(load, k) == bound
         answers += reached
@@ -85,6 +85,13 @@ def no_storage_is_below_the_bound():
         yield name, all_instances(answers)
 
 
+@lru_cache
+def _lower_bound(n: int, s: int, left: int, k: int) -> Fraction:
+    """The bound of Theorem 1 where the worst s stragglers leave so many of k partitions."""
+    return theory.lower_bound(n, s, Fraction(left, k))
+
+
+@lru_cache
 def _hidden(copies: Iterable[int], n: int, s: int) -> int:
     """Pairs of a partition and a set of s stragglers who are all that hold it."""
     return sum(theory.choose(n - c, s - c) for c in copies)
@@ -135,7 +142,7 @@ def even_copies_hide_least():
             hidden.setdefault(sum(copies), []).append(_hidden(copies, n, s))
         for total, found in hidden.items():
             even = [total // k + (j < total % k) for j in range(k)]
-            yield min(found) == _hidden(even, n, s) == theory.convex_bound(total, k, n, s)
+            yield min(found) == _hidden(tuple(even), n, s) == theory.convex_bound(total, k, n, s)
 
 
 # --- Which loads reach the bound, and how far the naive scheme is -------------------------------------------
