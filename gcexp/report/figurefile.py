@@ -24,7 +24,7 @@ from gcexp.schema import fill, fitted
 PRESETS = ("quick", "paper")
 #: Names of rules: no folder or target can be called so.
 RULES = (
-    *("all", "everything", "quick", "mlflow", "tracking", "tracking_part", "page", "audit", "audit_paper"),
+    *("all", "everything", "quick", "mlflow", "tracking", "tracking_part", "page"),
     *("data", "train", "train_exact", "table", "draw", "typeset"),
 )
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")

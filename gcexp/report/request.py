@@ -13,10 +13,9 @@ from typing import Any
 
 from gcexp.errors import UserError, require_known, unknown
 from gcexp.files import bundled
-from gcexp.report import audit, figurefile
+from gcexp.report import figurefile
 from gcexp.report.figure import Figure, RenderOptions
 from gcexp.report.paper import papers_fingerprint
-from gcexp.report.printed import check_stated
 from gcexp.run import paths
 from gcexp.run.yaml_values import read_yaml
 
@@ -122,7 +121,7 @@ class Request:
                 raise UserError(unknown("target", target, known))
 
     def check(self) -> None:
-        """Whether all is right that was asked for, what the page shows beside it and what an audit judges included.
+        """Whether all is right that was asked for, what the page shows beside it included.
 
         Raises
         ------
@@ -142,9 +141,6 @@ class Request:
             studies = [target for target in shown if target not in self.figures(preset)]
             figurefile.named_figures(studies, preset)
             papers_fingerprint(self.shown_papers(preset))
-        if "audit" in self.targets:
-            for folder in audit.papers().values():
-                check_stated(folder)
 
     @property
     def part(self) -> list[Figure] | None:

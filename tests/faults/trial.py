@@ -45,7 +45,6 @@ KINDS = {
     "draw": ("plot", "reports/quick/figures", "small_three"),
     "typeset": ("plot", "reports/quick/tables", "small_clocks"),
     "page": ("page", "reports/quick/index.html", "all"),
-    "audit": ("audit", "results/audit", "audit"),
     "tracking": ("track", "results/mlflow", "mlflow"),
     "everything": ("train", "results reports data/prepared", "all"),
 }
@@ -68,7 +67,7 @@ def built(folder):
     (project / "small/statements.csv").write_text(STATEMENTS)
     with open(project / ".guard/sitecustomize.py", "a") as file:
         file.write(KEPT)
-    for target in ("all", "mlflow", "audit"):
+    for target in ("all", "mlflow"):
         project.build("-j2", target)
     return project
 
@@ -197,7 +196,7 @@ class Trial:
             raise Wrong("no sentence led to a build")
         self._check()
         target = KINDS[self.kind][2]
-        if self.settles and target != "audit" and (left := self.project.planned(target)):
+        if self.settles and (left := self.project.planned(target)):
             raise Wrong(f"still to do: {left}")
         if left := [name for name in self.project.files("results", "reports", "data") if "/." in name]:
             raise Wrong(f"half written: {left}")
