@@ -69,13 +69,13 @@ def test_lint_has_no_advice(fresh):
     assert code == 0 and "your workflow is in a good condition" in output, output
 
 
-def test_every_rule_has_log_benchmark_message_and_resources():
+def test_every_rule_has_log_message_and_resources():
     text = "".join(path.read_text() for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
     _, *rules = re.split(r"^(?:rule|use rule \w+ as) (\w+)(?: with)?:", text, flags=re.M)
     bodies = dict(zip(rules[::2], rules[1::2], strict=True))
     for name in ("data", "train", "train_exact", "table", "draw", "page"):
         given = {*re.findall(r"^    (\w+):", bodies[name], re.M)}
-        assert given >= {"log", "benchmark", "message", "resources"}, name
+        assert given >= {"log", "message", "resources"}, name
 
 
 def test_a_failure_shows_the_command_that_repeats_it(fresh):
@@ -175,7 +175,7 @@ def test_an_edit_of_the_code_reaches_the_published_bytes(project):
     project.code = project.folder
     table = project / "reports/quick/data/small_three.csv"
     before, trained = pd.read_csv(table), learned()
-    expression = '"simulated_time_s": clock[s, at]'
+    expression = '"simulated_time_s": clock[s, iteration]'
     project.edit("gcexp/run/measured.py", expression, expression.replace("clock", "2 * clock"))
     project.edit("gcexp/codes/block_design.py", 'limit = "n k', 'limit = "nearly n k')
     assert project.build("-j2", "reports/quick/data/small_three.csv") == {"train": 2, "table": 1}
