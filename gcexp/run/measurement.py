@@ -38,7 +38,11 @@ class Trainings(Protocol):
         """What is learned with the coefficients of a run's clock; an exact run has no need of a clock."""
 
     def report(self, run: Run, timeline: Timeline, trajectory: Trajectory) -> dict:
-        """What the replay of encode, drop and decode finds, see `gcexp.run.verification.verify_decoding`."""
+        """What the replay of encode, drop and decode finds, see `gcexp.run.verification.verify_decoding`.
+
+        A training of the workflow whose replay finds another gradient is an error, `VerificationError`. Of one that is
+        made for a person in Python the report says so, and the person is warned.
+        """
 
 
 @dataclass(eq=False)
@@ -99,8 +103,8 @@ def require_passed(report: dict, run: Run) -> None:
 class HomeTrainings:
     """Trainings that are made here, on data that are prepared among the user's caches where this folder has none.
 
-    A `checkpoint` is made of a run and its clock, of what the training depends on, and of what it reads. A training
-    that exact runs share is made once, as long as this object lives.
+    `checkpoint` makes the checkpoint of a training from the run, from what the training depends on, and from what it
+    reads. A training that exact runs share is made once, as long as this object lives.
     """
 
     checkpoint: Callable[[Run, list[str], Seen], Checkpoint] | None = None

@@ -43,8 +43,9 @@ _TRIED = 10  # iterations by which a scheme that declares itself exact is tried
 class Run:
     """One scheme under one delay model, with or without a task, for some seeds.
 
-    A run is made by `Run.of`, which composes its options and checks them, so that a run that exists can run. It builds
-    its scheme, delay model, task and optimiser once, when they are first asked for.
+    A run is made by `Run.of`, which composes its options and checks them, so that a run that exists can run; only what
+    draws or repeats a run that was checked before leaves the checks out. It builds its scheme, delay model, task and
+    optimiser once, when they are first asked for.
 
     Attributes
     ----------
@@ -124,7 +125,9 @@ class Run:
     def _check_length(self) -> None:
         """Refuse iterations, a horizon, seeds or a folder of data that are none."""
         fitted(str | None, self.config["data_dir"], "data_dir")
-        _ = self.iterations, self.horizon, self.seeds
+        check_count("iterations", self.config["iterations"])
+        check_horizon(self.config["horizon"])
+        seed_list(self.config["seeds"])
 
     def check(self) -> None:
         """Build all that needs no torch, and refuse an exact code that rounding spoils at its size."""

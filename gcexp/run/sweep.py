@@ -1,4 +1,4 @@
-"""Several runs and the keys that tell them apart: what a grid of values, a figure file or a command stands for.
+"""Several runs and the keys that tell them apart: what a grid of values from Python or from a command stands for.
 
 A `Sweep` knows which of its runs share a training, measures them here, in one process or in several, and gives one
 table. `gcexp.submission` makes the same measurements as jobs of a cluster.
