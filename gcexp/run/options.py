@@ -168,12 +168,12 @@ def papers() -> dict[str, Path]:
 
 
 def _papers(conf: str) -> dict[str, str]:
+    beside_conf = os.path.dirname(conf)
     if conf == _resolved(_bundled("conf"), os.getcwd()):
         found = _papers_in(_bundled(PAPERS), f"{PAPERS}.")
     else:
-        beside_conf = os.path.dirname(conf)
         found = _papers_in(f"{beside_conf}/{PAPERS}", f"{PAPERS}.")
-        found |= _papers_in(beside_conf)
+    found |= _papers_in(beside_conf)
     if _is_project():
         found |= _papers_in(os.getcwd())
     for name in plugins():
