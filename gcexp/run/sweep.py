@@ -35,6 +35,8 @@ if TYPE_CHECKING:  # pandas and torch are slow to import: not before a mistake i
 #: In a table's attrs: tables of clocks keep the columns that they always had.
 ERROR = "mean_decoding_error"
 _SAID_BY_ROWS = ("seeds", "iterations")
+#: Entries of all matrices of a sweep's codes, about, up to which its runs keep what they have built.
+_MOST_ENTRIES = 2**24
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class Sweep:
                     raise
                 continue
             if len(points) > 1:
-                run.release()  # many large codes would fill the memory
+                _release_large(run, len(points))
             runs.append(run)
             shown = {key for key in told.keys if key in lists or key not in _SAID_BY_ROWS}
             given.append({key: value for key, value in told.keys.items() if key in shown})
@@ -253,6 +255,12 @@ def _report(measurement: Measurement) -> dict:
     return measurement.report
 
 
+def _release_large(run: Run, count: int) -> None:
+    """Let one of so many runs forget its parts, where the matrices of all of them would fill the memory."""
+    if "scheme" in vars(run) and count * run.scheme.code.n**2 > _MOST_ENTRIES:
+        run.release()
+
+
 class SweptCheckpoint:
     """Makes the checkpoint of a training of a sweep, and knows afterwards where it lies: `path`."""
 
@@ -278,7 +286,7 @@ def forget(checkpoint: Path | None) -> None:
 def _for_each(function: Callable, parts: Sequence[Any], *, what: str, jobs: int, progress: bool) -> list:
     """Call a function with every run, or with every measurement of one, some processes side by side.
 
-    Several calls have a progress bar, and a run forgets its parts when it is done.
+    Several calls have a progress bar, and a run with a large code forgets its parts when it is done.
     """
     several = len(parts) > 1
     if several and jobs > 1:
@@ -293,7 +301,6 @@ def _for_each(function: Callable, parts: Sequence[Any], *, what: str, jobs: int,
         for part, result in zip(parts, results, strict=True):
             found.append(result)
             if several:
-                run = part.run if isinstance(part, Measurement) else part
-                run.release()
+                _release_large(part.run if isinstance(part, Measurement) else part, len(parts))
             moving.update()
     return found
