@@ -109,12 +109,10 @@ class Coded:
         # Of the step that is being made, and of batches that were loaded ahead.
         self._issued: deque[np.ndarray] = deque()  # the weights of each batch's samples, this step's first
         self._taken = 0  # of the samples of the first of them, how many the loss has seen
-        self._earlier: dict[
-            torch.Tensor, torch.Tensor
-        ] = {}  # what earlier steps left in each parameter's .grad
-        self._earlier_of: int | None = (
-            None  # the samples that were taken before those whose pass found it there
-        )
+        # What earlier steps left in each parameter's .grad, and how many samples had been taken before the pass that
+        # found it there.
+        self._earlier: dict[torch.Tensor, torch.Tensor] = {}
+        self._earlier_of: int | None = None
         self._buckets: list[_Bucket] = []  # DDP's, in the order in which they are filled
         self._ended = time.monotonic()  # when the last step's exchange did
         self._computing: list[float] = []  # seconds of each step before its exchange
@@ -297,10 +295,10 @@ class Coded:
 class _Bucket:
     """One of DDP's buckets during a step's exchange."""
 
-    flat: torch.Tensor  # gradients of its parameters, one after another: earlier steps' and this one's
-    earlier: list[
-        tuple[torch.Tensor, torch.Tensor]
-    ]  # a parameter's part of `flat`, and what earlier steps left in it
+    #: Gradients of its parameters, one after another: earlier steps' and this one's.
+    flat: torch.Tensor
+    #: A parameter's part of `flat`, and what earlier steps left in it.
+    earlier: list[tuple[torch.Tensor, torch.Tensor]]
     done: torch.futures.Future
 
     def message(self) -> torch.Tensor:
