@@ -180,7 +180,7 @@ def begin(rank, world, file, listening, runs):
 
 def left():
     """Processes of this one's group besides it, if they do not end by themselves."""
-    others, last = [os.getpid()], time.monotonic() + 100
+    others, last = [os.getpid()], time.monotonic() + 3000
     while others and time.monotonic() < last:
         others = []
         for process in psutil.process_iter():
