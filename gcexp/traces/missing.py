@@ -48,12 +48,16 @@ def resolved(trace: TraceFile, absent: Absent, timeout: float | None = None) -> 
             f"timeout={timeout:g} is the time of missing rows that are late, so it goes with absent=late, not "
             f"absent={absent}",
         )
-    if trace.missing is None or not np.isnan(trace.values["time"][trace.missing]).any():
-        return trace
     if absent == "late":
         return as_late(trace, timeout)
     if absent == "skip":
         return skipped(trace)
+    if trace.gap:
+        raise DataError(
+            f"trace {trace.name}: {trace.gap}; absent=late or absent=skip takes the others as consecutive"
+        )
+    if trace.missing is None or not np.isnan(trace.values["time"][trace.missing]).any():
+        return trace
     row, worker = np.argwhere(trace.missing)[0]
     pairs = int(trace.missing.sum())
     told = "".join(f"; {decision}" for decision in trace.decisions)
@@ -95,8 +99,9 @@ def as_late(trace: TraceFile, timeout: float | None = None) -> TraceFile:
     >>> as_late(trace).values["time"].tolist(), as_late(trace, timeout=9.0).values["time"][1].tolist()
     ([[1.0, 2.0], [1.5, 2.0], [5.0, 5.0]], [1.5, 9.0])
     """
+    trace = replace(trace, gap="")
     missing = trace.missing
-    if missing is None:
+    if missing is None or not np.isnan(trace.values["time"][missing]).any():
         return trace
     times = trace.values["time"]
     times = np.where(missing, np.nan, times)
@@ -163,6 +168,7 @@ def skipped(trace: TraceFile) -> TraceFile:
     DataError
         Where every iteration lacks some worker.
     """
+    trace = replace(trace, gap="")
     if trace.missing is None:
         return trace
     whole = ~trace.missing.any(1)
