@@ -117,7 +117,12 @@ def trace_of(
     >>> trace_of(log).values["time"].tolist(), trace_of(log).labels
     ([[0.1, 0.25], [0.12, 0.09]], ('a', 'b'))
     """
-    return resolved(trace_with_gaps(source, columns=columns, unit=unit), absent, timeout)
+    trace = trace_with_gaps(source, columns=columns, unit=unit)
+    if absent == "refuse" and trace.gap and trace is not source:
+        raise DataError(
+            f"trace {trace.name}: {trace.gap}; absent=late or absent=skip takes the others for consecutive ones"
+        )
+    return resolved(trace, absent, timeout)
 
 
 def trace_with_gaps(source: object, *, columns: Columns = None, unit: str | None = None) -> TraceFile:

@@ -69,6 +69,11 @@ class TraceFile:
         """Labels of the workers: their numbers or their names."""
         return self.names or tuple(map(str, self.workers))
 
+    @property
+    def lacks_rows(self) -> bool:
+        """Whether rows are missing and were not filled."""
+        return self.missing is not None and bool(np.isnan(self.values["time"][self.missing]).any())
+
     def column(self, name: str, purpose: str) -> np.ndarray:
         """Values (R, N) of a column; raise `DataError` if there is none."""
         require(
