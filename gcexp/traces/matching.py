@@ -15,6 +15,7 @@ from gcexp.traces.record import NEEDED
 from gcexp.traces.tables import Table
 
 _SHOWN = 12  # columns in a sentence
+_CHOICES = 3  # what is offered to be typed
 _JOINS = "+"  # columns=worker:node+local_rank
 
 
@@ -117,7 +118,10 @@ def matched(table: Table, given: dict[str, str], alone: bool) -> Matched:
     iterations = chosen.get("iteration") or tuple(name.written for name in rest if name.fits("iteration"))
     workers = chosen.get("worker") or tuple(name.written for name in rest if name.fits("worker"))
     if not workers and not alone:
-        raise DataError(f"{place}: {_no_column('worker', table)}")
+        raise DataError(
+            f"{place}: {_no_column('worker', table)}; of files of one "
+            "worker each name all: gcexp trace import FILE FILE ..."
+        )
     if not iterations and not alone:
         raise DataError(f"{place}: {_no_column('iteration', table)}")
     chunk = single["chunk"]
@@ -184,8 +188,8 @@ def _one_of(role: str, fitting: list[str], table: Table) -> str:
 def _ask(role: str, fitting: list[str], table: Table) -> None:
     """Raise `DataError`: several columns fit."""
     raise DataError(
-        f"{table.place}: {' and '.join(fitting)} may each be the {role}; say which one, as in "
-        f"columns={role}:{_typed(fitting[0])}"
+        f"{table.place}: {' and '.join(fitting)} may each be the {role}; say which one: "
+        f"{' or '.join(f'columns={role}:{_typed(column)}' for column in fitting[:_CHOICES])}"
     )
 
 

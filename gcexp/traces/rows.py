@@ -23,6 +23,7 @@ from gcexp.traces.matching import (
 from gcexp.traces.names import COLUMNS_EXAMPLE, NOT_USED, Name, column_given, name_of, unit_named
 from gcexp.traces.numbers import cells_of, floats, in_seconds, instants, is_empty, is_numeric
 from gcexp.traces.record import LEAST, MOST, NEEDED
+from gcexp.traces.separators import UNNAMED
 from gcexp.traces.tables import Table
 
 _DIGITS = 18  # of a whole number in a file
@@ -482,7 +483,7 @@ def _no_workers(table: Table) -> list[str]:
 
 def _is_row_number(table: Table, name: Name) -> bool:
     """Whether a column numbers the rows without a name of its own, as the index that pandas writes."""
-    return name.written.startswith("Unnamed: ")
+    return name.written.startswith(UNNAMED)
 
 
 def _may_be_long(table: Table) -> bool:

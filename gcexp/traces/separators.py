@@ -12,9 +12,11 @@ import numpy as np
 from gcexp.errors import DataError
 from gcexp.schema import quoted
 
+UNNAMED = "Unnamed: "  # begins the name of a column without one, as pandas writes it
 _TRIED = 40  # first lines by which a separator is chosen
 _SPELLED = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "spaces"}
 _NUMBER = re.compile(r"[-+]?(\d[\d.,]*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
+_PAIR = re.compile(r"(?:^|[\s,;{\[(])([A-Za-z_][\w.-]*)=([^\s,;}\])]+)")
 _RULE = re.compile(r"^[ \t|+:=-]*[-=]{2,}[ \t|+:=-]*$", re.MULTILINE)  # ----- under a header
 _BEGINS = 40  # letters of a line in a sentence
 
@@ -52,6 +54,34 @@ def whole_lines(text: str) -> tuple[str, list[str]]:
         "is whole, end the file with a newline"
     )
     return whole + newline, [told]
+
+
+def pairs_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
+    r"""The rows of a log whose lines are made of ``name=value``, and what is told of them; no rows for other text.
+
+    Examples
+    --------
+    >>> rows, told = pairs_of("started\nstep=0, rank=1, time=0.3s\nstep=0 rank=0 time=0.4s\n")
+    >>> rows[0], told
+    ({'step': '0', 'rank': '1', 'time': '0.3s'}, ['read name=value from 2 lines; 1 other line was left out'])
+    """
+    head = [line for line in text.split("\n", _TRIED)[:_TRIED] if line.strip()]
+    if sum(len(_PAIR.findall(line)) > 1 for line in head) <= len(head) / 2:
+        return [], []
+    rows = []
+    others = 0
+    for line in text.split("\n"):
+        pairs = _PAIR.findall(line)
+        if len(pairs) > 1:
+            rows.append(dict(pairs))
+        else:
+            others += bool(line.strip())
+    told = f"read name=value from {len(rows)} lines"
+    if others:
+        told += (
+            f"; {others} other line was left out" if others == 1 else f"; {others} other lines were left out"
+        )
+    return rows, [told]
 
 
 def layout_of(text: str, place: str) -> Layout:
@@ -105,7 +135,7 @@ def layout_of(text: str, place: str) -> Layout:
         if count > 1 and name:
             raise DataError(f"{place} has {count} columns {name!r}; it has {', '.join(seen)}")
     for number, name in enumerate(seen):
-        seen[number] = name or f"Unnamed: {number}"
+        seen[number] = name or f"{UNNAMED}{number}"
     return Layout(body, seen, separator, first_line, named, [*decisions, *more])
 
 

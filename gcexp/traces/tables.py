@@ -16,7 +16,7 @@ from gcexp.errors import DataError, ExtraError, lacking
 from gcexp.schema import quoted
 from gcexp.traces.contents import MOST_BYTES, text_of
 from gcexp.traces.numbers import has_decimal_comma
-from gcexp.traces.separators import Layout, layout_of, whole_lines
+from gcexp.traces.separators import UNNAMED, Layout, layout_of, pairs_of, whole_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,6 +96,9 @@ def _of_text(text: str, place: str, told: list[str]) -> Table:
     import pandas as pd
 
     text, cut = whole_lines(text)
+    pairs, more = pairs_of(text)
+    if pairs:
+        return of_frame(pd.DataFrame(pairs), place, [*told, *cut, *more])
     layout = layout_of(text, place)
     # What is told of a cell shows it as it was written, and numbers of keys look alike however they are read.
     texts = {number: object for number, name in enumerate(layout.header) if name not in _KEYS}
@@ -117,6 +120,8 @@ def _of_text(text: str, place: str, told: list[str]) -> Table:
         raise DataError(f"{place} has a header and no rows")
     decisions = [*told, *cut, *layout.decisions]
     frame.columns = pd.Index(layout.header, dtype=object)
+    empty = [name for name in frame if name.startswith(UNNAMED) and (frame[name] == "").all()]
+    frame = frame.drop(columns=empty)
     return Table(
         place=place,
         frame=frame,
