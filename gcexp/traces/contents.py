@@ -32,7 +32,8 @@ _OTHER = {
     b"\x80\x05": "is a Python pickle, which may run code when it is read; save it with numpy.save or as CSV",
 }
 _OPENED: dict[str, Callable] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
-_DAMAGED = (
+#: What reading damaged archives raises.
+DAMAGED = (
     *(OSError, EOFError, ValueError, NotImplementedError, RuntimeError),
     *(zlib.error, lzma.LZMAError, zipfile.BadZipFile),
 )
@@ -58,7 +59,7 @@ def content_of(path: Path, place: str) -> tuple[bytes, list[str]]:
         return data, []
     try:
         unpacked, told = _unpacked(data, packing, place)
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise DataError(f"{place}: is packed with {packing} and damaged ({error}); copy it again") from None
     if _packing(unpacked):
         raise DataError(f"{place}: is packed twice; unpack it first")

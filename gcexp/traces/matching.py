@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 
 from gcexp.errors import DataError, ParameterError, unknown
-from gcexp.traces.names import NOT_USED, Name, column_given, name_of
+from gcexp.traces.names import NOT_USED, Name, column_given, listed, name_of
 from gcexp.traces.numbers import cells_of, is_empty
 from gcexp.traces.record import NEEDED
 from gcexp.traces.tables import Table
 
-_SHOWN = 12  # columns in a sentence
 _CHOICES = 3  # what is offered to be typed
 _JOINS = "+"  # columns=worker:node+local_rank
 
@@ -71,11 +70,11 @@ def looks_long(table: Table, given: dict[str, str]) -> bool:
 
 def of_workers(names: list[Name]) -> list[str]:
     """Columns that differ in a number only, as ``rank0`` and ``rank1`` do; none where there are several such groups."""
-    groups: dict[tuple, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for name in names:
         if re.search(r"\d", name.base):
             without_numbers = re.sub(r"\d+", "0", name.base)
-            groups.setdefault((without_numbers, name.unit), []).append(name.written)
+            groups.setdefault(without_numbers, []).append(name.written)
     several = [group for group in groups.values() if len(group) > 1]
     return several[0] if len(several) == 1 else []
 
@@ -139,7 +138,7 @@ def matched(table: Table, given: dict[str, str], alone: bool) -> Matched:
     decisions.insert(0, f"took {', '.join(part for part in said if part)}")
     others = [name for name in (*iterations, *workers) if name not in {*iteration, *worker}]
     if others:
-        decisions.append(f"did not need {' and '.join(others)} to tell the rows apart")
+        decisions.append(f"did not need {listed(others)} to tell the rows apart")
     return Matched(iteration, worker, decisions=decisions, **single)
 
 
@@ -188,7 +187,7 @@ def _one_of(role: str, fitting: list[str], table: Table) -> str:
 def _ask(role: str, fitting: list[str], table: Table) -> None:
     """Raise `DataError`: several columns fit."""
     raise DataError(
-        f"{table.place}: {' and '.join(fitting)} may each be the {role}; say which one: "
+        f"{table.place}: {listed(fitting)} may each be the {role}; say which one: "
         f"{' or '.join(f'columns={role}:{_typed(column)}' for column in fitting[:_CHOICES])}"
     )
 
@@ -201,7 +200,7 @@ def _typed(column: str) -> str:
 def _no_column(role: str, table: Table) -> str:
     """That no column is known to be something, and what to type."""
     columns = table.columns
-    shown = ", ".join(columns[:_SHOWN]) + (", ..." if len(columns) > _SHOWN else "")
+    shown = listed(columns)
     if not table.named:
         return (
             f"has no header, so no column is known to be the {role!r}; its columns are {shown}: say which they are, as "

@@ -153,6 +153,7 @@ _UNIT_OF = {word: unit for unit, words in _SPELLED.items() for word in words}
 
 #: What ``columns=`` may name: columns of a long table, or all columns of workers of a wide one, by a pattern.
 _ROLES = (*SYNONYMS, "workers")
+_SHOWN, _LETTERS = 8, 30  # names of columns in a sentence, and letters of one
 NOT_USED = "none"  # what a role is given that no column has
 COLUMNS_EXAMPLE = "columns=iteration:STEP,worker:HOST,time:MS_PER_STEP"
 
@@ -213,6 +214,17 @@ def name_of(written: object) -> Name:
     elif len(words) > 1 and words[0] in _UNIT_OF and words[1] == "per":
         unit = _UNIT_OF[words.pop(0)]
     return Name(str(written), "_".join(words), unit)
+
+
+def listed(columns: Iterable[str]) -> str:
+    """Names of columns in a sentence: the first of many, and cut where they are long.
+
+    >>> listed(["step", "rank"]), listed(map(str, range(20)))
+    ('step, rank', '0, 1, 2, 3, 4, 5, 6, 7, ...')
+    """
+    names = [" ".join(str(name).split()) for name in columns]
+    shown = [name if len(name) <= _LETTERS else f"{name[:_LETTERS]}..." for name in names[:_SHOWN]]
+    return ", ".join(shown) + (", ..." if len(names) > _SHOWN else "")
 
 
 def unit_named(given: str) -> str:

@@ -37,12 +37,12 @@ def cells_of(column: pd.Series) -> np.ndarray:
 
 
 def is_numeric(column: pd.Series) -> bool:
-    """Whether every cell of a column that is not empty is a number."""
+    """Whether most cells of a column that are not empty are numbers; others are told when they are read."""
     cells = cells_of(column)
     if cells.dtype != object:
         return cells.dtype != bool
     filled = [cell for cell in cells if not is_empty(cell)]
-    return bool(filled) and all(_looks_like_number(cell) for cell in filled)
+    return 2 * sum(_looks_like_number(cell) for cell in filled) >= len(filled)
 
 
 def is_empty(cell: object) -> bool:

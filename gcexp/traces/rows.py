@@ -20,14 +20,13 @@ from gcexp.traces.matching import (
     of_workers,
     refuse_wide_roles,
 )
-from gcexp.traces.names import COLUMNS_EXAMPLE, NOT_USED, Name, column_given, name_of, unit_named
+from gcexp.traces.names import COLUMNS_EXAMPLE, NOT_USED, Name, column_given, listed, name_of, unit_named
 from gcexp.traces.numbers import cells_of, floats, in_seconds, instants, is_empty, is_numeric
 from gcexp.traces.record import LEAST, MOST, NEEDED
 from gcexp.traces.separators import UNNAMED
 from gcexp.traces.tables import Table
 
 _DIGITS = 18  # of a whole number in a file
-_SHOWN = 8  # columns in a sentence
 #: What may stand before the number of a worker; what else stands there belongs to its name.
 _NUMBERED = {
     *("", "w", "worker", "worker_id", "rank", "rank_id", "r", "replica", "process", "proc", "p", "n"),
@@ -137,8 +136,7 @@ def _long(table: Table, found: Matched, unit: str) -> Rows:
             values[column] = _numbers_or_nan(table.frame[column])
         values = {name: values[name] for name in columns if name in values}
     elif others:
-        shown = ", ".join(others[:_SHOWN]) + (", ..." if len(others) > _SHOWN else "")
-        decisions.append(f"did not use {shown}")
+        decisions.append(f"did not use {listed(others)}")
     return Rows(
         columns=tuple(columns),
         iterations=iterations,
@@ -435,7 +433,7 @@ def _columns_of_workers(
         found = [name.written for name in rest if fnmatchcase(name.written, pattern)]
         if not found:
             raise ParameterError(
-                f"{table.place}: columns=workers:{pattern} fits no column; it has {', '.join(table.columns[:_SHOWN])}"
+                f"{table.place}: columns=workers:{pattern} fits no column; it has {listed(table.columns)}"
             )
     elif in_memory:
         found = [name.written for name in rest]
@@ -448,7 +446,7 @@ def _columns_of_workers(
             f"took each of the {len(found)} columns {shown} for a worker, and each row for an iteration"
         )
     if others:
-        decisions.append(f"did not use {', '.join(others[:_SHOWN])}{', ...' if len(others) > _SHOWN else ''}")
+        decisions.append(f"did not use {listed(others)}")
     if numbering:
         decisions.append(f"iteration = {numbering}")
     return found, numbering
@@ -473,7 +471,7 @@ def _guessed_workers(table: Table, rest: list[Name], decisions: list[str]) -> li
 
 
 def _no_workers(table: Table) -> list[str]:
-    shown = ", ".join(table.columns[:_SHOWN]) + (", ..." if len(table.columns) > _SHOWN else "")
+    shown = listed(table.columns)
     raise DataError(
         f"{table.place}: has no column 'iteration', 'worker' and 'time' by these or similar names, nor a numbered "
         f"column for each worker; it has {shown}: say which are which, as in {COLUMNS_EXAMPLE}, or columns=workers:* "

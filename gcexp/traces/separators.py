@@ -11,6 +11,7 @@ import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.schema import quoted
+from gcexp.traces.names import listed
 
 UNNAMED = "Unnamed: "  # begins the name of a column without one, as pandas writes it
 _TRIED = 40  # first lines by which a separator is chosen
@@ -133,7 +134,7 @@ def layout_of(text: str, place: str) -> Layout:
     for name in seen:
         count = seen.count(name)
         if count > 1 and name:
-            raise DataError(f"{place} has {count} columns {name!r}; it has {', '.join(seen)}")
+            raise DataError(f"{place} has {count} columns {quoted(name)}; it has {listed(seen)}")
     for number, name in enumerate(seen):
         seen[number] = name or f"{UNNAMED}{number}"
     return Layout(body, seen, separator, first_line, named, [*decisions, *more])

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.errors import DataError
-from gcexp.traces.names import name_of
+from gcexp.traces.names import listed, name_of
 from gcexp.traces.rows import labels_of
 from gcexp.traces.tables import Table
 
@@ -43,8 +43,8 @@ def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> T
     for table in tables[1:]:
         if table.columns != first.columns:
             raise DataError(
-                f"{table.place} has the columns {', '.join(table.columns)}, {first.place} has "
-                f"{', '.join(first.columns)}; files of one run have the same"
+                f"{table.place} has the columns {listed(table.columns)}, {first.place} has "
+                f"{listed(first.columns)}; files of one run have the same"
             )
     names = [name_of(column) for column in first.columns]
     decisions = []

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import BytesIO, StringIO
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gcexp.errors import DataError, ExtraError, lacking
 from gcexp.schema import quoted
-from gcexp.traces.contents import MOST_BYTES, text_of
+from gcexp.traces.contents import DAMAGED, MOST_BYTES, text_of
+from gcexp.traces.names import listed
 from gcexp.traces.numbers import has_decimal_comma
 from gcexp.traces.separators import UNNAMED, Layout, layout_of, pairs_of, whole_lines
 
@@ -164,7 +167,7 @@ def _of_json(text: str, place: str) -> Table | None:
         try:
             json.loads(first)
         except (ValueError, RecursionError):
-            if first.lstrip().startswith("["):
+            if re.match(r"\s*\[\s*[^\s\[{\"]", first):
                 return None  # a log whose lines begin with a time or a host in brackets
             raise DataError(
                 f"{place}: is no JSON ({error}); a log that was cut off ends within its last row"
@@ -294,7 +297,7 @@ def _of_npy(file: Any, size: int, place: str) -> np.ndarray:
             raise ValueError(f"its shape is {shape}, and it has {size} bytes")
         file.seek(0)
         return np.load(file, allow_pickle=False)
-    except (ValueError, OSError, EOFError, SyntaxError, TypeError, MemoryError) as error:
+    except (ValueError, OSError, EOFError, SyntaxError, TypeError, MemoryError, TokenError) as error:
         sentence = " ".join(str(error).split())
         raise DataError(f"{place}: is a numpy file that cannot be read ({sentence})") from None
 
@@ -317,7 +320,7 @@ def _of_npz(data: bytes, place: str) -> Table:
                 raise DataError(f"{place}: holds more than {MOST_BYTES // 2**20} MiB, which is not read")
             with archive.open(members[0]) as file:
                 unpacked = file.read(MOST_BYTES + 1)
-    except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
+    except DAMAGED as error:
         raise DataError(f"{place}: is a numpy archive that cannot be read ({error})") from None
     table = table_in_memory(_of_npy(BytesIO(unpacked), len(unpacked), place), place, [_MATRIX])
     return Table(
@@ -380,7 +383,7 @@ def of_frame(frame: pd.DataFrame, place: str, decisions: list[str] | None = None
     for name in names:
         count = names.count(name)
         if count > 1:
-            raise DataError(f"{place} has {count} columns {name!r}; it has {', '.join(names)}")
+            raise DataError(f"{place} has {count} columns {quoted(name)}; it has {listed(names)}")
     if not len(frame) or not names:
         raise DataError(f"{place} has no rows")
     if frame.size > 4 * MOST_CELLS:
