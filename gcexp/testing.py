@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -348,19 +348,25 @@ class WaitContract:
 
     def stop(self, arrive: Callable) -> tuple[np.ndarray, np.ndarray]:
         """Stops and responses of all iterations; a rule with a memory is asked for one after the other."""
-        code = self.scheme.code
-        wait: Any = self.scheme.wait
         if self.extras.begin is None:
-            return wait.stop(code, arrive)
+            return self.scheme.wait.stop(self.scheme.code, arrive)
+        time, responses, _ = self.remembered(arrive)
+        return time, responses
+
+    def remembered(self, arrive: Callable) -> tuple[np.ndarray, np.ndarray, list]:
+        """Stops and responses of a rule with a memory, and its state before each iteration."""
+        code, wait = self.scheme.code, cast(Any, self.scheme.wait)
+        assert self.extras.begin is not None
         before = self.draws.before()
         lead = None if before is None else Lead(code, partial(self.price, before))
         state = self.extras.begin(lead)
-        times, counts = [], []
+        times, counts, states = [], [], []
         for t in range(ITERATIONS):
+            states.append(state)
             time, responses, state = wait.stop(code, lambda r=None, t=t: arrive(r)[:, t : t + 1], state)
             times.append(time)
             counts.append(responses)
-        return np.concatenate(times, axis=1), np.concatenate(counts, axis=1)
+        return np.concatenate(times, axis=1), np.concatenate(counts, axis=1), states
 
     @cached_property
     def stopped(self) -> tuple[np.ndarray, np.ndarray]:
@@ -409,8 +415,24 @@ class WaitContract:
             np.testing.assert_array_equal(self.stop(altered)[0][:, : t + 2], time[:, : t + 2])
 
     def check_later_arrivals_never_stop_it_earlier(self) -> None:
-        later, _ = self.stop(lambda r=None: self.arrive(r, factor=2.0))
-        assert (later >= self.stopped[0]).all()
+        """In each iteration by itself: what a rule has learned from later arrivals may make it stop earlier."""
+        later = partial(self.arrive, factor=2.0)
+        if self.extras.begin is None:
+            stops, _ = self.stop(later)
+        else:
+            stops = self._stops_from_the_same_states(later)
+        assert (stops >= self.stopped[0]).all()
+
+    def _stops_from_the_same_states(self, arrive: Callable) -> np.ndarray:
+        """Stops (S, T) for other arrivals, where each iteration begins with the state of the rule's own run."""
+        wait: Any = self.scheme.wait
+        _, _, states = self.remembered(self.arrive)
+        stops = []
+        for t, state in enumerate(states):
+            one = partial(arrive, t=slice(t, t + 1))
+            time, *_ = wait.stop(self.scheme.code, one, state)
+            stops.append(time)
+        return np.concatenate(stops, axis=1)
 
     def check_is_a_value(self) -> None:
         copy = pickle.loads(pickle.dumps(self.scheme.wait))
