@@ -356,7 +356,7 @@ class Replay:
         if len(took) >= _QUARTERS:
             quarters = _ratios_of_quarters(took, every)
             found |= {"ratio_low": min(quarters), "ratio_high": max(quarters)}
-        if timeline is not None and not scheme.bound and steps == 1:
+        if timeline is not None and scheme.decodes and steps == 1:
             found |= self._judged(run, scheme, timeline, took=took, every=every)
         return found
 

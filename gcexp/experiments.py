@@ -535,6 +535,8 @@ def show(*overrides: str, seed: int = 0, **keys: Any) -> Figure:
     seen = first_iteration(scheme, run.delay_model.draw((seed,), 1, code.n))
     if scheme.bound:
         decoded = "a bound: nothing is decoded"
+    elif not scheme.decodes:
+        decoded = "a clock only: nothing is decoded yet"
     else:
         c = code.decode(seen.responses[None], partial=True).coefficients[0]
         decoded = f"{int((c == 1).sum())} of {code.k} partitions decoded"

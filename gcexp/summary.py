@@ -34,9 +34,9 @@ class Summary:
     running : ndarray (S, M)
         The same over the first iterations, as many as each of M marks says; NaN where a seed ended before.
     recovered, least : ndarray (S,)
-        Share of the partitions with coefficient one, its mean and the smallest; NaN for a bound, which decodes nothing.
+        Share of the partitions with coefficient one, its mean and the smallest; NaN where nothing is decoded.
     error : ndarray (S,)
-        Mean decoding error ||c - 1||^2 / k; NaN for a bound.
+        Mean decoding error ||c - 1||^2 / k; NaN where nothing is decoded.
     """
 
     seeds: np.ndarray
@@ -48,9 +48,9 @@ class Summary:
     error: np.ndarray
 
 
-def summary_of(timeline: Timeline, bound: bool, marks: Sequence[int] = ()) -> Summary:
-    """Statistics of a given timeline."""
-    share_of, error_of = _measured(timeline.coefficients.astype(float), bound)
+def summary_of(timeline: Timeline, decodes: bool, marks: Sequence[int] = ()) -> Summary:
+    """Statistics of a given timeline, whose scheme decodes or is timed only."""
+    share_of, error_of = _measured(timeline.coefficients.astype(float), decodes)
     S = len(timeline.seeds)
     duration, recovered, least, error = (np.empty(S) for _ in range(4))
     running = np.full((S, len(marks)), np.nan)
@@ -65,9 +65,9 @@ def summary_of(timeline: Timeline, bound: bool, marks: Sequence[int] = ()) -> Su
     return Summary(timeline.seeds, timeline.steps, duration, running, recovered, least, error)
 
 
-def _measured(coefficients: np.ndarray, bound: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Share of the partitions with coefficient one, and the decoding error, of each row; NaN for a bound."""
-    if bound:
+def _measured(coefficients: np.ndarray, decodes: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Share of the partitions with coefficient one, and the error, of each row; NaN where nothing is decoded."""
+    if not decodes:
         return np.full(len(coefficients), np.nan), np.full(len(coefficients), np.nan)
     return (coefficients == 1).mean(1), ((coefficients - 1) ** 2).mean(1)
 
@@ -181,7 +181,7 @@ class _Summed:
     def _recovery(self, rows: np.ndarray) -> np.ndarray:
         """Share of the partitions with coefficient one, and the decoding error, of responses (R, n): (R, 2)."""
         code = self.scheme.code
-        if self.scheme.bound:
+        if not self.scheme.decodes:
             return np.full((len(rows), 2), np.nan)
         known, told = code.trusted(rows)
         self._choose(rows, known)

@@ -59,7 +59,7 @@ class Timeline:
         Distinct patterns: messages used of each worker.
     coefficients : ndarray (U, k)
         The decoded vector is sum_i coefficients[u, i] * g_i; a row of zeros skips the update. Truth values where all of
-        them are 0 or 1, so that they take an eighth. All are 0 for a bound, which decodes nothing.
+        them are 0 or 1, so that they take an eighth. All are 0 where the scheme decodes nothing.
     residual : ndarray (U,)
         Certificate of the decode; NaN where the coefficients are what the code promises and no decode was asked for.
     """
@@ -265,7 +265,7 @@ def _timeline(
     words = words.reshape(-1, words.shape[2])
     first, which = distinct_words(words)
     patterns = unpacked(words[first], code.n, most)
-    if scheme.bound:  # it says how long an iteration takes at least: nothing is decoded
+    if not scheme.decodes:
         coefficients, residual = np.zeros((len(patterns), code.k), bool), np.full(len(patterns), np.nan)
     else:
         coefficients, residual = decoded(

@@ -60,9 +60,9 @@ def timing_columns(run: Run, timeline: Timeline, rows: str) -> dict[str, np.ndar
         from gcexp.summary import summary_of
 
         at = marks(timeline.duration.shape[1], rows)
-        return summary_columns(run, summary_of(timeline, run.config["bound"], at), at)
+        return summary_columns(run, summary_of(timeline, run.decodes, at), at)
     recovered = (timeline.coefficients == 1).mean(1)
-    if run.config["bound"]:  # it decodes nothing
+    if not run.decodes:
         recovered = np.full_like(recovered, np.nan)
     ran = timeline.ran
     seed, iteration = np.nonzero(ran)
@@ -117,7 +117,7 @@ def clock_columns(
     if run.horizon is not None:
         timeline = run.clock(tell)
         at = marks(timeline.duration.shape[1], rows)
-        summary = summary_of(timeline, run.config["bound"], at)
+        summary = summary_of(timeline, run.decodes, at)
     else:
         at = marks(run.iterations, rows)
         summary = run.summary(at, tell)

@@ -263,7 +263,12 @@ class Run:
 
         The scheme declares it, here and nowhere else; `clock` refuses a timeline that says otherwise.
         """
-        return bool(self.config["exact"])
+        return bool(self.config["exact"]) and self.decodes
+
+    @property
+    def decodes(self) -> bool:
+        """Whether gradients are decoded: neither a bound nor a clock only."""
+        return not self.config["bound"] and self.config.get("decodes", True)
 
     @property
     def training_key(self) -> str:

@@ -57,7 +57,9 @@ class Scheme:
         How much each worker is given, where that is not what the code says.
     bound : bool
         Declares that only durations mean anything, which nothing can beat: a rule with `durations_only`, or uneven
-        loads chosen in hindsight.
+        loads chosen in hindsight. A bound decodes nothing.
+    decodes : bool
+        False where the scheme can be timed, but nobody has written its decoder yet: a clock only.
 
     Raises
     ------
@@ -74,6 +76,7 @@ class Scheme:
     chunks: int | None = None
     loads: Loads | None = None
     bound: bool = False
+    decodes: bool = True
 
     def __post_init__(self):
         require(0 <= self.overhead < inf, f"overhead must be a time >= 0, got {self.overhead}")
@@ -100,6 +103,7 @@ class Scheme:
             object.__setattr__(self, "bound", True)
         if self.bound:
             self._check_bound()
+            object.__setattr__(self, "decodes", False)
 
     def _check_bound(self) -> None:
         rule = extras(WaitingExtras, self.wait)

@@ -230,7 +230,7 @@ def test_running_mean_has_the_bits_of_numpy(count):
 def test_statistics_end_with_the_seed():
     timeline = run_clock(Scheme(Uncoded(4), Fastest(s=1)), ShiftedExponential(), (0, 1, 2), 50).until(20.0)
     assert len(set(timeline.steps)) > 1
-    found = summary_of(timeline, bound=False, marks=(1, int(timeline.steps.max())))
+    found = summary_of(timeline, decodes=True, marks=(1, int(timeline.steps.max())))
     for i, steps in enumerate(timeline.steps):
         assert found.duration[i] == timeline.duration[i, :steps].mean()
         assert np.isnan(found.running[i, 1]) == (steps < timeline.steps.max())
