@@ -165,7 +165,8 @@ class _Summed:
 
     def __init__(self, scheme: Scheme, seeds: tuple[int, ...], iterations: int, marks: Sequence[int]):
         self.scheme, self.seeds, self.iterations, self.marks = scheme, seeds, iterations, marks
-        self._most = max(1, int(scheme.code.messages.max(initial=1)))
+        self._code = scheme.decoder
+        self._most = max(1, int(self._code.messages.max(initial=1)))
         self._of_seed = [_OfSeed(iterations, marks) for _ in seeds]
         self._known: dict[bytes, tuple[float, float]] = {}
         self._draw = rng(seeds[0], CERTIFIED)
@@ -180,7 +181,7 @@ class _Summed:
 
     def _recovery(self, rows: np.ndarray) -> np.ndarray:
         """Share of the partitions with coefficient one, and the decoding error, of responses (R, n): (R, 2)."""
-        code = self.scheme.code
+        code = self._code
         if not self.scheme.decodes:
             return np.full((len(rows), 2), np.nan)
         known, told = code.trusted(rows)
@@ -196,7 +197,7 @@ class _Summed:
 
     def _decoded_recovery(self, words: np.ndarray) -> np.ndarray:
         """The same of distinct packed patterns (U, W), each decoded once as long as it is remembered."""
-        code = self.scheme.code
+        code = self._code
         names = [word.tobytes() for word in words]
         if (len(self._known) + len(names)) * words[0].nbytes > KNOWN:
             self._known = {}
@@ -222,7 +223,7 @@ class _Summed:
         """The statistics of all chunks."""
         if self._sample:
             patterns, _ = distinct(np.array(self._sample))
-            decoded(self.scheme.code, patterns, lambda known: known)
+            decoded(self._code, patterns, lambda known: known)
         S = len(self.seeds)
         running = np.empty((S, len(self.marks)))
         for i, one in enumerate(self._of_seed):

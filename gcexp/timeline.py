@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -62,6 +62,8 @@ class Timeline:
         them are 0 or 1, so that they take an eighth. All are 0 where the scheme decodes nothing.
     residual : ndarray (U,)
         Certificate of the decode; NaN where the coefficients are what the code promises and no decode was asked for.
+    messages : ndarray (U, M), optional
+        Which messages those are, 0 or 1 each, where the waiting rule orders them; else the first of each worker.
     """
 
     seeds: np.ndarray
@@ -71,6 +73,12 @@ class Timeline:
     patterns: np.ndarray
     coefficients: np.ndarray
     residual: np.ndarray
+    messages: np.ndarray | None = None
+
+    @property
+    def decoded_from(self) -> np.ndarray:
+        """What each pattern was decoded from, as the scheme's `decoder` counts it."""
+        return self.patterns if self.messages is None else self.messages
 
     @property
     def clock(self) -> np.ndarray:
@@ -96,7 +104,11 @@ class Timeline:
         with the number of columns stored beside them (``coefficients_columns``, ``patterns_columns``).
         """
         stored = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("patterns", "coefficients"):
+        if self.messages is None:
+            del stored["messages"]
+        for name in ("patterns", "coefficients", "messages"):
+            if name not in stored:
+                continue
             table = stored[name]
             only_0_and_1 = table.dtype.kind in "biu" and table.max(initial=0) <= 1
             if only_0_and_1:
@@ -254,7 +266,7 @@ def _timeline(
 
     Each distinct pattern is decoded once.
     """
-    code = scheme.code
+    code = scheme.decoder
     most = max(1, int(code.messages.max(initial=1)))
     duration = np.empty((len(seeds), iterations))
     words = np.empty((len(seeds), iterations, -(-code.n * most // 64)), dtype=np.uint64)
@@ -264,7 +276,7 @@ def _timeline(
         words[here] = packed(responses.reshape(-1, code.n), most).reshape(*time.shape, -1)
     words = words.reshape(-1, words.shape[2])
     first, which = distinct_words(words)
-    patterns = unpacked(words[first], code.n, most)
+    patterns = unpacked(words[first], code.n, most)  # as the decoder counts messages
     if not scheme.decodes:
         coefficients, residual = np.zeros((len(patterns), code.k), bool), np.full(len(patterns), np.nan)
     else:
@@ -276,9 +288,10 @@ def _timeline(
         steps=np.full(len(seeds), iterations),
         duration=duration,
         pattern=which.reshape(duration.shape),
-        patterns=patterns,
+        patterns=scheme.counted(patterns),
         coefficients=coefficients,
         residual=residual,
+        messages=None if code is scheme.code else patterns,
     )
 
 
@@ -378,7 +391,7 @@ def _play(
         time, responses = scheme.wait.stop(scheme.code, partial(_arrive, scheme, draws, rho=rho))
         return time, responses, None, carried
     S, T, n = draws.shape
-    time, responses = np.empty((S, T)), np.empty((S, T, n), np.int16)
+    time, responses = np.empty((S, T)), np.empty((S, T, scheme.decoder.n), np.int16)
     done = None if seats is None else np.empty((S, T, n))
     turns = _InTurn(scheme, draws, rho, late, carried)
     every_seed = np.arange(S)[:, None]
@@ -402,8 +415,10 @@ class _InTurn:
     def __init__(self, scheme: Scheme, draws: Draws, rho: np.ndarray | None, late: str, carried: _Carried):
         self.free, self.memory = carried.free.copy(), carried.memory
         self._loads = carried.loads
-        self._scheme, self._late = scheme, late
-        self._learns = extras(WaitingExtras, scheme.wait).begin is not None
+        self._scheme, self._draws, self._late = scheme, draws, late
+        rule = extras(WaitingExtras, scheme.wait)
+        self._learns = rule.begin is not None
+        self._order = rule.order
         self._messages = _Messages(scheme, draws, rho)
         self._borders = _borders(scheme, draws, rho) if late == "chunk" else None
 
@@ -414,12 +429,17 @@ class _InTurn:
         worker's last message arrives if nobody stops it, and when it can start again, (S, n) both.
         """
         begin = np.maximum(self.free[workers], 0.0)
-        arrive = _Arrivals(self._messages, t, begin)
-        wait: Any = self._scheme.wait  # of one of two kinds
+        arrive: Callable = _Arrivals(self._messages, t, begin)
+        if self._order is not None:
+            ranks = self._order(self._scheme.code, self.memory)
+            at = arrivals_in_order(self._scheme, self._draws.between(t, t + 1), ranks)
+            at += begin[:, None, self._scheme.code.owner]
+            arrive = partial(_at, at)
+        code, wait = self._scheme.decoder, cast(Any, self._scheme.wait)  # a rule of one of two kinds
         if self._learns:
-            stop, heard, self.memory = wait.stop(self._scheme.code, arrive, self.memory)
+            stop, heard, self.memory = wait.stop(code, arrive, self.memory)
         else:
-            stop, heard = wait.stop(self._scheme.code, arrive)
+            stop, heard = wait.stop(code, arrive)
         last = begin + self._messages.last[:, t]
         borders = None if self._borders is None else begin + self._borders[t]
         free = free_after(self._late, begin, stop[:, 0], last, borders)
@@ -459,6 +479,37 @@ class _Arrivals:
             self._earlier = self._messages.earlier[self._t] + self._begin
             self._earlier.flags.writeable = False
         return self._earlier[r - 1][:, None]
+
+
+def arrivals_in_order(scheme: Scheme, draws: Draws, ranks: np.ndarray) -> np.ndarray:
+    """Arrival (S, 1, M) of every message in one iteration, counted from the start of each worker's own work.
+
+    `ranks` are the places of messages in their workers' orders, (S, M) or (M,): see `WaitingExtras.order`.
+    """
+    code, S = scheme.code, draws.shape[0]
+    require(
+        not draws.data_bound,
+        f"{scheme.wait!r} orders messages, but the times depend on the data (data_bound): use another wait",
+    )
+    ranks = np.broadcast_to(ranks, (S, len(code.owner)))
+    places = np.sort(ranks * code.n + code.owner, axis=1)
+    require(
+        bool((places == np.sort(code.rank * code.n + code.owner)).all()),
+        f"{scheme.wait!r} gives no order of the messages of {code!r}: each worker's places are 0, 1, ... up to the "
+        "number of its messages",
+    )
+    at = np.empty(ranks.shape)
+    for r, work in enumerate(code.work_in_orders(ranks)):
+        sent = np.minimum(r + 1, code.messages)
+        of_workers = draws.arrival((work / code.k)[:, None], sent * code.length)[:, 0]
+        seed, message = np.nonzero(ranks == r)
+        at[seed, message] = of_workers[seed, code.owner[message]]
+    return at[:, None]
+
+
+def _at(at: np.ndarray, r: int | None = None) -> np.ndarray:
+    """Arrivals of senders of one message each, whatever number of messages a rule asks for."""
+    return at
 
 
 def _borders(scheme: Scheme, draws: Draws, rho: np.ndarray | None) -> np.ndarray:
@@ -551,7 +602,9 @@ class Iteration:
     computed: np.ndarray  #: (R, n), when each worker's r-th message was; one with fewer repeats its last
     arrived: np.ndarray  #: (R, n), when it reached the master
     stop: float  #: when the master stopped
-    responses: np.ndarray  #: (n,), messages that it decoded with
+    responses: (
+        np.ndarray
+    )  #: (n,), messages that it decoded with; where the rule orders them (M,), which they are
 
 
 def first_iteration(scheme: Scheme, draws: Draws) -> Iteration:
@@ -575,5 +628,6 @@ def joined(timelines: Iterable[Timeline]) -> Timeline:
         patterns_before += len(timeline.patterns)
     joint = {}
     for field in fields(Timeline):
-        joint[field.name] = np.concatenate([getattr(part, field.name) for part in parts])
+        values = [getattr(part, field.name) for part in parts]
+        joint[field.name] = None if values[0] is None else np.concatenate(values)
     return Timeline(**joint)

@@ -263,7 +263,7 @@ class Run:
 
         The scheme declares it, here and nowhere else; `clock` refuses a timeline that says otherwise.
         """
-        return bool(self.config["exact"]) and self.decodes
+        return bool(self.config["exact"]) and self.config.get("decodes", True)
 
     @property
     def decodes(self) -> bool:
@@ -413,7 +413,7 @@ class Run:
         from gcexp.run.verification import verify_decoding
 
         def code_of(seed: int):
-            return self.scheme_of(seed).code
+            return self.scheme_of(seed).decoder
 
         return verify_decoding(code_of, timeline, trajectory, self.task, load(data), kept)
 

@@ -8,6 +8,7 @@ from gcexp.schemes.late import LATE
 from gcexp.schemes.loads import Backup, Loads, Uneven
 from gcexp.schemes.micro_batches import Covered, DropCompute
 from gcexp.schemes.placement import Best, Given, Greedy, Hindsight, Home, Pairs, Placement, Zipper
+from gcexp.schemes.reordering import Reordering
 from gcexp.schemes.restart import Restart
 from gcexp.schemes.scheme import Scheme
 from gcexp.schemes.stopping import Deadline, DecodableOrFastest, Recovered
@@ -37,6 +38,7 @@ __all__ = [
     "PrefixDeadline",
     "QuorumGrace",
     "Recovered",
+    "Reordering",
     "Restart",
     "Scheme",
     "Span",

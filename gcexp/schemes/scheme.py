@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 
 import numpy as np
 
 from gcexp.codes import Code
+from gcexp.codes.by_message import by_message
 from gcexp.errors import require, require_known
 from gcexp.extras import extras
 from gcexp.schema import quoted
@@ -99,11 +101,34 @@ class Scheme:
                 self.placement is None,
                 f"loads belong to fixed workers, but {self.placement!r} moves workers: choose one of the two",
             )
+        rule = extras(WaitingExtras, self.wait)
+        if rule.order is not None:
+            _ = self.decoder
+            require(
+                rule.begin is not None,
+                f"{self.wait!r} orders messages, so it needs a memory: a method begin",
+            )
+            require(
+                self.loads is None,
+                f"loads are given in one message, and {self.wait!r} orders several: choose one of the two",
+            )
         if durations_only(self.wait):
             object.__setattr__(self, "bound", True)
         if self.bound:
             self._check_bound()
             object.__setattr__(self, "decodes", False)
+
+    @cached_property
+    def decoder(self) -> Code:
+        """The code that decodes the responses: where the rule orders messages, each of them is counted by itself."""
+        orders = extras(WaitingExtras, self.wait).order is not None
+        return by_message(self.code) if orders else self.code
+
+    def counted(self, patterns: np.ndarray) -> np.ndarray:
+        """Messages of each worker in patterns of `decoder`, (U, n)."""
+        if self.decoder is self.code:
+            return patterns
+        return patterns @ (self.code.owner[:, None] == np.arange(self.code.n)).astype(np.int16)
 
     def _check_bound(self) -> None:
         rule = extras(WaitingExtras, self.wait)

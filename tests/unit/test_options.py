@@ -52,7 +52,7 @@ def test_a_clock_only_is_no_bound(capsys):
     for keys, label, decodes in (
         ({"scheme": "plain"}, "A, clock only", False),
         ({"scheme": "uncoded", "decodes": False}, "A, clock only", False),
-        ({"scheme": "cgc", "wait": "capacity", "bound": True}, "A", False),
+        ({"scheme": "uncoded", "wait": "capacity", "bound": True, "exact": False}, "A", False),
         ({"scheme": "cgc"}, "A", True),
     ):
         run = run_of_keys({"label": "A", "delay": "pareto", "iterations": 3, "seeds": 1, **keys})
