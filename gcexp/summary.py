@@ -10,7 +10,7 @@ import numpy as np
 
 from gcexp.schemes.survivors import distinct, distinct_words, packed, unpacked
 from gcexp.seeding import rng
-from gcexp.timeline import CERTIFIED, SAMPLE, decoded, drawn_chunks, played_chunks
+from gcexp.timeline import CERTIFIED, SAMPLE, decoded, drawn_chunks, played_chunks, run_clock
 
 if TYPE_CHECKING:
     from gcexp.delays import DelayModel
@@ -85,8 +85,12 @@ def summarise(
 
     A sample of 64 iterations whose coefficients are a promise is decoded at the end. `marks` are numbers of first
     iterations over which `Summary.running` is the mean; all else is as of `gcexp.timeline.run_clock`.
+
+    A code over time keeps its timeline, since gradients are decoded in later iterations.
     """
     seeds = tuple(seeds)
+    if scheme.lag:
+        return summary_of(run_clock(scheme, delay, seeds, iterations, chunk, tell), scheme.decodes, marks)
     summed = _Summed(scheme, seeds, iterations, marks)
     chunks = drawn_chunks(scheme, delay, seeds, iterations, chunk)
     for s, _, time, responses in played_chunks(scheme, chunks, tell):

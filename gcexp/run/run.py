@@ -145,8 +145,9 @@ class Run:
         from gcexp.timeline import run_clock
 
         seed = self.seeds[0]
-        some = min(_TRIED, self.iterations)
-        self._require_exact(run_clock(self.scheme_of(seed), self.delay_model, (seed,), some))
+        scheme = self.scheme_of(seed)
+        some = min(_TRIED + scheme.lag, self.iterations)
+        self._require_exact(run_clock(scheme, self.delay_model, (seed,), some))
 
     def _require_exact(self, timeline: Timeline) -> None:
         """Refuse a clock with a coefficient that is not 1 where the scheme declares itself exact."""

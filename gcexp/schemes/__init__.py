@@ -11,6 +11,7 @@ from gcexp.schemes.placement import Best, Given, Greedy, Hindsight, Home, Pairs,
 from gcexp.schemes.reordering import Reordering
 from gcexp.schemes.restart import Restart
 from gcexp.schemes.scheme import Scheme
+from gcexp.schemes.selective_repeat import SelectiveRepeat
 from gcexp.schemes.stopping import Deadline, DecodableOrFastest, Recovered
 from gcexp.schemes.waiting import Decodable, Fastest, Fewest, Lead, WaitingRule
 
@@ -41,6 +42,7 @@ __all__ = [
     "Reordering",
     "Restart",
     "Scheme",
+    "SelectiveRepeat",
     "Span",
     "Spanned",
     "Uneven",

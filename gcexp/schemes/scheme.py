@@ -101,22 +101,36 @@ class Scheme:
                 self.placement is None,
                 f"loads belong to fixed workers, but {self.placement!r} moves workers: choose one of the two",
             )
-        rule = extras(WaitingExtras, self.wait)
-        if rule.order is not None:
-            _ = self.decoder
-            require(
-                rule.begin is not None,
-                f"{self.wait!r} orders messages, so it needs a memory: a method begin",
-            )
-            require(
-                self.loads is None,
-                f"loads are given in one message, and {self.wait!r} orders several: choose one of the two",
-            )
+        self._check_assignment()
         if durations_only(self.wait):
             object.__setattr__(self, "bound", True)
         if self.bound:
             self._check_bound()
             object.__setattr__(self, "decodes", False)
+
+    def _check_assignment(self) -> None:
+        """Refuse a rule that says what workers compute where that has no meaning."""
+        rule = extras(WaitingExtras, self.wait)
+        if rule.order is None and rule.ages is None:
+            return
+        _ = self.decoder
+        require(
+            rule.begin is not None,
+            f"{self.wait!r} says before each iteration what workers compute, so it needs a memory: a method begin",
+        )
+        require(
+            rule.order is None or rule.ages is None,
+            f"{self.wait!r} has both order and ages, but messages are ordered within their own iteration only",
+        )
+        require(
+            self.loads is None,
+            f"loads say what workers compute, and so does {self.wait!r}: choose one of the two",
+        )
+
+    @property
+    def lag(self) -> int:
+        """Iterations after which a gradient is decoded at the latest: 0 but for codes over time."""
+        return extras(WaitingExtras, self.wait).lag
 
     @cached_property
     def decoder(self) -> Code:
