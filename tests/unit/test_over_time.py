@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from gcexp.benchmarking import bound_of
 from gcexp.codes import CyclicRepetition, FractionalRepetition, SPARe, Uncoded
 from gcexp.delays import Pareto
 from gcexp.errors import ParameterError
@@ -183,6 +184,15 @@ def test_selective_repeat_gains_where_stragglers_are_rare_and_bursts_short():
     alone = Scheme(CyclicRepetition(n=20, s=2), Decodable())
     one, other = (run_clock(scheme, delay, SEEDS, 200).duration.mean() for scheme in (over_time, alone))
     assert one < other
+
+
+def test_bounds_of_single_iterations_do_not_speak_of_codes_over_time():
+    """One that hears almost nobody for once is far below the capacity of its code."""
+    scheme = Scheme(CyclicRepetition(n=10, s=1), SelectiveRepeat(burst=1, window=9, mu=0.1))
+    draws = DELAY.draw((0,), T, 10)
+    least = bound_of(Scheme(scheme.code, Decodable()), draws, 1.0)
+    assert (simulate(scheme, draws).duration < least).any()
+    assert bound_of(scheme, draws, 1.0) is None
 
 
 def test_a_curve_has_a_gradient_when_it_is_decoded():
