@@ -80,7 +80,7 @@ def verify_decoding(
             check, failed = replay.check(
                 iteration,
                 parameters=np.asarray(trajectory.parameters[place, saved]),
-                responses=timeline.patterns[pattern],
+                responses=timeline.decoded_from[pattern],
                 coefficients=timeline.coefficients[pattern].astype(np.float64),
             )
             checks.append({"seed": seed, "iteration": iteration, **check})
