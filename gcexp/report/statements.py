@@ -50,7 +50,7 @@ class Outcome:
     assumed: str  # rests on parameters that were assumed or restored
     post_hoc: str  # something was chosen after the numbers had been seen
     evidence: str  # names of claim functions, and the figures whose printed numbers were compared
-    reason: str  # why it is not simply reproduced
+    reason: str  # why it is not simply reproduced, or what to know where it is
 
 
 def read_statements(path: Path) -> dict[str, Statement]:
