@@ -29,7 +29,7 @@ from gcexp.progress import bar
 from gcexp.report.figurefile import target_files
 from gcexp.report.printed import Printed, printed
 from gcexp.report.published import PUBLISHED, published_table
-from gcexp.report.statements import COMMITTED, Outcome, Statement, read_statements
+from gcexp.report.statements import COMMITTED, Outcome, Statement, counted, read_statements
 from gcexp.run import options, paths
 from gcexp.run.yaml_values import read_yaml
 
@@ -263,8 +263,10 @@ def page_of(paper: Path, published: Path) -> Path:
 def fill_readmes(found: Mapping[Path, tuple[list[Outcome], list[Evidence]]]) -> None:
     """Write the main statements of each paper with their outcomes into its README."""
     for folder, (rows, _) in found.items():
-        main = [[one.where, one.statement, in_words(one), one.reason] for one in rows if one.main]
-        text = markdown.grid(["where", "what the paper says", "outcome", "remark"], main)
+        main = [one for one in rows if one.main]
+        cells = [[one.where, one.statement, in_words(one), one.reason] for one in main]
+        text = f"Of {len(main)} main statements, judged on the published tables: {counted(main)}.\n\n"
+        text += markdown.grid(["where", "what the paper says", "outcome", "remark"], cells)
         fill(folder / "README.md", "statements", text)
 
 
