@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -50,7 +51,7 @@ class Outcome:
     assumed: str  # rests on parameters that were assumed or restored
     post_hoc: str  # something was chosen after the numbers had been seen
     evidence: str  # names of claim functions, and the figures whose printed numbers were compared
-    reason: str  # why it is not simply reproduced
+    reason: str  # why it is not simply reproduced, or what to know where it is
 
 
 def read_statements(path: Path) -> dict[str, Statement]:
@@ -72,6 +73,14 @@ def committed() -> list[Outcome]:
     """The committed outcomes of all papers; none where ``gcexp audit --write`` has not written them."""
     place = next((one for one in (COMMITTED, bundled(COMMITTED)) if one.is_file()), COMMITTED)
     return [Outcome(**row) for _, row in rows_of(place, [field.name for field in fields(Outcome)])]
+
+
+def counted(outcomes: Iterable[Outcome]) -> str:
+    """How many statements have each outcome, in words."""
+    from gcexp.analysis.claims import OUTCOMES  # a plan judges nothing
+
+    counts = Counter(one.outcome for one in outcomes)
+    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
 
 
 def rows_of(path: Path, columns: Sequence[str], more: bool = False) -> Iterator[tuple[str, dict[str, str]]]:
