@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Literal
 
 from gcexp.analysis.claims import UNDECIDED, Undecided, Verdict, as_number, equals, number, text
 from gcexp.errors import require, require_known
-from gcexp.report.statements import read_statements, rows_of
+from gcexp.files import rows_of
+from gcexp.report.statements import read_statements
 from gcexp.schema import fill, typed
 
 if TYPE_CHECKING:
