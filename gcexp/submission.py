@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -79,13 +80,17 @@ class Point:
     @property
     def is_made(self) -> bool:
         """Whether it is measured, and all that was read for it is as it was."""
-        if not self.file.exists():
+        if not self.file.is_file():
             return False
         if self.trained is not None:
             if not is_current(self.trained) or os.stat(self.trained).st_mtime > os.stat(self.file).st_mtime:
                 return False
-        with np.load(self.file) as stored:
-            return not changes(json.loads(str(stored[_RECORD])))
+        try:
+            with np.load(self.file) as stored:
+                record = json.loads(str(stored[_RECORD]))
+        except (OSError, ValueError, KeyError, BadZipFile):  # damaged
+            return False
+        return not changes(record)
 
 
 @dataclass(frozen=True)

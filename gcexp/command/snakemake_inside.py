@@ -58,7 +58,7 @@ def name_of_submissions(workflow: Any) -> str:
 
 
 def asked_resources(workflow: Any, rule: str, cost: Callable[[Any], Cost]) -> dict[str, Callable]:
-    """Resources of a rule: memory and minutes by what a job costs, more in each attempt, at most what a queue grants."""
+    """Memory and minutes of a rule, by what a job costs: more in each attempt, at most what a queue grants."""
 
     def memory(wildcards: Any, attempt: int) -> int:
         return memory_asked(cost(wildcards), attempt)

@@ -1,4 +1,4 @@
-"""What will a run cost, by the rates of ``costs.csv``, and what does its job ask a cluster for?"""
+"""Costs of runs by the rates of ``costs.csv``, and what a job asks a cluster for by them."""
 
 from __future__ import annotations
 
