@@ -47,6 +47,7 @@ from gcexp.run.measured import TIMED
 from gcexp.run.measurement import HomeTrainings, Measurement
 from gcexp.run.records import changes, is_current, observed
 from gcexp.run.run import Run
+from gcexp.run.scheme import Codes
 from gcexp.run.sweep import Sweep, SweptCheckpoint, clock_of, forget, scores_of
 
 if TYPE_CHECKING:  # pandas takes a second to import
@@ -370,13 +371,15 @@ def points_of(plan: Path, file: Path) -> list[Point]:
     return [point for point in points if not point.is_made]
 
 
-def measure_point(point: Point) -> None:
+def measure_point(point: Point, codes: Codes) -> None:
     """Write what a point of a submitted sweep measures, as `gcexp.sweep` would have it: its clock, or scores on it.
 
-    The scores are those of a training of its own, or of the trajectory that exact points share.
+    The scores are those of a training of its own, or of the trajectory that exact points share. `codes` are built once
+    for all points of a process.
     """
     require_known("rows", point.rows, TIMED)
-    run = Run.of(point.run, trains=point.train or point.trained is not None, checked=False)
+    trains = point.train or point.trained is not None
+    run = Run.of(point.run, trains=trains, checked=False, codes=codes)
     with observed() as seen:
         checkpoint = SweptCheckpoint()
         report = None

@@ -96,13 +96,15 @@ def train(arguments) -> None:
 def point(arguments) -> None:
     """Measure some points of a sweep; one that fails does not end the others."""
     from gcexp.command.failure import said
+    from gcexp.run.scheme import Codes
     from gcexp.submission import measure_point, points_of
 
     points = points_of(arguments.plan, arguments.output)
+    codes = Codes()
     failed = 0
     for one in points:
         try:
-            measure_point(one)
+            measure_point(one, codes)
         except Exception as error:
             failed += 1
             sentence, _ = said(error, sys.argv)

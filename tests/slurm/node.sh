@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A Slurm cluster on this machine, without systemd, everything in one folder:
 #   node.sh start FOLDER [NODES]   one node with all cores, or several that share them
+#       WITHOUT=PATH               hides a folder from the last node, as if it were not on its file system (root only)
 #   node.sh stop FOLDER
 #   node.sh pause FOLDER           the controller dies; `node.sh resume FOLDER` starts it again
 # Needs Debian's packages slurm-wlm and munge. After `start`, `export SLURM_CONF=FOLDER/slurm.conf PATH=FOLDER/bin:$PATH`
@@ -75,7 +76,11 @@ start() {
     slurmctld -f "$SLURM_CONF" -c
     for ((i = 1; i <= nodes; i++)); do
         mkdir -p "$folder/spool/n$i"
-        slurmd -f "$SLURM_CONF" -c -N "n$i"
+        if [ "$i" = "$nodes" ] && [ -n "${WITHOUT:-}" ]; then
+            unshare -m sh -c 'mount -t tmpfs none "$1" && exec slurmd -f "$2" -c -N "$3"' sh "$WITHOUT" "$SLURM_CONF" "n$i"
+        else
+            slurmd -f "$SLURM_CONF" -c -N "n$i"
+        fi
     done
     for _ in $(seq 60); do
         if [ "$(sinfo -h -N -p all -o %T 2> /dev/null | grep -c idle)" = "$nodes" ]; then exit 0; fi
