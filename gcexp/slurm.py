@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from gcexp.errors import UserError
 
 _ANSWERS = 20  # seconds in which a controller answers
+_MOST_AWAY = 600  # seconds that a controller may be away
 _PAUSE = 3  # seconds between two looks at the queue
 #: States in which a job has ended and its submitter has not made an end of it.
 _ENDED_BADLY = (
@@ -66,6 +67,13 @@ def queued(name: str) -> list[str]:
             f"Slurm does not say whether jobs named {name} are still in the queue; ask again when it answers"
         )
     return said.split()
+
+
+def wait_until_it_answers() -> None:
+    """Return when Slurm's controller answers, or after some minutes, when what is asked of it next fails."""
+    end = time.monotonic() + _MOST_AWAY
+    while _told("sinfo", "--noheader") is None and time.monotonic() < end:
+        time.sleep(_PAUSE)
 
 
 def wait_for(name: str) -> None:

@@ -26,6 +26,7 @@ onstart:
     remove_half_written("results/sweep")  # of jobs that were killed
     if name := snakemake_inside.name_of_submissions(workflow):
         PLAN.with_suffix(".run").write_text(name)
+    snakemake_inside.outlast_controller(workflow)
     progress.watch(logger, snakemake_inside.planned_jobs(workflow), COMMAND)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,33 @@ def planned_jobs(workflow: Any) -> int:
 def name_of_submissions(workflow: Any) -> str:
     """The name that all jobs have which this Snakemake submits to Slurm; empty under another executor."""
     return str(getattr(workflow.scheduler._executor, "run_uuid", ""))
+
+
+def outlast_controller(workflow: Any) -> None:
+    """Let Snakemake go on when the controller of Slurm is away for minutes and comes back.
+
+    The plugin forgets jobs of which it learns nothing, so that Snakemake waits for them for ever, and it counts a
+    submission that finds no controller as an attempt of the job. Here such jobs are asked for again, and a submission
+    waits until Slurm answers.
+    """
+    executor = workflow.scheduler._executor
+    if not hasattr(executor, "run_uuid"):  # no Slurm
+        return
+    check, submit = executor.check_active_jobs, executor.run_job
+
+    async def check_again(jobs: list) -> AsyncIterator:
+        answers = executor._status_query_calls
+        async for job in check(jobs):
+            yield job
+        if executor._status_query_calls == answers:
+            for job in jobs:
+                yield job
+
+    def submit_later(job: Any) -> None:
+        slurm.wait_until_it_answers()
+        submit(job)
+
+    executor.check_active_jobs, executor.run_job = check_again, submit_later
 
 
 def asked_resources(workflow: Any, rule: str, cost: Callable[[Any], Cost]) -> dict[str, Callable]:

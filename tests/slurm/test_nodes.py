@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tests.conftest import LONG, at_work, wait
-from tests.slurm.test_slurm import NODE, PLACES, SLURM, queued, same_bytes, squeue, started, submit
+from tests.slurm.test_slurm import NODE, SLURM, queued, same_bytes, squeue, started, submit
 
 SWEEP = ("gcexp", "run", "-m", "scheme=cgc,forget", "s=2", "n=6", "delay=pareto", "iterations=400", "seeds=3")
 TRAINED = ("task=digits_mlp", "--submit", "slurm", "--format", "csv")

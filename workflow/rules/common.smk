@@ -69,6 +69,7 @@ wildcard_constraints:
 
 onstart:
     remove_half_written(*paths.WRITTEN)  # of jobs that were killed
+    snakemake_inside.outlast_controller(workflow)
     progress.watch(logger, snakemake_inside.planned_jobs(workflow))
 
 
