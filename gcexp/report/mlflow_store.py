@@ -71,6 +71,11 @@ class Store:
             raise UserError(
                 f"the tracking URI {uri} names no file, so that nothing would be kept; allowed: {_SQLITE}FILE"
             )
+        if re.match(r"file:|(?!databricks)[^:]*$", uri):
+            raise UserError(
+                f"the tracking URI {uri} is a folder, and MLflow has given up to keep runs in folders; "
+                f"allowed: {_SQLITE}FILE, http://SERVER:PORT, or another database that MLflow supports"
+            )
         for name, value in _SETTINGS.items():
             os.environ.setdefault(name, value)
         if uri.startswith(_SQLITE):
