@@ -2,7 +2,7 @@
 From profiler traces to a setting
 =================================
 
-The profiler of PyTorch leaves a file for each rank. From such a folder to an answer: who is slow, and what should be set?
+The profiler of PyTorch leaves a file for each rank. From such a folder to an answer: who is slow, and what to set?
 Here four ranks were profiled for 120 steps; for three steps at a time one of them, or none, was three times slower.
 `examples/profile_ranks.py` recorded them, and the files were then reduced to the events that are read.
 """

@@ -1,7 +1,7 @@
 """A large JSON object read as a stream: the standard library's parser, on one member or element after the other.
 
-Of ijson, which does the same, a file of 100 kB that only nests lists took all memory of a machine; here the parser's own
-limits hold. A gigabyte takes about as long.
+The library ijson does the same in about the same time, but a file of 100 kB that only nests lists made it take all
+memory of a machine. Here the limits of the standard parser hold.
 """
 
 from __future__ import annotations

@@ -185,7 +185,8 @@ def _check_collectives(recordings: list[_Recording]) -> None:
             raise DataError(
                 f"the ranks wait for each other before the backward pass is over ({_listed(waiting)} in "
                 f"{recording.file.name}), as with FSDP, tensor or pipeline parallelism, SyncBatchNorm, a loss "
-                "that is reduced, or several backward passes that reduce: what a rank takes by itself cannot be read from such steps"
+                "that is reduced, or several backward passes that reduce: what a rank takes by itself cannot be read "
+                "from such steps"
             )
     if not any(step.collectives for recording in recordings for step in recording.steps):
         raise DataError(
@@ -247,10 +248,13 @@ def _meaning(
     """What the columns mean in these files."""
     steps = [of_rank[number] for of_rank in ranks.values() for number in kept]
     if any(step.after_backward for step in steps):
-        told = ["time = step start to the first gradient collective, since the gradients are reduced after the backward "
-                "pass and later collectives wait for the first"]  # fmt: skip
+        time = (
+            "step start to the first gradient collective, since the gradients are reduced after the backward pass, and "
+            "later collectives wait for the first"
+        )
     else:
-        told = ["time = step start to the launch of the last gradient collective"]
+        time = "step start to the launch of the last gradient collective"
+    told = [f"time = {time}"]
     if "compute" not in frame:
         told.append("compute is not known, since no forward operation is seen")
     elif any(step.unmarked_forward for step in steps):
@@ -265,7 +269,7 @@ def _meaning(
         )
     if any(recording.has_gpu for recording in recordings):
         told.append(
-            "times are of launches on the CPU, which may run ahead of the GPU: what the GPU alone takes is in them only "
-            "where the loop waits for it before the next step, as by loss.item()"
+            "times are of launches on the CPU, which may run ahead of the GPU: what the GPU alone takes is in them "
+            "only where the loop waits for it before the next step, as by loss.item()"
         )
     return told

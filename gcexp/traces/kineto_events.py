@@ -1,7 +1,7 @@
 """The events of one PyTorch profiler trace that say when a step began, computed and reduced its gradients.
 
-A file is read as a stream, since a trace of some hundred steps may have a gigabyte: what is kept of it are a few numbers
-for each event of these kinds.
+A file is read as a stream, since a trace of some hundred steps may have a gigabyte. A few numbers are kept for each
+event of these kinds.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _NO_COLLECTIVES = ("wait", "init", "end", "coalesced")  # of those that they nam
 
 @dataclass(frozen=True)
 class Launch:
-    """The launch of a collective; `began` and `ended` are in microseconds, `written_by` says which kind of event it is."""
+    """The launch of a collective: begin and end in microseconds, and which kind of event tells of it."""
 
     began: float
     ended: float
