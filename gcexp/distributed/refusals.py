@@ -47,7 +47,9 @@ def check_scheme(scheme: Scheme, ranks: int, form: str, late: str) -> None:
     anew = getattr(wait, "anew", False)
     require(not anew, "wait=restart starts all workers anew, which running ranks cannot")
     require(not scheme.bound, f"{wait!r} is a bound of durations: nothing is decoded from what it hears")
-    require(scheme.decodes, "the scheme declares decodes: false, so nothing is decoded from what the master hears")
+    require(
+        scheme.decodes, "the scheme declares decodes: false, so nothing is decoded from what the master hears"
+    )
     require(not scheme.lag, f"{wait!r} decodes in later steps, but here each step ends with its own gradient")
     counts = form == "star" or isinstance(wait, Fastest)
     require(counts, f"form=ring waits for a number of ranks, wait=fastest; {wait!r} needs form=star")
