@@ -122,6 +122,7 @@ def sweep(
     impossible: str = "skip",
     progress: bool = True,
     submit: str | None = None,
+    queued: str | None = None,
     **keys: Any,
 ) -> Result:
     """Every combination of some keys: simulated, or trained where a `task` is given.
@@ -149,6 +150,9 @@ def sweep(
         A profile of Snakemake's, such as ``"slurm"`` or its folder: the points become jobs of a cluster, with the same
         bits. What is made lies in ``results/sweep``; a call that is repeated makes what is missing. Points are then
         told by names and numbers, not by objects.
+    queued : {"wait", "cancel"}, optional
+        What is done with jobs of the sweep that a process that was killed has left in the queue; by default they are an
+        error that names them.
 
     Returns
     -------
@@ -181,7 +185,8 @@ def sweep(
     if submit is not None:
         from gcexp.submission import submitted
 
-        found, reports = submitted(points, submit, rows, verify, trains)
+        queued = fitted(Literal["wait", "cancel"] | None, queued, "queued")
+        found, reports = submitted(points, submit, rows, verify, trains, queued)
     elif trains:
         found, reports = points.trainings(verify, resume=True, jobs=jobs, progress=progress)
     else:

@@ -56,6 +56,7 @@ _CLOCK = (
     "designs",
     "decoding_error",
     "delays",
+    "traces",
     "schemes",
     "theory",
     "timeline.py",
@@ -83,7 +84,7 @@ STAGES = {
         version=2,
     ),
     "trajectory": Stage((), ("task", "optimizer"), _LEARNED, trained=True),
-    "replay": Stage((*_CLOCK, *_LEARN, "run/verification.py"), ("code", "task"), _LEARNED),
+    "replay": Stage((*_CLOCK, *_LEARN, "run/verification.py"), ("code", "task", "optimizer"), _LEARNED),
     "curves": Stage((*_CLOCK, *_TABLE, *_LEARN, "run/verification.py"), (), _FRAMES),
     "timings": Stage((*_CLOCK, *_TABLE), (), _FRAMES),
     "analysis": Stage(

@@ -416,7 +416,7 @@ class Run:
         def code_of(seed: int):
             return self.scheme_of(seed).decoder
 
-        return verify_decoding(code_of, timeline, trajectory, self.task, load(data), kept)
+        return verify_decoding(code_of, timeline, trajectory, self.task, self.optimizer, load(data), kept)
 
     def loads(self) -> dict[str, float]:
         """What its workers compute and send; of a code that is drawn for each seed, over the seeds.

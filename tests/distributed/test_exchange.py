@@ -200,7 +200,7 @@ def test_what_cannot_work_is_refused_by_name(alone):
     for told, model, scheme, options in [
         ("DistributedDataParallel.* Linear", nn.Linear(2, 1), ONE, {}),
         ("find_unused_parameters=True", alone(find_unused_parameters=True), ONE, {}),
-        ("forward_sync_buffers=False", alone(buffered, forward_sync_buffers=True), ONE, {}),
+        ("(forward_sync|broadcast)_buffers=False", alone(buffered, broadcasts=True), ONE, {}),
         ("communication hook", hooked, ONE, {}),
         ("2 of 1", smaller, ONE, {}),
         ("late=stop", alone(), ONE, {"late": "stop"}),
