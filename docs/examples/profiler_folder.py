@@ -20,7 +20,13 @@ print(times.groupby("worker")[["time", "compute"]].quantile([0.5, 0.9, 1.0]).uns
 # %%
 # The all-reduce makes all ranks end a step together. What each takes until it launches it is drawn here.
 figure = gcexp.plot(
-    times, x="iteration", y="time", line="worker", xlabel="step", ylabel="seconds until the all-reduce"
+    times,
+    x="iteration",
+    y="time",
+    line="worker",
+    xlabel="step",
+    ylabel="seconds until the all-reduce",
+    note="Recorded by the profiler of PyTorch.",
 )
 
 # %%
