@@ -356,9 +356,11 @@ def _drawn(table: pd.DataFrame, wanted: dict[str, Any], ax: Axes | None, *, titl
     """A figure of its own, or the axes that were drawn into."""
     from gcexp.figures import draw, parse
     from gcexp.figures.compose import draw_on
+    from gcexp.figures.style import SCREEN
 
     if ax is None:
-        return draw(table, wanted, title, note)
+        width = None if "width" in wanted else SCREEN
+        return draw(table, wanted, title, note, width=width)
     if not callable(getattr(ax, "get_window_extent", None)):
         raise UserError(f"ax is a pair of matplotlib's axes, got {quoted(ax)}")
     draw_on(ax, table, parse(wanted), title)

@@ -12,8 +12,8 @@ from gcexp.errors import UserError, require, require_known, unknown
 from gcexp.schema import fill, is_number, quoted
 
 Scale = Literal["linear", "log"]
-Width = Literal["single", "wide", "double"]
-WIDTHS = {"single": 3.5, "wide": 5.0, "double": 7.16}  # inches: one column, one and a half, two
+Width = Literal["single", "double"]
+WIDTHS = {"single": 3.5, "double": 7.16}  # inches: one column of a paper, and two
 _MOST_INCHES = 20  # of a panel's height, or a figure's width
 Ends = tuple[float | None, float | None]  # an open end follows the data
 Words = str | dict | None  # one text, or one per panel
@@ -53,7 +53,7 @@ class Drawn(Plot):
 
     panel: str | None = None
     panel_titles: Words = None
-    width: Width = "wide"
+    width: Width = "single"
 
     def __post_init__(self):
         super().__post_init__()
@@ -133,8 +133,13 @@ class LinesPlot(Drawn):
         What the shade over seeds spans; the line is their mean with the 95 % ``interval`` of the mean, else the median.
     dashed : list of str
         Lines that are bounds or references: thin, dashed, without markers.
-    width : {"wide", "single", "double"}
-        1.5 or two columns with the legend at the right, or one column with the legend below.
+    time_to : float, optional
+        Score of curves over a clock: further panels show when each line first reaches it, the median over seeds and its
+        95 % interval by the sign test. A line that begins above the score, as a loss does, has to fall to it.
+    names : mapping
+        What a line is called on the drawing, where that is not its name in the table.
+    width : {"single", "double"}
+        One column with the legend below, or two, where the legend of a single panel stands at the right.
     """
 
     x: str = CLOCK
@@ -153,6 +158,8 @@ class LinesPlot(Drawn):
     steps: bool | None = None
     band: Literal["quartiles", "range", "interval", "none"] = "quartiles"
     dashed: tuple[str, ...] = ()
+    time_to: float | None = None
+    names: dict = field(default_factory=dict)
 
     @property
     def levels(self) -> tuple[float, ...]:
@@ -167,6 +174,8 @@ class LinesPlot(Drawn):
     def __post_init__(self):
         super().__post_init__()
         _checked_finite("slope", self.slope)
+        _checked_finite("time_to", self.time_to)
+        _checked_words("names", self.names)
         for level in self.levels:
             _checked_finite("level", level)
         both = self.xscale == self.yscale == "log"
@@ -195,8 +204,8 @@ class BarsPlot(Drawn):
         Column, or value per label, marked on the bars.
     reference_label : str
         What the marks are.
-    width : {"single", "wide", "double"}
-        One, 1.5 or two columns.
+    width : {"single", "double"}
+        One column or two.
     """
 
     y: str = "mean_iteration_time_s"
@@ -205,7 +214,6 @@ class BarsPlot(Drawn):
     ylabel: Words = None
     reference: str | dict | None = None
     reference_label: str = "paper"
-    width: Width = "single"
 
     def __post_init__(self):
         super().__post_init__()
@@ -302,8 +310,8 @@ class FunctionPlot(Drawn):
     least : float, optional
         Inches below which a panel is no longer read: a narrower figure has fewer side by side. By default what they
         have at the figure's own width.
-    width : {"wide", "single", "double"}
-        1.5 columns, one or two.
+    width : {"single", "double"}
+        One column or two.
     """
 
     function: str
