@@ -92,12 +92,13 @@ def arguments(
     rest = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None)
     if not isinstance(given, Mapping):
         raise UserError(f"{place} must be a mapping with the keys {', '.join(named)}, got {quoted(given)}")
+    before = f"{place}: " if place else ""
     for name in given:
         if name not in named and (rest is None or not isinstance(name, str)):
-            raise UserError(f"{place}: {unknown(kind, name, named)}")
+            raise UserError(f"{before}{unknown(kind, name, named)}")
     for p in parameters:
         if p.name in named and p.name not in given and p.default is p.empty:
-            raise UserError(f"{place}: {p.name!r} is missing (it takes {', '.join(named)})")
+            raise UserError(f"{before}{p.name!r} is missing (it takes {', '.join(named)})")
     if not typed:
         return dict(given)
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import nan
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import numpy as np
 from gcexp.delays.trace_file import TraceFile, read_trace
 from gcexp.delays.trace_loads import Loads, loads_of
 from gcexp.delays.trace_structure import LEAST_ROWS, barrier, structure
+
+_MOST_TOLD = 3  # numbers that a sentence lists
 
 
 def statistics(times: np.ndarray) -> dict[str, float]:
@@ -89,13 +92,31 @@ def _sizes(trace: TraceFile) -> list[str]:
     least, most = sizes.min(), sizes.max()
     ragged = "" if least == most else f" (rows have {least} to {most} of them)"
     gaps = f"{trace.left_out} iterations with missing workers left out" if trace.left_out else "no gaps"
-    consecutive = trace.workers == tuple(range(len(trace.workers)))
-    holes = "" if trace.names or consecutive else ", not all numbers between"
+    holes = "" if trace.names else _without(trace.workers)
     return [
         f"{trace.name}: {len(times)} iterations, {len(trace.workers)} workers{ragged}, {gaps}",
         f"columns: {', '.join(trace.columns)}",
         f"workers: {trace.labels[0]} to {trace.labels[-1]}{holes}",
     ]
+
+
+def _without(workers: tuple[int, ...]) -> str:
+    """Which numbers between the first worker and the last one are no workers: the first three, and how many more.
+
+    >>> _without((1, 2, 3)), _without((0, 2)), _without((0, 2, 4)), _without((0, 10**9))
+    ('', ' without 1', ' without 1 and 3', ' without 1, 2, 3 and 999999996 more')
+    """
+    count = workers[-1] - workers[0] + 1 - len(workers)
+    told: list[str] = []
+    for one, following in pairwise(workers):
+        told += map(str, range(one + 1, min(following, one + 1 + _MOST_TOLD)))
+    told = told[:_MOST_TOLD]
+    if count > _MOST_TOLD:
+        told.append(f"{count - _MOST_TOLD} more")
+    *most, last = told or [""]
+    if not last:
+        return ""
+    return f" without {', '.join(most)} and {last}" if most else f" without {last}"
 
 
 def _times(trace: TraceFile, times: np.ndarray) -> list[str]:

@@ -76,11 +76,13 @@ def looks(labels: list[str], dashed: tuple[str, ...] = ()) -> dict[str, dict]:
 
 def drawing(frame: pd.DataFrame, plot: LinesPlot) -> Drawing:
     """Lines over x: step functions of a clock, or values at the same x for all seeds."""
-    rows.known(frame, plot.x, plot.y, plot.by, plot.panel, plot.threshold)
+    rows.known(frame, plot.x, plot.y, plot.by, plot.panel, plot.threshold, plot.colour)
     plot = replace(plot, xscale=plot.xscale or scale_of(frame, plot))
     frame = _renamed(frame, plot)
     found = panels_of(frame, plot, xlabel=style.axis_label(plot.x), ylabel=style.axis_label(plot.y))
     shown = looks(rows.names(frame, plot.by), plot.dashed)
+    if plot.colour is not None:
+        shown |= _coloured(frame, plot, shown)
     handles = _handles(frame, plot, shown)
     panels = [Panel(partial(_draw, part, plot, shown), *words) for part, *words in found]
     columns = 4 if plot.width == "double" and len(found) > 6 else 3
@@ -110,6 +112,26 @@ def _renamed(frame: pd.DataFrame, plot: LinesPlot) -> pd.DataFrame:
         require_known("label", label, known, "names")
     written = {label: str(name) for label, name in plot.names.items()}
     return frame.assign(**{plot.by: frame[plot.by].astype(str).replace(written)})
+
+
+def _coloured(frame: pd.DataFrame, plot: LinesPlot, shown: dict[str, dict]) -> dict[str, dict]:
+    """Looks with one colour for each value of a column; lines of one colour have dashes and markers of their own."""
+    of_line = frame.drop_duplicates(plot.by).set_index(plot.by)[plot.colour].astype(str)
+    colours = style.looks([*dict.fromkeys(of_line)])
+    forms = list(matplotlib.rcParams["axes.prop_cycle"])
+    seen: dict[str, int] = {}
+    found = {}
+    for label, value in of_line.items():
+        if label in plot.dashed:
+            continue
+        place = seen.get(value, 0)
+        seen[value] = place + 1
+        form = forms[place % len(forms)]
+        kept = {key: form[key] for key in ("linestyle", "marker")}
+        look = shown[str(label)] | {"color": colours[value]["color"], "markeredgecolor": "white"}
+        look.pop("markerfacecolor", None)
+        found[str(label)] = look | kept
+    return found
 
 
 def _handles(frame: pd.DataFrame, plot: LinesPlot, shown: dict[str, dict]) -> dict[str, Line2D]:

@@ -37,7 +37,7 @@ class Plot:
     @property
     def keys(self) -> tuple[str, ...]:
         """Columns that tell rows apart."""
-        named = (getattr(self, key, None) for key in ("by", "mean_by", "panel", "threshold"))
+        named = (getattr(self, key, None) for key in ("by", "colour", "mean_by", "panel", "threshold"))
         return tuple(column for column in (*named, *self.where) if column is not None)
 
     @property
@@ -131,6 +131,8 @@ class LinesPlot(Drawn):
         the same x. By default true where x is the simulated clock.
     band : {"quartiles", "range", "interval", "none"}
         What the shade over seeds spans; the line is their mean with the 95 % ``interval`` of the mean, else the median.
+    colour : str, optional
+        Column whose values have a colour each: lines with equal values differ in dashes and markers only.
     dashed : list of str
         Lines that are bounds or references: thin, dashed, without markers.
     time_to : float, optional
@@ -157,6 +159,7 @@ class LinesPlot(Drawn):
     yscale: Scale = "linear"
     steps: bool | None = None
     band: Literal["quartiles", "range", "interval", "none"] = "quartiles"
+    colour: str | None = None
     dashed: tuple[str, ...] = ()
     time_to: float | None = None
     names: dict = field(default_factory=dict)
