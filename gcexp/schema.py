@@ -82,6 +82,9 @@ def arguments(
     >>> arguments(area, {"width": "2"}, "area")
     Traceback (most recent call last):
     gcexp.errors.UserError: area: width must be a number, got '2'
+    >>> arguments(area, {"width": 2, "high": 1}, "")
+    Traceback (most recent call last):
+    gcexp.errors.UserError: unknown key 'high'; did you mean 'height'? (allowed: height, unit, width)
     """
     try:
         signature, hints = _signature(of)

@@ -121,7 +121,13 @@ _NO_INTERVAL = (
 
 
 def format_comparison(found: pd.DataFrame, form: str) -> str:
-    """The comparison as aligned text, CSV or a Markdown table."""
+    """The comparison as aligned text, CSV or a Markdown table; of an interval without ends the first and last tell why.
+
+    >>> import pandas as pd
+    >>> found = pd.DataFrame({"scheme": ["cgc"], "low": [-math.inf], "high": [math.inf]})
+    >>> [("5 seeds" in format_comparison(found, form)) for form in ("text", "markdown", "csv")]
+    [True, True, False]
+    """
     if form == "csv":
         return found.to_csv(index=False, lineterminator="\n")
     shown = found.drop(columns="run", errors="ignore")

@@ -45,6 +45,11 @@ class Given:
         ------
         UserError
             For an override that is no text, and for an object that a key does not take.
+
+        Examples
+        --------
+        >>> Given.of(["scheme=cgc", "n=6"], {"n": 6}).overrides  # as advice and a call may both say it
+        ['scheme=cgc', 'n=6']
         """
         found = cls([], {}, {})
         for text in overrides:
