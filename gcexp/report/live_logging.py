@@ -150,7 +150,7 @@ class LiveRun:
             self._run.config,
             kind="scheme",
             run=self._folder.name,
-            label=type(self._run.scheme.code).__name__,
+            label=self._run.name,
             **{part: options.get(part) for part in PARTS},
         )
         points: dict[str, list[Point]] = {PARENT: []}
