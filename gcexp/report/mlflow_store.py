@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from mlflow import MlflowClient
     from mlflow.entities import DatasetInput
+    from mlflow.entities import Run as MlflowRun  # noqa: F401 - for the module of imports
 
 #: Scores that runs are compared at beside their own.
 LEVELS = (0.8, 0.9)

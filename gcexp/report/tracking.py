@@ -37,9 +37,9 @@ from gcexp.run.run import Run
 from gcexp.run.tokens import PARTS
 
 if TYPE_CHECKING:  # pandas takes a second to import
-    from mlflow import MlflowClient
-    from mlflow.entities import Run as MlflowRun
     from pandas import DataFrame
+
+    from gcexp.report.mlflow_store import MlflowClient, MlflowRun
 
 #: Tag that is set last: an MLflow run with it is complete, and shows the result that has this digest.
 DIGEST = "gcexp.digest"
