@@ -1,9 +1,9 @@
 """Profile four ranks with torch's own profiler: ``python examples/profile_ranks.py FOLDER [STEPS]``.
 
 FOLDER then holds one Kineto file for each rank, which ``gcexp advise FOLDER`` reads. Computing is a sleep in the
-forward pass, since four ranks that compute would share this machine's cores: loading takes LOADING seconds, computing COMPUTING
-times the slowness of the step and rank. Messages, all-reduce, optimiser and profiler are real. The folder
-docs/examples/profiled was made in this way, with 120 steps, and reduced to the events that are read.
+forward pass, since four ranks that compute would share this machine's cores: loading takes LOADING seconds, and
+computing COMPUTING times the slowness of the step and rank. Messages, all-reduce, optimiser and profiler are real. The
+folder docs/examples/profiled was made in this way, with 120 steps, and reduced to the events that are read.
 """
 
 import os

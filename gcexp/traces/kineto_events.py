@@ -49,6 +49,7 @@ _NOT_COMPUTING = ("Optimizer.", "enumerate(DataLoader)")
 OPERATOR, RECORD, ANNOTATION = range(3)
 _OPERATORS = ("c10d", "_c10d_functional", "c10d_functional")
 _BACKENDS = ("nccl", "gloo", "mpi", "ucc", "xccl", "hccl", "cncl")
+_ON_CPU = ("gloo:", "mpi:")
 _NO_COLLECTIVES = ("wait", "init", "end", "coalesced")  # of those that they name
 
 
@@ -60,6 +61,9 @@ class Launch:
     ended: float
     kind: str
     written_by: int
+    on_cpu: bool = (
+        False  # whether it lasts until the backend has moved the data, for which a forward pass waits
+    )
 
     @property
     def of_gradients(self) -> bool:
@@ -206,7 +210,7 @@ def _keep(events: Events, event: dict) -> None:
         if written_by == RECORD:
             kind = _recorded_kind(event)
         if kind:
-            events.launches.append(Launch(*_span(events, event), kind, written_by))
+            events.launches.append(Launch(*_span(events, event), kind, written_by, name.startswith(_ON_CPU)))
 
 
 def _span(events: Events, event: dict) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from math import inf
 
 import numpy as np
 
-from gcexp.traces.kineto_events import ANNOTATION, Events, Launch, sorted_array
+from gcexp.traces.kineto_events import Events, Launch, sorted_array
 
 _MICROSECONDS = 1e-6
 
@@ -174,10 +174,10 @@ def _outermost(launches: list[Launch]) -> list[Launch]:
 
 
 def _wait_for_buffers(launches: list[Launch], ended: float) -> float:
-    """Microseconds before `ended` in which the backend broadcast buffers; with NCCL, to launch it."""
+    """Microseconds before `ended` in which a backend on the CPU broadcast buffers; NCCL holds up no CPU."""
     waited, until = 0.0, 0.0
     for launch in launches:
-        if launch.kind == "broadcast" and launch.written_by == ANNOTATION and launch.began < ended:
+        if launch.kind == "broadcast" and launch.on_cpu and launch.began < ended:
             to = min(launch.ended, ended)
             waited += max(0.0, to - max(launch.began, until))
             until = max(until, to)

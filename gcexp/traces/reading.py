@@ -67,8 +67,9 @@ def read_trace(
 
     Logs of other forms are read as well, recognised by their content: text with any separator, long (a row for each
     iteration and worker) or wide (a column for each worker), compressed or not; lines and lists of JSON; Parquet;
-    arrays of numpy's; a folder of files, one for each worker; recordings of `gcexp.distributed.Recorder`; profiler
-    traces of PyTorch. ``decisions`` of the record says what was taken for what. What may mean two things is refused.
+    arrays of numpy's; a folder of files, one for each worker; recordings of `gcexp.distributed.Recorder`; a folder of
+    PyTorch profiler traces (`gcexp.traces.kineto`). ``decisions`` of the record says what was taken for what. What may
+    mean two things is refused.
 
     Parameters
     ----------

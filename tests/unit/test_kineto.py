@@ -147,6 +147,8 @@ def test_a_broadcast_of_buffers_is_taken_off(tmp_path):
     folder = written(tmp_path / "run", waits(0), waits(1))
     assert np.allclose(matrix(folder), [[0.035, 0.055]] * 3)
     assert any("broadcast" in told for told in read_profiler_folder(folder)[1])
+    on_gpu = joined(*(step(k, before=[("broadcast", 11)]) for k in range(3)))
+    assert np.allclose(matrix(written(tmp_path / "gpu", on_gpu, on_gpu)), 0.047)
 
 
 def test_steps_that_say_nothing_are_left_out_and_told(tmp_path):
