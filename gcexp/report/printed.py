@@ -26,7 +26,8 @@ from gcexp.analysis.claims import (
     text,
 )
 from gcexp.errors import require, require_known
-from gcexp.report.statements import read_statements, rows_of
+from gcexp.files import rows_of
+from gcexp.report.statements import read_statements
 from gcexp.schema import fill, typed
 
 if TYPE_CHECKING:

@@ -56,6 +56,7 @@ _CLOCK = (
     "designs",
     "decoding_error",
     "delays",
+    "traces",
     "schemes",
     "theory",
     "timeline.py",
@@ -75,7 +76,10 @@ STAGES = {
     "prepare": Stage(("data", "seeding.py"), ("dataset",), ("numpy", "scikit-learn")),
     "timeline": Stage(
         _CLOCK,
-        ("code", "wait", "placement", "loads", "overhead", "late", "chunks", "exact", "bound", "delay"),
+        (
+            *("code", "wait", "placement", "loads", "overhead", "late", "chunks"),
+            *("exact", "bound", "decodes", "delay"),
+        ),
         _NUMBERS,
         version=2,
     ),

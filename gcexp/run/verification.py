@@ -101,7 +101,7 @@ def verify_decoding(
             check, failed = replay.check(
                 iteration,
                 step,
-                responses=timeline.patterns[pattern],
+                responses=timeline.decoded_from[pattern],
                 coefficients=timeline.coefficients[pattern].astype(np.float64),
             )
             checks.append({"seed": seed, "iteration": iteration, **check})
