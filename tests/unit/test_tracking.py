@@ -50,7 +50,8 @@ def fake_training(run, offset=0.0):
     accuracy = offset + np.linspace([0.1, 0.2], [0.8, 0.9], len(evaluated), axis=1)
     scores = {"test_accuracy": accuracy, "test_loss": 1 - accuracy}
     steps, parameters = np.full(2, T), np.zeros((2, 1, 3), dtype=np.float32)
-    found = (np.array(SEEDS), steps, evaluated, scores, np.array([0]), parameters, np.zeros(2, int))
+    kept = (np.array([0]), parameters, parameters, {})
+    found = (np.array(SEEDS), steps, evaluated, scores, *kept, np.zeros(2, int))
     Trajectory(*found).save(run.trajectory_file)
     package = {"version": "0.1.0", "commit": "c0ffee", "dirty": True, "sha256": "ab" * 32}
     record = {
