@@ -91,7 +91,8 @@ def asked_resources(workflow: Any, rule: str, cost: Callable[[Any], Cost]) -> di
         return memory_asked(cost(wildcards), attempt)
 
     def minutes(wildcards: Any, attempt: int) -> int:
-        return minutes_asked(cost(wildcards), attempt, _longest_minutes(_partition(workflow, rule)))
+        longest = _longest_minutes(_partition(workflow, rule)) if is_first(workflow) else None
+        return minutes_asked(cost(wildcards), attempt, longest)
 
     return {"mem_mb": memory, "runtime": minutes}
 
