@@ -540,15 +540,18 @@ def show(*overrides: str, seed: int = 0, **keys: Any) -> Figure:
     seen = first_iteration(scheme, run.delay_model.draw((seed,), 1, code.n))
     if scheme.bound:
         decoded = "a bound: nothing is decoded"
+    elif not scheme.decodes:
+        decoded = "a clock only: nothing is decoded yet"
     else:
-        c = code.decode(seen.responses[None], partial=True).coefficients[0]
+        c = scheme.decoder.decode(seen.responses[None], partial=True).coefficients[0]
         decoded = f"{int((c == 1).sum())} of {code.k} partitions decoded"
-    heard = f"{int((seen.responses > 0).sum())} of {code.n} workers heard"
+    responses = scheme.counted(seen.responses[None])[0]
+    heard = f"{int((responses > 0).sum())} of {code.n} workers heard"
     title = f"{type(code).__name__}, n = {code.n}: stop at {seen.stop:.3g} s, {heard}, {decoded}"
     note = f"First iteration of seed {seed} on the simulated clock. Upright marks are messages that have arrived."
     with style.applied():
         return gantt.strips(
-            seen.computed, seen.arrived, seen.stop, seen.responses, _supports(code), code.k, title, note
+            seen.computed, seen.arrived, seen.stop, responses, _supports(code), code.k, title, note
         )
 
 

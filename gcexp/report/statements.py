@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -48,7 +50,7 @@ class Outcome:
     assumed: str  # rests on parameters that were assumed or restored
     post_hoc: str  # something was chosen after the numbers had been seen
     evidence: str  # names of claim functions, and the figures whose printed numbers were compared
-    reason: str  # why it is not simply reproduced
+    reason: str  # why it is not simply reproduced, or what to know where it is
 
 
 def read_statements(path: Path) -> dict[str, Statement]:
@@ -70,3 +72,11 @@ def committed() -> list[Outcome]:
     """The committed outcomes of all papers; none where ``gcexp audit --write`` has not written them."""
     place = next((one for one in (COMMITTED, bundled(COMMITTED)) if one.is_file()), COMMITTED)
     return [Outcome(**row) for _, row in rows_of(place, [field.name for field in fields(Outcome)])]
+
+
+def counted(outcomes: Iterable[Outcome]) -> str:
+    """How many statements have each outcome, in words."""
+    from gcexp.analysis.claims import OUTCOMES  # a plan judges nothing
+
+    counts = Counter(one.outcome for one in outcomes)
+    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
