@@ -83,7 +83,7 @@ def test_a_partition_grants_what_it_can(nodes, fresh):
     code, output = submit(fresh, "small_three", *here)
     assert code == 0, output
     limits = {squeue("scontrol", "show", "job", job) for job in re.findall(r"SLURM jobid (\d+)", output)}
-    assert any("TimeLimit=00:02:00" in limit for limit in limits), limits
+    assert any("TimeLimit=00:30:00" in limit for limit in limits), limits
 
 
 def test_a_node_without_the_environment_is_named(fresh, tmp_path_factory):
