@@ -122,6 +122,7 @@ def sweep(
     impossible: str = "skip",
     progress: bool = True,
     submit: str | None = None,
+    queued: str | None = None,
     **keys: Any,
 ) -> Result:
     """Every combination of some keys: simulated, or trained where a `task` is given.
@@ -149,6 +150,9 @@ def sweep(
         A profile of Snakemake's, such as ``"slurm"`` or its folder: the points become jobs of a cluster, with the same
         bits. What is made lies in ``results/sweep``; a call that is repeated makes what is missing. Points are then
         told by names and numbers, not by objects.
+    queued : {"wait", "cancel"}, optional
+        What is done with jobs of the sweep that a process that was killed has left in the queue; by default they are an
+        error that names them.
 
     Returns
     -------
@@ -181,7 +185,8 @@ def sweep(
     if submit is not None:
         from gcexp.submission import submitted
 
-        found, reports = submitted(points, submit, rows, verify, trains)
+        queued = fitted(Literal["wait", "cancel"] | None, queued, "queued")
+        found, reports = submitted(points, submit, rows, verify, trains, queued)
     elif trains:
         found, reports = points.trainings(verify, resume=True, jobs=jobs, progress=progress)
     else:
@@ -535,15 +540,18 @@ def show(*overrides: str, seed: int = 0, **keys: Any) -> Figure:
     seen = first_iteration(scheme, run.delay_model.draw((seed,), 1, code.n))
     if scheme.bound:
         decoded = "a bound: nothing is decoded"
+    elif not scheme.decodes:
+        decoded = "a clock only: nothing is decoded yet"
     else:
-        c = code.decode(seen.responses[None], partial=True).coefficients[0]
+        c = scheme.decoder.decode(seen.responses[None], partial=True).coefficients[0]
         decoded = f"{int((c == 1).sum())} of {code.k} partitions decoded"
-    heard = f"{int((seen.responses > 0).sum())} of {code.n} workers heard"
+    responses = scheme.counted(seen.responses[None])[0]
+    heard = f"{int((responses > 0).sum())} of {code.n} workers heard"
     title = f"{type(code).__name__}, n = {code.n}: stop at {seen.stop:.3g} s, {heard}, {decoded}"
     note = f"First iteration of seed {seed} on the simulated clock. Upright marks are messages that have arrived."
     with style.applied():
         return gantt.strips(
-            seen.computed, seen.arrived, seen.stop, seen.responses, _supports(code), code.k, title, note
+            seen.computed, seen.arrived, seen.stop, responses, _supports(code), code.k, title, note
         )
 
 

@@ -36,6 +36,7 @@ import numpy as np
 
 from gcexp.codes import Code
 from gcexp.codes.base import RESIDUAL_BOUND
+from gcexp.codes.by_message import ByMessage
 from gcexp.delays import DelayModel, Draws, ShiftedExponential
 from gcexp.errors import ParameterError
 from gcexp.extras import extras
@@ -226,9 +227,8 @@ class CodeContract:
             exact = np.stack([np.kron(row, np.eye(code.blocks)) for row in c])
             np.testing.assert_allclose(combined, exact, rtol=0, atol=1e-9)  # rounding hides nothing
         if code.promise == "least_squares":
-            nearest = (
-                Code.weights(code, responses).reshape(len(responses), code.blocks, -1)[:, 0] @ code.encoding
-            )
+            weights = Code.weights_of(code, code.received(responses))
+            nearest = weights.reshape(len(responses), code.blocks, -1)[:, 0] @ code.encoding
             np.testing.assert_allclose(decoding.error[met], ((nearest[met] - 1) ** 2).mean(1), atol=1e-9)
 
     def check_refuses_what_it_does_not_promise(self) -> None:
@@ -244,6 +244,17 @@ class CodeContract:
         for u in range(0, len(self.responses), max(1, len(self.responses) // 10)):
             alone = self.code.decode(self.responses[u], partial=True).weights[0]
             np.testing.assert_allclose(alone, self.decoding.weights[u], rtol=1e-6, atol=1e-9)
+
+    def check_decodes_its_messages_in_any_order(self) -> None:
+        """Where a code says so (`Code.message_quorums`), its messages are decoded as those of workers of their own."""
+        if self.code.message_quorums is None:
+            return
+        received, one_by_one = self.code.received(self.responses), ByMessage(self.code)
+        of_sets = one_by_one.decode(received, partial=True)
+        np.testing.assert_allclose(of_sets.coefficients, self.decoding.coefficients, rtol=0, atol=1e-9)
+        contract = CodeContract(lambda: one_by_one)
+        contract.check_uses_only_what_was_received()
+        contract.check_keeps_its_promise()
 
     def check_equal_parameters_give_equal_codes(self) -> None:
         again = self.build()
@@ -324,7 +335,10 @@ def _refused(call: Callable, given) -> None:
 
 
 class WaitContract:
-    """What every waiting rule keeps, in a scheme whose code it can use."""
+    """What every waiting rule keeps, in a scheme whose code it can use.
+
+    A rule that orders messages is given each by itself, as `gcexp.timeline` does, here in the code's own order.
+    """
 
     def __init__(self, scheme: Scheme, delay: DelayModel | None = None):
         self.scheme, self.delay = scheme, delay or ShiftedExponential(shift=0.5)
@@ -335,6 +349,22 @@ class WaitContract:
     def draws(self) -> Draws:
         return self.delay.draw(SEEDS, ITERATIONS, self.scheme.code.n)
 
+    @property
+    def code(self) -> Code:
+        """The code with which the rule is asked."""
+        return self.scheme.decoder
+
+    def arrivals(self, r: int | None = None) -> np.ndarray:
+        """Arrivals in all iterations, as the rule is given them."""
+        code = self.scheme.code
+        if self.code is code:
+            return self.price(self.draws, r)
+        found = np.empty((*self.draws.shape[:2], self.code.n))
+        for place in range(int(code.messages.max())):
+            sent = np.flatnonzero(code.rank == place)
+            found[..., sent] = self.price(self.draws, place + 1)[..., code.owner[sent]]
+        return found
+
     def price(self, draws: Draws, r: int | None = None) -> np.ndarray:
         """Arrival of every worker's r-th message."""
         code = self.scheme.code
@@ -344,34 +374,39 @@ class WaitContract:
 
     def arrive(self, r: int | None = None, t: slice = slice(None), factor: float = 1.0) -> np.ndarray:
         """Arrival of every worker's r-th message in the iterations t."""
-        return factor * self.price(self.draws, r)[:, t]
+        return factor * self.arrivals(r)[:, t]
 
     def stop(self, arrive: Callable) -> tuple[np.ndarray, np.ndarray]:
         """Stops and responses of all iterations; a rule with a memory is asked for one after the other."""
-        code = self.scheme.code
-        wait: Any = self.scheme.wait
         if self.extras.begin is None:
-            return wait.stop(code, arrive)
+            return self.scheme.wait.stop(self.code, arrive)
+        time, responses, _ = self.remembered(arrive)
+        return time, responses
+
+    def remembered(self, arrive: Callable) -> tuple[np.ndarray, np.ndarray, list]:
+        """Stops and responses of a rule with a memory, and its state before each iteration."""
+        wait: Any = self.scheme.wait
+        assert self.extras.begin is not None
         before = self.draws.before()
-        lead = None if before is None else Lead(code, partial(self.price, before))
+        lead = None if before is None else Lead(self.scheme.code, partial(self.price, before))
         state = self.extras.begin(lead)
-        times, counts = [], []
+        times, counts, states = [], [], []
         for t in range(ITERATIONS):
-            time, responses, state = wait.stop(code, lambda r=None, t=t: arrive(r)[:, t : t + 1], state)
+            states.append(state)
+            time, responses, state = wait.stop(self.code, lambda r=None, t=t: arrive(r)[:, t : t + 1], state)
             times.append(time)
             counts.append(responses)
-        return np.concatenate(times, axis=1), np.concatenate(counts, axis=1)
+        return np.concatenate(times, axis=1), np.concatenate(counts, axis=1), states
 
     @cached_property
     def stopped(self) -> tuple[np.ndarray, np.ndarray]:
         return self.stop(self.arrive)
 
     def check_gives_times_and_counts(self) -> None:
-        code, (time, responses) = self.scheme.code, self.stopped
+        code, (time, responses) = self.code, self.stopped
         assert time.shape == self.draws.shape[:2], "a stop for every seed and iteration"
-        assert responses.shape == self.draws.shape and responses.dtype == np.int16, (
-            "an int16 count for every worker"
-        )
+        counted = (*self.draws.shape[:2], code.n)
+        assert responses.shape == counted and responses.dtype == np.int16, "an int16 count for every worker"
         assert np.isfinite(time).all() and (time > 0).all()
         assert ((responses >= 0) & (responses <= code.messages)).all() and responses.any()
 
@@ -379,7 +414,7 @@ class WaitContract:
         if self.extras.durations_only:
             return
         time, responses = self.stopped
-        for r in range(1, int(self.scheme.code.messages.max()) + 1):
+        for r in range(1, int(self.code.messages.max()) + 1):
             late = (responses >= r) & (self.arrive(r) > time[..., None] * (1 + 1e-12))
             assert not late.any(), f"a {r}. message is used that came after the stop"
 
@@ -390,7 +425,7 @@ class WaitContract:
         for t in range(ITERATIONS):
             one = slice(t, t + 1)
             alone, alone_responses = self.scheme.wait.stop(
-                self.scheme.code, lambda r=None, one=one: self.arrive(r, one)
+                self.code, lambda r=None, one=one: self.arrive(r, one)
             )
             np.testing.assert_array_equal(alone, time[:, one])
             np.testing.assert_array_equal(alone_responses, responses[:, one])
@@ -409,8 +444,24 @@ class WaitContract:
             np.testing.assert_array_equal(self.stop(altered)[0][:, : t + 2], time[:, : t + 2])
 
     def check_later_arrivals_never_stop_it_earlier(self) -> None:
-        later, _ = self.stop(lambda r=None: self.arrive(r, factor=2.0))
-        assert (later >= self.stopped[0]).all()
+        """In each iteration by itself: what a rule has learned from later arrivals may make it stop earlier."""
+        later = partial(self.arrive, factor=2.0)
+        if self.extras.begin is None:
+            stops, _ = self.stop(later)
+        else:
+            stops = self._stops_from_the_same_states(later)
+        assert (stops >= self.stopped[0]).all()
+
+    def _stops_from_the_same_states(self, arrive: Callable) -> np.ndarray:
+        """Stops (S, T) for other arrivals, where each iteration begins with the state of the rule's own run."""
+        wait: Any = self.scheme.wait
+        _, _, states = self.remembered(self.arrive)
+        stops = []
+        for t, state in enumerate(states):
+            one = partial(arrive, t=slice(t, t + 1))
+            time, *_ = wait.stop(self.code, one, state)
+            stops.append(time)
+        return np.concatenate(stops, axis=1)
 
     def check_is_a_value(self) -> None:
         copy = pickle.loads(pickle.dumps(self.scheme.wait))

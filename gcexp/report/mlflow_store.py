@@ -71,6 +71,11 @@ class Store:
             raise UserError(
                 f"the tracking URI {uri} names no file, so that nothing would be kept; allowed: {_SQLITE}FILE"
             )
+        if re.match(r"file:|(?!databricks)[^:]*$", uri):
+            raise UserError(
+                f"the tracking URI {uri} is a folder, and MLflow has given up to keep runs in folders; "
+                f"allowed: {_SQLITE}FILE, http://SERVER:PORT, or another database that MLflow supports"
+            )
         for name, value in _SETTINGS.items():
             os.environ.setdefault(name, value)
         if uri.startswith(_SQLITE):
@@ -238,7 +243,7 @@ def inputs_of(config: dict, data: dict | None) -> list[DatasetInput]:
     delay = config.get("delay")
     if isinstance(delay, dict) and delay.get("_target_") == "gcexp.delays.Trace":
         from gcexp.data.checksum import sha256
-        from gcexp.delays.trace_file import located
+        from gcexp.traces.reading import located
 
         trace = located(delay["file"])
         if trace.is_file():

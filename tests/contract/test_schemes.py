@@ -17,16 +17,16 @@ from gcexp import timeline as timeline_module
 from gcexp.codes.base import RESIDUAL_BOUND
 from gcexp.command.list import phrases
 from gcexp.delays import Trace
-from gcexp.delays.trace_file import read_trace
 from gcexp.errors import UserError
 from gcexp.run.build import build, locate
 from gcexp.run.compose import compose
 from gcexp.run.measurement import HomeTrainings, Measurement, write_timeline
 from gcexp.run.options import options
 from gcexp.run.run import Run
-from gcexp.schemes import Capacity, Covered, DropCompute, Fewest, PrefixDeadline, Restart
+from gcexp.schemes import Capacity, Covered, DropCompute, Fewest, PrefixDeadline, Reordering, Restart
 from gcexp.testing import checks
 from gcexp.timeline import Game
+from gcexp.traces.reading import read_trace
 
 ITERATIONS, SEEDS = 20, (0, 1)
 LENGTH = [f"iterations={ITERATIONS}", f"seeds={SEEDS[0]}-{SEEDS[-1]}"]
@@ -77,6 +77,7 @@ CODES = {
     Capacity: ["scheme=capacity"],
     Covered: ["scheme=partial_work"],
     DropCompute: ["scheme=dropcompute"],
+    Reordering: ["scheme=spare"],
 }
 
 
