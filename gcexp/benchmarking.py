@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gcexp.delays import Draws, Trace
-    from gcexp.delays.trace_file import TraceFile
     from gcexp.schemes import Scheme
     from gcexp.timeline import Timeline
+    from gcexp.traces.record import TraceFile
 
 _OF_TRACE = ("pricing", "column", "rows", "data_bound")  # what a benchmark leaves to its caller
 COLUMNS = (
@@ -69,7 +69,7 @@ def benchmark(
     Parameters
     ----------
     file : path, DataFrame or array
-        CSV with ``iteration,worker,time``, as `gcexp.delays.trace_file.read_trace` takes it, or the name of a bundled
+        CSV with ``iteration,worker,time``, as `gcexp.traces.reading.read_trace` takes it, or the name of a bundled
         trace, such as ``pai-job1``; or the same as a frame, or as an array (iterations, workers).
     schemes : str, dict or iterable of them, optional
         Labels of conf/benchmark.yaml, names of scheme options, or mappings of keys such as ``{"scheme": "cgc", "s":
@@ -118,8 +118,9 @@ def benchmark(
     [[0.3586, 0.3585, 0.2957, 'cannot win']]
     """
     from gcexp.delays import Trace
-    from gcexp.delays.trace_file import TraceFile, trace_of
     from gcexp.schemes import LATE
+    from gcexp.traces.reading import trace_of
+    from gcexp.traces.record import TraceFile
 
     in_memory = isinstance(file, list | TraceFile) or getattr(file, "size", 0) > 0
     file = trace_of(file) if in_memory else fitted(str | Path, file, "file")
@@ -233,8 +234,9 @@ class Replay:
     ) -> Replay:
         """The replay of a file: rows behind the prefix, once each."""
         from gcexp.delays import Trace
-        from gcexp.delays.trace_file import TraceFile, read_trace
         from gcexp.delays.trace_loads import loads_of
+        from gcexp.traces.reading import read_trace
+        from gcexp.traces.record import TraceFile
 
         require(n is None or n >= 1, f"n is a number of workers >= 1, got {n}")
         read = read_trace(file)

@@ -13,10 +13,12 @@ import numpy as np
 from gcexp.advice.page import counted
 from gcexp.advice.phi import share_of_compute, share_of_loads
 from gcexp.advice.resampling import Number
-from gcexp.delays.trace_file import Absent, TraceFile, trace_of
 from gcexp.delays.trace_loads import Loads, loads_of
 from gcexp.delays.trace_structure import barrier as barrier_test
 from gcexp.errors import DataError, UserError, require_known
+from gcexp.traces.missing import Absent
+from gcexp.traces.reading import trace_of
+from gcexp.traces.record import TraceFile
 
 #: How far the middle worker of a pause is above its usual time: in logarithms, and in median absolute deviations.
 _PAUSE, _DEVIATIONS = np.log(10.0), 8 * 1.4826

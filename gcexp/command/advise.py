@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gcexp.command.arguments import keywords, new_folder
 from gcexp.command.fit import trace
-from gcexp.delays.trace_file import located
+from gcexp.traces.reading import located
 
 
 def add(parser) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gcexp.command.arguments import keywords, new_folder
-from gcexp.delays.trace_file import located
+from gcexp.traces.reading import located
 
 
 def add(parser) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gcexp.command.arguments import keywords, new_file
-from gcexp.delays.trace_file import read_trace
 from gcexp.delays.trace_report import report
 from gcexp.errors import UserError
+from gcexp.traces.reading import read_trace
 
 
 def add(parser) -> None:

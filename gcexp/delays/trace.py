@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from gcexp.delays.base import Draws
-from gcexp.delays.trace_file import LEAST, MOST, TraceFile, read_trace
 from gcexp.delays.trace_loads import loads_of
 from gcexp.errors import ParameterError, require
 from gcexp.seeding import rng
+from gcexp.traces.reading import read_trace
+from gcexp.traces.record import LEAST, MOST, TraceFile
 
 _WHOLE = 1e-9  # a load this close to a whole number of shares is that number
 
@@ -37,7 +38,7 @@ class Trace:
     ----------
     file : str
         CSV file, from the current or from the project's folder, or a bundled trace by its name; see
-        `gcexp.delays.trace_file.read_trace`. From Python also what `gcexp.delays.trace_file.trace_of` has read.
+        `gcexp.traces.reading.read_trace`. From Python also what `gcexp.traces.reading.trace_of` has read.
     phi : float
         Share of the time that does not grow with the load, between 0 and 1.
     pricing : {"scaled", "additive"}

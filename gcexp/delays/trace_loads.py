@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gcexp.delays.trace_file import TraceFile
 from gcexp.errors import DataError
+from gcexp.traces.record import TraceFile
 
 _DIGITS = 9  # loads that agree in so many decimal places are one load
 

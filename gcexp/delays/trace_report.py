@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from gcexp.delays.trace_file import TraceFile, read_trace
 from gcexp.delays.trace_loads import Loads, loads_of
 from gcexp.delays.trace_structure import LEAST_ROWS, barrier, structure
+from gcexp.traces.reading import read_trace
+from gcexp.traces.record import TraceFile
 
 
 def statistics(times: np.ndarray) -> dict[str, float]:

@@ -99,7 +99,7 @@ def _check_traces(figure: Figure) -> None:
     files = {file for run in figure.runs for file in _trace_files(run.config["delay"])}
     if not files:
         return
-    from gcexp.delays.trace_file import located
+    from gcexp.traces.reading import located
 
     for file in sorted(files):
         located(file)

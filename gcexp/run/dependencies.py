@@ -56,6 +56,7 @@ _CLOCK = (
     "designs",
     "decoding_error",
     "delays",
+    "traces",
     "schemes",
     "theory",
     "timeline.py",

@@ -89,7 +89,7 @@ def _value_of(key: str, value: Any) -> Any:
 def _replayed(times: Any) -> tuple[Trace, str]:
     """The delay model that replays times in memory, a frame or an array (iterations, workers), and a name for it."""
     from gcexp.delays import Trace
-    from gcexp.delays.trace_file import trace_of
+    from gcexp.traces.reading import trace_of
 
     file = trace_of(times)
     recorded = file.values["time"]

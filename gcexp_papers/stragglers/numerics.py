@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from gcexp.analysis.declared import columns
-from gcexp.delays.trace_file import Flags, read_trace
 from gcexp.delays.trace_report import statistics
+from gcexp.traces.reading import read_trace
+from gcexp.traces.record import Flags
 
 BINS = 150  # columns of a strip at most: longer traces are averaged over consecutive rows
 

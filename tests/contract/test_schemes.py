@@ -17,7 +17,6 @@ from gcexp import timeline as timeline_module
 from gcexp.codes.base import RESIDUAL_BOUND
 from gcexp.command.list import phrases
 from gcexp.delays import Trace
-from gcexp.delays.trace_file import read_trace
 from gcexp.errors import UserError
 from gcexp.run.build import build, locate
 from gcexp.run.compose import compose
@@ -27,6 +26,7 @@ from gcexp.run.run import Run
 from gcexp.schemes import Capacity, Covered, DropCompute, Fewest, PrefixDeadline, Restart
 from gcexp.testing import checks
 from gcexp.timeline import Game
+from gcexp.traces.reading import read_trace
 
 ITERATIONS, SEEDS = 20, (0, 1)
 LENGTH = [f"iterations={ITERATIONS}", f"seeds={SEEDS[0]}-{SEEDS[-1]}"]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gcexp.delays.trace_file import read_trace
 from gcexp.distributed import join
 from gcexp.seeding import rng
+from gcexp.traces.reading import read_trace
 from tests.conftest import skip_where_busy
 
 pytestmark = pytest.mark.slow

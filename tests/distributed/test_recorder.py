@@ -8,9 +8,9 @@ from torch import nn
 
 from gcexp.command.main import main
 from gcexp.delays import Trace
-from gcexp.delays.trace_file import read_trace
 from gcexp.distributed import Recorder, join
 from gcexp.errors import DataError, UserError
+from gcexp.traces.reading import read_trace
 
 HEAD = "iteration,worker,time,compute,load\n"
 

@@ -29,11 +29,11 @@ from gcexp.benchmarking import (
 )
 from gcexp.codes import Uncoded
 from gcexp.command.main import main
-from gcexp.delays.trace_file import trace_of
 from gcexp.errors import UserError
 from gcexp.figures import draw, read_table, style
 from gcexp.run.benchmarked import decided_by, entries
 from gcexp.theory import bounds
+from gcexp.traces.reading import trace_of
 from tests.conftest import refusals
 
 AR, SE, JOB1, JOB3 = "bytedance-AR-dp", "bytedance-SE-dp", "pai-job1", "pai-job3"
@@ -451,7 +451,7 @@ test_mistakes_from_python = refusals(
 @pytest.mark.parametrize("asked", [{"pricing": "additive"}, {"column": "compute"}])
 def test_measured_parts_that_are_no_times(amount, asked, tmp_path):
     cells = [f"{t},{w},2,{amount if (t, w) == (0, 1) else 1}" for t in range(3) for w in range(2)]
-    (tmp_path / "my.csv").write_text("\n".join(["iteration,worker,time,compute", *cells]))
+    (tmp_path / "my.csv").write_text("\n".join(["iteration,worker,time,compute", *cells, ""]))
     with pytest.raises(UserError, match="compute of worker 1 in row 0"):
         benchmark(tmp_path / "my.csv", **asked)
 

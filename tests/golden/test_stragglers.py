@@ -15,7 +15,6 @@ import pytest
 
 from gcexp.codes import Clustered, CyclicRepetition, FractionalRepetition, PartialWork, Uncoded, UnevenShards
 from gcexp.delays import Draws, LocalSteps, Trace, TraceDraws
-from gcexp.delays.trace_file import read_trace
 from gcexp.schemes import (
     LATE,
     AdaptiveDeadline,
@@ -36,6 +35,7 @@ from gcexp.schemes import (
 )
 from gcexp.theory import bounds
 from gcexp.timeline import Timeline, run_clock
+from gcexp.traces.reading import read_trace
 
 CYCLIC, PAIRS = partial(CyclicRepetition, s=1), partial(FractionalRepetition, d=2)
 CHUNKS, MICRO = partial(PartialWork, d=2, q=8), partial(PartialWork, d=1, q=8)
@@ -165,7 +165,7 @@ def attack(code, wait, placement, loads, folder) -> None:
     delays = []
     for name, x in (("as_it_was", rows), ("altered", altered)):
         lines = [f"{t},{w},{float(time)!r}" for (t, w), time in np.ndenumerate(x)]
-        (folder / f"{name}.csv").write_text("\n".join(["iteration,worker,time", *lines]))
+        (folder / f"{name}.csv").write_text("\n".join(["iteration,worker,time", *lines, ""]))
         delays.append(Trace(str(folder / f"{name}.csv"), phi=0.2, skip="prefix"))
     differ = False
     for late in LATE:

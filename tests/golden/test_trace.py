@@ -17,11 +17,11 @@ import pytest
 from gcexp.codes import Clustered, CyclicRepetition, CyclicTwoMessage, FractionalRepetition, Uncoded
 from gcexp.command import main
 from gcexp.delays import Trace
-from gcexp.delays.trace_file import read_trace
 from gcexp.delays.trace_report import statistics
 from gcexp.errors import DataError, ParameterError, UserError
 from gcexp.schemes import Decodable, Fastest, Given, Greedy, Pairs, Scheme
 from gcexp.timeline import run_clock
+from gcexp.traces.reading import read_trace
 from tests.conftest import refusals
 
 TRACES = Path(__file__).parents[2] / "data" / "traces"
@@ -66,9 +66,9 @@ def small(tmp_path):
     """Three rows of four workers, 1 to 12, with micro-batches."""
     x = np.arange(1.0, 13).reshape(3, 4)
     rows = [f"{t},{w},{x[t, w]}" for t in range(3) for w in range(4)]
-    (tmp_path / "small.csv").write_text("\n".join(["iteration,worker,time", *rows]))
+    (tmp_path / "small.csv").write_text("\n".join(["iteration,worker,time", *rows, ""]))
     chunks = [f"{t},{w},{c},{x[t, w] * (c + 1) / 3}" for t in range(3) for w in range(4) for c in range(2)]
-    (tmp_path / "chunks.csv").write_text("\n".join(["iteration,worker,chunk,time", *chunks]))
+    (tmp_path / "chunks.csv").write_text("\n".join(["iteration,worker,chunk,time", *chunks, ""]))
     return str(tmp_path / "small.csv"), str(tmp_path / "chunks.csv"), x
 
 

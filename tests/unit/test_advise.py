@@ -13,7 +13,7 @@ from gcexp.advice.remedies import Remedy
 from gcexp.advice.settings import settings
 from gcexp.advice.verdict import Comparison
 from gcexp.command import main
-from gcexp.delays.trace_file import read_trace
+from gcexp.traces.reading import read_trace
 
 JOBS = [f"pai-job{number}" for number in (1, 2, 3, 4)]
 AR, SE, ST = (f"bytedance-{name}-dp" for name in ("AR", "SE", "ST"))

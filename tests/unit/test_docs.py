@@ -84,7 +84,7 @@ def test_the_journey(tmp_path, monkeypatch, forget, capsys):
     forget()
     draw = np.random.default_rng(0)
     times = [f"{t},{w},{1 + draw.exponential():.6g}" for t in range(60) for w in range(256)]
-    Path("lambda.csv").write_text("\n".join(["iteration,worker,time", *times]))
+    Path("lambda.csv").write_text("\n".join(["iteration,worker,time", *times, ""]))
     x, y = draw.normal(size=(60, 20)), draw.integers(0, 2, 60)
     np.savez("mine.npz", x_train=x[:40], y_train=y[:40], x_test=x[40:], y_test=y[40:])
     write_files(Path(), dict(FILES.findall(page)))

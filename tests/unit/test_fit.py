@@ -17,9 +17,9 @@ from gcexp.advice.phi import share_of_compute, share_of_loads
 from gcexp.advice.slow_states import Chain, maximised, smoothed
 from gcexp.command import main
 from gcexp.delays import Composed
-from gcexp.delays.trace_file import read_trace, trace_of
 from gcexp.delays.trace_structure import barrier, structure
 from gcexp.errors import UserError
+from gcexp.traces.reading import read_trace, trace_of
 
 JOBS = [f"pai-job{number}" for number in (1, 2, 3, 4)]
 
@@ -260,7 +260,7 @@ def test_iterations_without_all_workers_are_left_out_when_asked(here, refused_co
     x = planted(["bad_node"], 60, 4)
     lines = frame(x).to_csv(index=False).splitlines()
     del lines[1 + 12 * 10 + 3]
-    Path("holes.csv").write_text("\n".join(lines))
+    Path("holes.csv").write_text("\n".join([*lines, ""]))
     Path("cut.csv").write_text("\n".join(lines).rpartition(",")[0])
     for name in ("holes.csv", "cut.csv"):
         refused_command("absent=skip", "fit", name)

@@ -10,9 +10,9 @@ import pytest
 import gcexp
 from gcexp.advice.recorded import recorded
 from gcexp.delays import Trace
-from gcexp.delays.trace_file import trace_of
 from gcexp.delays.trace_loads import loads_of, own_load
 from gcexp.delays.trace_report import report
+from gcexp.traces.reading import trace_of
 
 PHI = 0.4
 

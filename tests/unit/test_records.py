@@ -14,13 +14,13 @@ import matplotlib  # noqa: F401
 import numpy as np
 import pytest
 
-from gcexp.delays.trace_file import read_trace
 from gcexp.files import used
 from gcexp.report import paper
 from gcexp.run import dependencies, modules, options, records
 from gcexp.run.contents import code_of
 from gcexp.run.modules import own_modules
 from gcexp.run.records import EDITED, PLANNED, observed, recorded, state
+from gcexp.traces.reading import read_trace
 from tests.conftest import unload, write_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,7 +65,7 @@ FILES = {
                 except OSError:
                     pass
             from gcexp.data.described import Description
-            from gcexp.delays.trace_file import read_trace
+            from gcexp.traces.reading import read_trace
             from gcexp.files import used
             read_trace("times")
             read_trace("traces/more.csv")

@@ -15,10 +15,10 @@ import yaml
 import gcexp
 from gcexp.command.main import COMMANDS
 from gcexp.data import datasets
-from gcexp.delays.trace_file import read_trace
 from gcexp.report.paper import Paper
 from gcexp.run.measured import CURVE, TIMED
 from gcexp.run.options import GROUPS, option_file, options
+from gcexp.traces.reading import read_trace
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/stability.md").read_text("utf-8")

@@ -6,72 +6,24 @@ import csv
 import json
 import re
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import inf, nan, prod
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 import numpy as np
 
-from gcexp.errors import DataError, require, unknown
+from gcexp.errors import DataError, unknown
 from gcexp.files import bundled, used
 from gcexp.schema import quoted
+from gcexp.traces.missing import Absent, resolved
+from gcexp.traces.record import LEAST, MOST, NEEDED, Flags, TraceFile
 
-NEEDED = ("iteration", "worker", "time")
-Absent: TypeAlias = Literal["refuse", "skip"]
-_SKIP = "absent=skip of gcexp trace check, fit and advise leaves such iterations out"
 _DIGITS = 18  # of a whole number in a file
 _MOST_CELLS = 2**25  # iterations times workers, and times chunks
 _SHOWN = 10  # numbers in a sentence
-LEAST, MOST = 1e-150, 1e150  # times whose sums, squares and quotients are numbers
-
-
-@dataclass(frozen=True)
-class Flags:
-    """What a matrix of times means: its entry in ``index.json`` beside the file; defaults where there is none."""
-
-    persistent: bool = True  # a column is one worker throughout
-    data_bound: bool = False  # slow because of its data: a partition that is computed twice is slow twice
-    sampled: bool = False  # rows are not consecutive iterations
-    unit: str = ""
-    licence: str = ""
-    measures: str = ""
-    cite: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class TraceFile:
-    """A trace: R rows (iterations) of N workers, its name that of the file without folder and ending.
-
-    `workers` are the numbers in the file, rising; `names` those of their hosts, or empty. `values` (R, N) are ``time``
-    and the other columns of numbers, NaN where a row has fewer workers; `chunks` (R, N, M) the times of the
-    micro-batches that add up to ``time``, in order. `left_out` counts the iterations in which workers were missing.
-    """
-
-    name: str
-    columns: tuple[str, ...]
-    workers: tuple[int, ...]
-    values: Mapping[str, np.ndarray]
-    chunks: np.ndarray | None = None
-    flags: Flags = field(default_factory=Flags)
-    names: tuple[str, ...] = ()
-    left_out: int = 0
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Labels of the workers: their numbers or their names."""
-        return self.names or tuple(map(str, self.workers))
-
-    def column(self, name: str, purpose: str) -> np.ndarray:
-        """Values (R, N) of a column; raise `DataError` if there is none."""
-        require(
-            name in self.values,
-            f"trace {self.name} has no column {name!r} for {purpose}; it has {', '.join(self.columns)}",
-        )
-        return self.values[name]
 
 
 def located(file: str | Path) -> Path:
@@ -99,7 +51,9 @@ def located(file: str | Path) -> Path:
     )
 
 
-def read_trace(file: str | Path | TraceFile, absent: Absent = "refuse") -> TraceFile:
+def read_trace(
+    file: str | Path | TraceFile, absent: Absent = "refuse", timeout: float | None = None
+) -> TraceFile:
     """Read a trace and check that it is complete.
 
     The file has a header and the columns ``iteration`` (0, 1, ... without gaps), ``worker`` and ``time`` (> 0), and may
@@ -110,34 +64,43 @@ def read_trace(file: str | Path | TraceFile, absent: Absent = "refuse") -> Trace
     ----------
     file : path or TraceFile
         What has been read already is given back.
-    absent : {"refuse", "skip"}
-        What happens where workers are missing: a `DataError`, or these iterations are left out and counted, as is a
-        last line that was cut off.
+    absent : {"refuse", "late", "skip"}
+        What happens where workers are missing: a `DataError`, or their rows are filled as late ones
+        (`gcexp.traces.missing.as_late`), or these iterations are left out and counted.
+    timeout : float, optional
+        The time of missing rows that are late.
 
     Raises
     ------
     DataError
         The first fault, in a sentence with its place.
     """
-    if isinstance(file, TraceFile):
-        return file
-    path = located(file)
-    stat = path.stat()
-    return _read(path, _flags(path), absent, stat.st_mtime_ns, stat.st_size)
+    return trace_of(file, absent, timeout)
 
 
-def trace_of(source: object, absent: Absent = "refuse") -> TraceFile:
+def trace_of(source: object, absent: Absent = "refuse", timeout: float | None = None) -> TraceFile:
     """A trace from a path, a bundled trace's name, a frame with a file's columns, or an array (iterations, workers).
+
+    Missing rows are treated as `read_trace` says; `trace_with_gaps` leaves them.
 
     Examples
     --------
     >>> trace_of([[1.0, 2.0], [1.5, 1.0]]).values["time"].shape, trace_of("pai-job4").name
     ((2, 2), 'pai-job4')
     """
-    if isinstance(source, str | Path | TraceFile):
-        return read_trace(source, absent)
+    return resolved(trace_with_gaps(source), absent, timeout)
+
+
+def trace_with_gaps(source: object) -> TraceFile:
+    """A trace as `trace_of` takes it, with its missing rows: ``missing`` says which, and their times are NaN."""
+    if isinstance(source, TraceFile):
+        return source
+    if isinstance(source, str | Path):
+        path = located(source)
+        stat = path.stat()
+        return _read(path, _flags(path), stat.st_mtime_ns, stat.st_size)
     if hasattr(source, "to_csv") and hasattr(source, "columns"):
-        return _parsed(source.to_csv(index=False).splitlines(), "frame", Flags(), absent)
+        return _parsed(source.to_csv(index=False).splitlines(), "frame", Flags())
     try:
         times = np.asarray(source, float)
     except (TypeError, ValueError):
@@ -147,33 +110,47 @@ def trace_of(source: object, absent: Absent = "refuse") -> TraceFile:
             "a trace is a CSV file, a bundled trace's name, a frame with the columns iteration, worker and time, or an "
             f"array of shape (iterations, workers), got {quoted(source)}"
         )
-    whole = ~np.isnan(times).any(1)
-    if not whole.all() and (absent == "refuse" or not whole.any()):
-        t, w = np.argwhere(np.isnan(times))[0]
-        raise DataError(
-            f"array: iteration {t} lacks worker {w} ({np.isnan(times).sum()} such pairs in all): {_SKIP}"
-        )
-    times = times[whole]
-    wrong = np.argwhere(~((times >= LEAST) & (times <= MOST)))
+    missing = np.isnan(times)
+    empty = np.flatnonzero(missing.all(0))
+    if len(empty):
+        raise DataError(f"array: worker {empty[0]} has no time in any iteration")
+    wrong = np.argwhere(~missing & ~((times >= LEAST) & (times <= MOST)))
     if len(wrong):
         t, w = wrong[0]
         raise DataError(
             f"array: the time of worker {w} in row {t} is {times[t, w]:g}, wanted is {LEAST:g} to {MOST:g}"
         )
     n = times.shape[1]
-    return TraceFile("array", NEEDED, tuple(range(n)), {"time": times}, left_out=int((~whole).sum()))
+    return TraceFile(
+        "array", NEEDED, tuple(range(n)), {"time": times}, missing=missing if missing.any() else None
+    )
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, flags: Flags, absent: Absent, *_when: int) -> TraceFile:
+def _read(path: Path, flags: Flags, *_when: int) -> TraceFile:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            return _parsed(file, path.name, flags, absent)
+            text = file.read()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"trace {path.name}: cannot be read ({error})") from None
+    whole, told = _whole_lines(text)
+    return replace(_parsed(whole.splitlines(keepends=True), path.name, flags), decisions=told)
 
 
-def _parsed(text: Iterable[str], name: str, flags: Flags, absent: Absent) -> TraceFile:
+def _whole_lines(text: str) -> tuple[str, tuple[str, ...]]:
+    """The text without a last line that may be cut off, for no newline ends it; and what is told of that."""
+    whole, newline, last = text.rpartition("\n")
+    if not newline or not last.strip():
+        return text, ()
+    number = whole.count("\n") + 2
+    told = (
+        f"left out line {number}, {quoted(last)}: no newline ends it, so it may have been cut off; where it is whole, "
+        "end the file with a newline"
+    )
+    return whole + newline, (told,)
+
+
+def _parsed(text: Iterable[str], name: str, flags: Flags) -> TraceFile:
     """The trace in the lines of a CSV."""
     place = f"trace {name}"
     index, numbers = array("q"), array("d")  # whole numbers and other cells, line by line
@@ -190,13 +167,7 @@ def _parsed(text: Iterable[str], name: str, flags: Flags, absent: Absent) -> Tra
                 continue
             number = lines.line_num
             if len(line) != len(header):
-                cut_off = index and len(line) < len(header) and not any(lines)
-                if cut_off and absent == "skip":
-                    break
-                more = f"; it is the last one, so the log may have been cut off: {_SKIP}" if cut_off else ""
-                raise DataError(
-                    f"{place}: line {number} has {len(line)} cells, the header {len(header)}{more}"
-                )
+                raise DataError(f"{place}: line {number} has {len(line)} cells, the header {len(header)}")
             for i, key in keys:
                 text_of_key = line[i].strip()
                 if key == "worker" and text_of_key and not text_of_key.isdecimal():
@@ -221,7 +192,7 @@ def _parsed(text: Iterable[str], name: str, flags: Flags, absent: Absent) -> Tra
         found[:, 1] = sorted_places[found[:, 1]]
     cells = np.frombuffer(numbers).reshape(-1, len(columns))
     values = {key: cells[:, i] for i, (_, key) in enumerate(columns)}
-    return replace(_arranged(name, header, found, values, flags, absent, names), names=names)
+    return replace(_arranged(name, header, found, values, flags, names), names=names)
 
 
 def _by_number(name: str) -> list[tuple[int, str]]:
@@ -248,14 +219,12 @@ def _arranged(
     index: np.ndarray,
     values: dict[str, np.ndarray],
     flags: Flags,
-    absent: Absent,
     hosts: tuple[str, ...] = (),
 ) -> TraceFile:
     """The trace whose lines have these whole numbers (L, 2 or 3) and these values (L,) of the other columns."""
     place = f"trace {name}"
     found = [np.unique(numbers, return_inverse=True) for numbers in index.T]
-    if absent == "refuse":
-        _check_gaps(found[0][0], "iterations", place)
+    _check_gaps(found[0][0], "iterations", place)
     if "chunk" in header:
         _check_gaps(found[2][0], "chunks", place)
     shape = tuple(len(known) for known, _ in found)
@@ -280,18 +249,13 @@ def _arranged(
     there = whole.any(2)
     sizes = shape[1] if flags.persistent else there.sum(1)[:, None]
     wanted = np.arange(shape[1]) < sizes
-    rows = np.ones(len(whole), dtype=bool)
-    if absent == "skip" and flags.persistent:
-        rows = whole.all((1, 2))
-        if not rows.any():
-            raise DataError(f"{place}: in every one of its {len(rows)} iterations some worker is missing")
-        whole, there = whole[rows], there[rows]
-    if not (there | ~wanted).all():
-        t, i = np.argwhere(wanted & ~there)[0]
-        more = f" ({(wanted & ~there).sum()} such pairs in all): {_SKIP}" if flags.persistent else ""
-        raise DataError(f"{place}: iteration {t} lacks worker {labels[i]}{more}")
-    if not (whole | ~there[..., None]).all():
-        t, i, m = np.argwhere(there[..., None] & ~whole)[0]
+    missing = wanted & ~there
+    if missing.any() and not flags.persistent:
+        t, i = np.argwhere(missing)[0]
+        raise DataError(f"{place}: iteration {t} lacks worker {labels[i]}")
+    partly = np.argwhere(there[..., None] & ~whole)
+    if len(partly):
+        t, i, m = partly[0]
         raise DataError(f"{place}: iteration {t}, worker {labels[i]} lacks chunk {m}")
     matrices = {}
     for key, column in values.items():
@@ -299,7 +263,7 @@ def _arranged(
             continue
         matrix = np.full(shape, nan)
         matrix.ravel()[cell] = column
-        matrices[key] = matrix if rows.all() else matrix[rows]
+        matrices[key] = matrix
     chunks = None
     if "chunk" in header:
         chunks = matrices["time"]
@@ -313,7 +277,7 @@ def _arranged(
         values=matrices,
         chunks=chunks,
         flags=flags,
-        left_out=int((~rows).sum()),
+        missing=missing if missing.any() else None,
     )
 
 

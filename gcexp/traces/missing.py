@@ -1,0 +1,309 @@
+"""Missing rows of a trace: who lacks them and when, and the trace in which they are late or left out.
+
+A worker without a row in an iteration was most likely the slowest one: a timeout ended it before it wrote its time. So
+missing rows are not harmless, and to leave their iterations out is an assumption as much as to call them late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from gcexp.errors import DataError, ParameterError, require, require_known
+from gcexp.traces.record import LEAST, MOST, TraceFile
+
+Absent: TypeAlias = Literal["refuse", "late", "skip"]
+ABSENT = ("refuse", "late", "skip")
+_OWN_LONG = 0.95  # quantile of a worker's own times that counts as long
+_CHANCE = 0.01  # a difference that comes by chance less often is told
+_MOST_NAMED = 4  # workers that are named in a sentence
+CURES = "absent=late takes them as late, absent=skip leaves their iterations out"
+
+
+def resolved(trace: TraceFile, absent: Absent, timeout: float | None = None) -> TraceFile:
+    """The trace without gaps: missing rows are refused, taken as late, or left out with their iterations.
+
+    Parameters
+    ----------
+    trace : TraceFile
+        With or without missing rows; one without is given back.
+    absent : {"refuse", "late", "skip"}
+    timeout : float, optional
+        The time of missing rows, in the unit of the trace, where they are late.
+
+    Raises
+    ------
+    DataError
+        For missing rows that are refused, and where skipping leaves nothing.
+    ParameterError
+        For an unknown value, and a timeout that does not fit.
+    """
+    require_known("absent", absent, ABSENT)
+    if timeout is not None:
+        require(
+            absent == "late",
+            f"timeout={timeout:g} is the time of missing rows that are late, so it goes with absent=late, not "
+            f"absent={absent}",
+        )
+    if trace.missing is None or not np.isnan(trace.values["time"][trace.missing]).any():
+        return trace
+    if absent == "late":
+        return as_late(trace, timeout)
+    if absent == "skip":
+        return skipped(trace)
+    row, worker = np.argwhere(trace.missing)[0]
+    pairs = int(trace.missing.sum())
+    told = "".join(f"; {decision}" for decision in trace.decisions)
+    raise DataError(
+        f"trace {trace.name}: iteration {row} lacks worker {trace.labels[worker]} ({pairs} such pairs in all): "
+        f"{CURES}{told}"
+    )
+
+
+def as_late(trace: TraceFile, timeout: float | None = None) -> TraceFile:
+    """The trace whose missing rows are late.
+
+    A missing row of worker w in iteration t takes
+
+        max( max_v x[t, v], q_w )
+
+    with x the times that are there and q_w the 95 % quantile of those of worker w at the load of iteration t
+    (``inverted_cdf``, a time that was seen). So it is at least as long as the longest time seen in its iteration and as
+    the worker's own long times; it may have been longer. With `timeout` it is that value. A load is that of the
+    iteration; of ``compute`` and of micro-batches the worker has its usual share of the time (the median); other
+    columns stay empty.
+
+    Parameters
+    ----------
+    trace : TraceFile
+    timeout : float, optional
+        At least as long as the longest time of the trace, for what was shorter was logged.
+
+    Raises
+    ------
+    ParameterError
+        For a timeout that is shorter than a time that was logged.
+
+    Examples
+    --------
+    >>> from gcexp.traces.record import NEEDED
+    >>> x = np.array([[1.0, 2.0], [1.5, np.nan], [5.0, np.nan]])
+    >>> trace = TraceFile("mine", NEEDED, (0, 1), {"time": x}, missing=np.isnan(x))
+    >>> as_late(trace).values["time"].tolist(), as_late(trace, timeout=9.0).values["time"][1].tolist()
+    ([[1.0, 2.0], [1.5, 2.0], [5.0, 5.0]], [1.5, 9.0])
+    """
+    missing = trace.missing
+    if missing is None:
+        return trace
+    times = trace.values["time"]
+    times = np.where(missing, np.nan, times)
+    values = dict(trace.values)
+    of_rows = np.ones(len(times))
+    if "load" in values:
+        loads = np.where(missing, -np.inf, values["load"])
+        of_rows = loads.max(axis=1)
+        values["load"] = np.where(missing, of_rows[:, None], loads)
+    if timeout is None:
+        filled = np.fmax(_longest_of_rows(times, missing), _own_long(times, of_rows))
+    else:
+        _check_timeout(trace, timeout)
+        filled = np.full(times.shape, timeout)
+    values["time"] = np.where(missing, filled, times)
+    if "compute" in values:
+        usual = _usual(values["compute"] / times)
+        values["compute"] = np.where(missing, usual * values["time"], values["compute"])
+    chunks = trace.chunks
+    if chunks is not None:
+        usual = _usual(chunks / times[..., None])
+        usual = usual / usual.sum(axis=-1, keepdims=True)
+        chunks = np.where(missing[..., None], usual * values["time"][..., None], chunks)
+    return replace(trace, values=values, chunks=chunks)
+
+
+def _longest_of_rows(times: np.ndarray, missing: np.ndarray) -> np.ndarray:
+    """The longest time (R, 1) that was seen in each row."""
+    return np.where(missing, -np.inf, times).max(axis=1, keepdims=True)
+
+
+def _own_long(times: np.ndarray, loads: np.ndarray) -> np.ndarray:
+    """Long times (R, N) of each worker among those that were seen at the load of each row; NaN where none was."""
+    found = np.full(times.shape, np.nan)
+    for load in np.unique(loads):
+        at = np.flatnonzero(loads == load)
+        seen = ~np.isnan(times[at]).all(0)
+        long = np.nanquantile(times[at][:, seen], _OWN_LONG, axis=0, method="inverted_cdf")
+        found[np.ix_(at, np.flatnonzero(seen))] = long
+    return found
+
+
+def _usual(shares: np.ndarray) -> np.ndarray:
+    """Usual shares of each worker, the median over rows (R, N, ...)."""
+    return np.nanmedian(shares, axis=0)
+
+
+def _check_timeout(trace: TraceFile, timeout: float) -> None:
+    """Raise `ParameterError` for a timeout that logged times exceed, or that is no time."""
+    require(LEAST <= timeout <= MOST, f"timeout is a time > 0, got {timeout}")
+    longest = float(np.nanmax(trace.values["time"]))
+    if timeout < longest:
+        raise ParameterError(
+            f"timeout={timeout:g} is shorter than the longest time of trace {trace.name}, {longest:g}, which was "
+            f"logged; wanted is timeout={longest:.3g} or more, in the unit of the trace"
+        )
+
+
+def skipped(trace: TraceFile) -> TraceFile:
+    """The trace without the iterations in which rows are missing, which `left_out` counts.
+
+    Raises
+    ------
+    DataError
+        Where every iteration lacks some worker.
+    """
+    if trace.missing is None:
+        return trace
+    whole = ~trace.missing.any(1)
+    if not whole.any():
+        raise DataError(
+            f"trace {trace.name}: in every one of its {len(whole)} iterations some worker is missing; absent=late "
+            "takes missing rows as late"
+        )
+    values = {key: matrix[whole] for key, matrix in trace.values.items()}
+    chunks = None if trace.chunks is None else trace.chunks[whole]
+    left_out = trace.left_out + int((~whole).sum())
+    return replace(trace, values=values, chunks=chunks, missing=None, left_out=left_out)
+
+
+@dataclass(frozen=True)
+class MissingRows:
+    """Which rows a trace lacks, and in what iterations.
+
+    Attributes
+    ----------
+    pairs : int
+        Missing pairs of an iteration and a worker, of `rows` that the trace would have.
+    iterations, all_iterations : int
+        Iterations with a missing row, and all.
+    by_worker : dict
+        Missing rows of each worker that lacks some, by its label; most first.
+    slower : float
+        How many times as long the workers that are there take in iterations with missing rows as in others: the ratio
+        of medians, each time divided by its worker's median.
+    p_value : float
+        Chance of a difference as large as this one if missing rows came in iterations like all others (two-sided
+        rank test of Mann and Whitney); NaN where there are no others.
+    """
+
+    pairs: int
+    rows: int
+    iterations: int
+    all_iterations: int
+    by_worker: dict[str, int]
+    slower: float
+    p_value: float
+
+    @property
+    def kept_share(self) -> float:
+        """Share of the iterations that remain when those with missing rows are left out."""
+        return 1 - self.iterations / self.all_iterations
+
+    @property
+    def in_slow_iterations(self) -> bool:
+        """Whether the workers that are there are slower in iterations with missing rows, beyond chance."""
+        return self.slower > 1 and self.p_value < _CHANCE
+
+    @property
+    def sentences(self) -> list[str]:
+        """How many rows are missing, of whom, whether in slow iterations, and what leaving out would keep."""
+        verb = "row is" if self.pairs == 1 else "rows are"
+        amount = (
+            f"{self.pairs} {verb} missing, {self.pairs / self.rows:.2g} of all, in {self.iterations} of "
+            f"{self.all_iterations} iterations: {_of_whom(self.by_worker)}."
+        )
+        kept = self.all_iterations - self.iterations
+        listwise = (
+            f"Leaving out iterations with missing rows would keep {kept} of {self.all_iterations} iterations "
+            f"({self.kept_share:.0%})."
+        )
+        return [amount, self._slow_or_not(), listwise]
+
+    def _slow_or_not(self) -> str:
+        """Whether iterations with missing rows are slow ones."""
+        if np.isnan(self.p_value):
+            return "Whether rows are missing in slow iterations cannot be told: there are too few to compare."
+        if self.in_slow_iterations:
+            return f"They are missing in slow iterations: the other workers took {self.slower:.3g} times as long there."
+        if self.p_value < _CHANCE:
+            return f"They are missing in fast iterations: the other workers took {self.slower:.3g} times as long there."
+        return "The other workers took about as long in these iterations as in all others."
+
+
+def _of_whom(by_worker: dict[str, int]) -> str:
+    """Who lacks how many rows, those with most of them by name."""
+    named = list(by_worker.items())[:_MOST_NAMED]
+    parts = [f"{count} of worker {label}" for label, count in named]
+    others = list(by_worker.values())[_MOST_NAMED:]
+    if others:
+        noun = "other worker" if len(others) == 1 else "other workers"
+        parts.append(f"{sum(others)} of {len(others)} {noun}")
+    if len(parts) == 1:
+        return parts[0]
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def described(trace: TraceFile, rows: Iterable[int] | None = None) -> MissingRows | None:
+    """What a trace lacks; None where no row is missing.
+
+    Parameters
+    ----------
+    trace : TraceFile
+        As it was read, or with its missing rows filled by `as_late`.
+    rows : iterable of int, optional
+        Only these iterations, such as those at the own load.
+
+    Examples
+    --------
+    >>> from gcexp.traces.record import NEEDED
+    >>> x = np.array([[1.0, 2.0], [1.5, np.nan], [5.0, np.nan]])
+    >>> trace = TraceFile("mine", NEEDED, (0, 1), {"time": x}, missing=np.isnan(x))
+    >>> print(described(trace).sentences[0])
+    2 rows are missing, 0.33 of all, in 2 of 3 iterations: 2 of worker 1.
+    """
+    if trace.missing is None:
+        return None
+    missing, times = trace.missing, trace.values["time"]
+    if rows is not None:
+        chosen = np.fromiter(rows, int)
+        missing, times = missing[chosen], times[chosen]
+    if not missing.any():
+        return None
+    counts = missing.sum(0)
+    order = np.argsort(-counts, kind="stable")
+    by_worker = {trace.labels[w]: int(counts[w]) for w in order if counts[w]}
+    slower, p_value = _slowness(np.where(missing, np.nan, times), missing.any(1))
+    return MissingRows(
+        pairs=int(missing.sum()),
+        rows=missing.size,
+        iterations=int(missing.any(1).sum()),
+        all_iterations=len(missing),
+        by_worker=by_worker,
+        slower=slower,
+        p_value=p_value,
+    )
+
+
+def _slowness(times: np.ndarray, lacking: np.ndarray) -> tuple[float, float]:
+    """Ratio of medians of the seen times (R, N) in rows that lack some to that in whole rows, and its p-value."""
+    from scipy.stats import mannwhitneyu  # slow to import
+
+    there = ~np.isnan(times).all(1)
+    lacking, times = lacking[there], times[there]
+    seen = ~np.isnan(times).all(0)
+    levels = np.nanmedian(times[:, seen] / np.nanmedian(times[:, seen], axis=0), axis=1)
+    if lacking.all() or not lacking.any():
+        return np.nan, np.nan
+    slower = float(np.median(levels[lacking]) / np.median(levels[~lacking]))
+    return slower, float(mannwhitneyu(levels[lacking], levels[~lacking]).pvalue)

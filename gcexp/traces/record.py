@@ -1,0 +1,75 @@
+"""The record of a trace: the times of all workers in all iterations, whatever file they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gcexp.errors import require
+
+NEEDED = ("iteration", "worker", "time")
+LEAST, MOST = 1e-150, 1e150  # times whose sums, squares and quotients are numbers
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What a matrix of times means: its entry in ``index.json`` beside the file; defaults where there is none."""
+
+    persistent: bool = True  # a column is one worker throughout
+    data_bound: bool = False  # slow because of its data: a partition that is computed twice is slow twice
+    sampled: bool = False  # rows are not consecutive iterations
+    unit: str = ""
+    licence: str = ""
+    measures: str = ""
+    cite: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class TraceFile:
+    """A trace: R rows (iterations) of N workers, its name that of the file without folder and ending.
+
+    Attributes
+    ----------
+    workers : tuple of int
+        Numbers of the workers in the file, rising.
+    names : tuple of str
+        Names of their hosts, or empty.
+    values : mapping of arrays (R, N)
+        ``time`` and the other columns of numbers. NaN where a row has fewer workers and where `missing` rows were not
+        filled.
+    chunks : array (R, N, M), optional
+        Times of the micro-batches that add up to ``time``, in order.
+    missing : array of bool (R, N), optional
+        Which workers have no row in which iterations, though they take part in the trace; None where none is missing.
+        `gcexp.traces.missing.as_late` fills their times and leaves this mask, so that it tells what was filled.
+    left_out : int
+        Number of iterations that were left out because workers were missing.
+    decisions : tuple of str
+        What the reader took for what, a sentence each; empty for a file in the format of this project.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    workers: tuple[int, ...]
+    values: Mapping[str, np.ndarray]
+    chunks: np.ndarray | None = None
+    flags: Flags = field(default_factory=Flags)
+    names: tuple[str, ...] = ()
+    left_out: int = 0
+    missing: np.ndarray | None = None
+    decisions: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of the workers: their numbers or their names."""
+        return self.names or tuple(map(str, self.workers))
+
+    def column(self, name: str, purpose: str) -> np.ndarray:
+        """Values (R, N) of a column; raise `DataError` if there is none."""
+        require(
+            name in self.values,
+            f"trace {self.name} has no column {name!r} for {purpose}; it has {', '.join(self.columns)}",
+        )
+        return self.values[name]

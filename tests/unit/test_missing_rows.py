@@ -1,0 +1,103 @@
+"""Rows that a trace lacks: late, left out or refused, and what is told of them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gcexp.errors import DataError, ParameterError
+from gcexp.traces.missing import as_late, described, resolved, skipped
+from gcexp.traces.reading import read_trace, trace_of, trace_with_gaps
+
+
+def censored(rows=200, n=6, seed=0):
+    """Times without those above a timeout of 2, and what was censored."""
+    draw = np.random.default_rng(seed)
+    x = np.exp(0.3 * draw.standard_normal((rows, n)) + 0.3 * draw.standard_normal((rows, 1)))
+    return np.where(x > 2, np.nan, x), x > 2
+
+
+def frame(x, **more):
+    rows, n = x.shape
+    table = pd.DataFrame(
+        {"iteration": np.repeat(np.arange(rows), n), "worker": np.tile(np.arange(n), rows), "time": x.ravel()}
+    )
+    return table.assign(**more).dropna(subset="time")
+
+
+def test_a_late_row_is_as_long_as_what_was_seen_in_its_iteration_and_of_its_worker():
+    x, missing = censored()
+    trace = trace_of(frame(x), "late")
+    times = trace.values["time"]
+    assert np.array_equal(trace.missing, missing) and np.array_equal(times[~missing], x[~missing])
+    for row, worker in np.argwhere(missing):
+        own = np.nanquantile(x[:, worker], 0.95, method="inverted_cdf")
+        assert times[row, worker] == max(np.nanmax(x[row]), own)
+    assert np.all(trace_of(x, "late", timeout=2.5).values["time"][missing] == 2.5)
+
+
+def test_a_late_row_has_the_load_of_its_iteration_and_its_workers_usual_shares():
+    x, missing = censored(60)
+    loads = np.repeat([1.0, 0.5], [40, 20])
+    x[40:] /= 2
+    table = frame(x, load=np.repeat(loads, 6), compute=0.75 * x.ravel())
+    late = trace_of(table, "late")
+    assert np.array_equal(late.values["load"], np.broadcast_to(loads[:, None], x.shape))
+    assert np.allclose(late.values["compute"], 0.75 * late.values["time"])
+    row, worker = np.argwhere(missing[40:])[0] + [40, 0]
+    own = np.nanquantile(x[40:, worker], 0.95, method="inverted_cdf")
+    assert late.values["time"][row, worker] == max(np.nanmax(x[row]), own)
+    halves = pd.concat(
+        [table.assign(time=table["time"] * share, chunk=c) for c, share in ((0, 0.25), (1, 0.75))]
+    )
+    chunks = trace_of(halves, "late").chunks
+    assert np.allclose(chunks, late.values["time"][..., None] * [0.25, 0.75])
+
+
+def test_skipping_leaves_whole_iterations():
+    x, missing = censored()
+    trace = trace_of(frame(x), "skip")
+    assert np.array_equal(trace.values["time"], x[~missing.any(1)])
+    assert trace.missing is None and trace.left_out == missing.any(1).sum()
+
+
+def test_what_is_missing_is_described():
+    x, missing = censored()
+    trace = trace_with_gaps(frame(x))
+    found = described(trace)
+    assert (found.pairs, found.rows, found.iterations) == (missing.sum(), missing.size, missing.any(1).sum())
+    assert (
+        sum(found.by_worker.values()) == found.pairs and max(found.by_worker.values()) == missing.sum(0).max()
+    )
+    assert found.kept_share == pytest.approx(1 - missing.any(1).mean())
+    assert found.in_slow_iterations and found.slower > 1.3  # all workers share the slow moments
+    assert described(as_late(trace)) == found
+    at_random = x.copy()
+    at_random[np.isnan(x)] = 2.0
+    at_random[np.random.default_rng(1).random(x.shape) < 0.02] = np.nan
+    assert not described(trace_with_gaps(frame(at_random))).in_slow_iterations
+    assert described(skipped(trace)) is None
+    first = described(trace, rows=range(50))
+    assert first.all_iterations == 50 and first.pairs == missing[:50].sum()
+
+
+def test_what_does_not_fit_is_refused(tmp_path, refused):
+    x, _ = censored(20)
+    trace = trace_with_gaps(x)
+    refused(("absent=late", "absent=skip"), trace_of, x)
+    refused(("timeout=1.5", "logged"), as_late, trace, 1.5, error=ParameterError)
+    refused(("timeout", "absent=late"), resolved, trace, "skip", 3.0, error=ParameterError)
+    refused(("absent", "late"), resolved, trace, "lat", error=ParameterError)
+    x[:, 2] = np.nan
+    refused("worker 2", trace_with_gaps, x)
+    never_whole = np.array([[1, np.nan], [np.nan, 1]])
+    refused("absent=late", trace_of, never_whole, "skip")
+
+
+def test_a_last_line_without_newline_is_left_out_and_told(tmp_path):
+    path = tmp_path / "cut.csv"
+    path.write_text("iteration,worker,time\n0,0,1\n0,1,2\n1,0,1\n1,1,0.3")
+    trace = trace_with_gaps(path)
+    assert trace.missing.tolist() == [[False, False], [False, True]]
+    assert "1,1,0.3" in trace.decisions[0] and "newline" in trace.decisions[0]
+    with pytest.raises(DataError, match="newline"):
+        read_trace(path)
