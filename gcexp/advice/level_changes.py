@@ -19,7 +19,7 @@ from gcexp.advice.resampling import Number
 LEAST_NOW = 40  # rows since a change; fewer do not tell what holds now
 _LEAST_WORKERS, _LEAST_ROWS = 4, 30
 _SHORTEST = 10  # rows of a stretch
-_LEAST_FACTOR = np.log(1.2)  # a smaller change is not told
+_LEAST_FACTOR = np.log(1.3)  # a smaller change is not told
 _PRICE = 4.0  # of a cut, in log(rows) times the long-run variance
 _SURE, _SURER_IF_SHORT = 5.0, 20.0  # a cut stands out by 6 + 20/rows standard errors
 _MOST_BLOCKS = 500  # means of neighbouring rows in which cuts are looked for first
@@ -76,10 +76,11 @@ class Levels:
 
     @property
     def single_spells(self) -> tuple[Spell, ...]:
-        """Spells that may never come again: few in the trace, and no two of one worker."""
-        workers = [spell.worker for spell in self.spells]
+        """Spells that may never come again: few in what holds now, and no two of one worker."""
+        spells = tuple(spell for spell in self.spells if spell.end > self.now)
+        workers = [spell.worker for spell in spells]
         alone = len(workers) < _PROCESS and len(set(workers)) == len(workers)
-        return self.spells if alone else ()
+        return spells if alone else ()
 
     @property
     def passing(self) -> np.ndarray:
@@ -284,7 +285,7 @@ class _Stretches:
 
     def closed_spells(self, worker: int) -> list[Spell]:
         """Take out every slow stretch between two of about one level, and every fast one that is shorter than these."""
-        found = []
+        found: list[Spell] = []
         while True:
             place = self._next_spell()
             if place is None:
@@ -299,7 +300,7 @@ class _Stretches:
             self._join_equal()
 
     def _next_spell(self) -> int | None:
-        """Place of the stretch to take out next: slow ones of usual length first, then fast ones, then long slow ones."""
+        """Place of the stretch to take out next: slow ones first, then fast ones, then slow ones that are long."""
         edges = self.edges
         lengths = np.diff(edges)
         levels = [self.level(first, end) for first, end in zip(edges[:-1], edges[1:], strict=True)]
@@ -327,7 +328,7 @@ class _Stretches:
 
         They begin or end with the trace, or with another spell; `above` are logarithms (T, n) over the lowest levels.
         """
-        found = []
+        found: list[Spell] = []
         place = 0
         while place < len(self.cuts) + 1 and self.cuts:
             edges = self.edges
@@ -376,11 +377,15 @@ def _may_be_one_of(above: np.ndarray, worker: int, first: int, end: int, size: f
     """Whether a stretch of a worker may be one more of the spells of a trace, for it is not much longer than these.
 
     A spell is a run of rows of which the middle one of three is above two thirds of the stretch's size, in logarithms
-    (T, n). Spells that end by chance, in each row alike, are seven times as long as usual once in a thousand.
+    (T, n), and that begins and ends within the trace. Spells that end by chance, in each row alike, are seven times as
+    long as usual once in a thousand.
     """
     slow = median_filter(above, (3, 1), mode="nearest") > _OF_A_SPELL * size
     slow[first:end, worker] = False
-    begins = slow.copy()
-    begins[1:] &= ~slow[:-1]
-    spells, rows = int(begins.sum()), int(slow.sum())
-    return spells >= _PROCESS and end - first < _LONGER * rows / spells
+    edge = np.zeros((1, slow.shape[1]), int)
+    turns = np.diff(np.vstack([edge, slow, edge]), axis=0)
+    _, begins = np.nonzero(turns.T > 0)
+    _, ends = np.nonzero(turns.T < 0)
+    closed = (begins > 0) & (ends < len(slow))
+    lengths = (ends - begins)[closed]
+    return len(lengths) >= _PROCESS and end - first < _LONGER * lengths.mean()

@@ -16,8 +16,8 @@ from gcexp.advice.resampling import Number
 from gcexp.delays.trace_loads import Loads, loads_of
 from gcexp.delays.trace_structure import barrier as barrier_test
 from gcexp.errors import DataError, UserError, require_known
-from gcexp.traces.missing import Absent
-from gcexp.traces.reading import trace_of
+from gcexp.traces.missing import ABSENT, Absent, MissingRows, described, resolved
+from gcexp.traces.reading import trace_with_gaps
 from gcexp.traces.record import TraceFile
 
 #: How far the middle worker of a pause is above its usual time: in logarithms, and in median absolute deviations.
@@ -32,6 +32,7 @@ class Recorded:
     loads: Loads  # of all iterations of the trace
     every: np.ndarray = field(repr=False)  # (T0, n): times of the iterations at the own load
     x: np.ndarray = field(repr=False)  # (T, n): the same without iterations from which nothing can be learned
+    rows: np.ndarray = field(repr=False)  # (T,): numbers of these iterations in the trace
     chunks: np.ndarray | None = field(repr=False)  # (T, n, M)
     phi: (
         Number | None
@@ -39,10 +40,17 @@ class Recorded:
     phi_unknown: str  # why it was not
     notes: tuple[str, ...]  # what was left out, and what is doubtful
     source: str  # the file as it was named; empty for times in memory, which no command can replay
+    absent: Absent  # what became of missing rows
+    timeout: float | None  # the time of those that are late, where it was given
+    missing: MissingRows | None  # which rows the trace lacks
 
     def named(self, workers: Iterable[int]) -> list[str]:
         """What the workers of some columns are called."""
         return [self.trace.labels[w] for w in workers]
+
+    def iteration(self, row: int) -> int:
+        """Number in the trace of a row of `x`."""
+        return int(self.rows[row])
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -64,16 +72,38 @@ class Recorded:
         return f"phi at load {self.loads.own:g}" if self.loads.several else "phi"
 
 
-def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", seed: int = 0) -> Recorded:
+def ways_of(source: object, absent: Absent | None, timeout: float | None) -> tuple[TraceFile, list[Absent]]:
+    """A trace with its gaps, and what its missing rows are taken for: the main way first.
+
+    Where nothing was said they are late, and the answer without their iterations stands beside that.
+    """
+    if absent is not None:
+        require_known("absent", absent, ABSENT)
+    gaps = trace_with_gaps(source)
+    if absent is not None:
+        return gaps, [absent]
+    if gaps.missing is None or not gaps.missing.any():
+        resolved(gaps, "late", timeout)  # refuses a timeout that is none
+        return gaps, ["refuse"]
+    return gaps, ["late", "skip"]
+
+
+def recorded(
+    gaps: TraceFile,
+    absent: Absent = "refuse",
+    barrier: str = "check",
+    seed: int = 0,
+    timeout: float | None = None,
+    source: object = None,
+) -> Recorded:
     """Read times and refuse what no answer can rest on; the parameters are those of `gcexp.fit`."""
-    require_known("absent", absent, ("refuse", "skip"))
     require_known("barrier", barrier, ("check", "no"))
-    trace = trace_of(source, absent)
+    trace = resolved(gaps, absent, timeout if absent == "late" else None)
     if not trace.flags.persistent and len(trace.values["time"]) > 1:
         raise DataError(
             f"{trace.name} has new workers in every row (persistent: false): nothing can be said of a worker"
         )
-    notes = []
+    notes = list(trace.decisions)
     if trace.left_out:
         notes.append(f"Left out because workers are missing: {counted(trace.left_out, 'iteration')}.")
     loads = loads_of(trace)
@@ -94,6 +124,9 @@ def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", 
     elif "compute" in trace.values:
         phi, why = share_of_compute(every, trace.values["compute"], seed)
     kept, paused = _kept(every)
+    numbers = loads.own_rows
+    if absent == "skip" and gaps.missing is not None:
+        numbers = np.flatnonzero(~gaps.missing.any(1))[numbers]
     notes += paused
     chunks = None if trace.chunks is None else trace.chunks[loads.own_rows][kept]
     return Recorded(
@@ -101,11 +134,15 @@ def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", 
         loads=loads,
         every=every,
         x=every[kept],
+        rows=numbers[kept],
         chunks=chunks,
         phi=phi,
         phi_unknown=why,
         notes=tuple(notes),
         source=str(source) if isinstance(source, str | Path) else "",
+        absent=absent,
+        timeout=timeout if absent == "late" else None,
+        missing=described(gaps),
     )
 
 
