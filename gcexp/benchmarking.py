@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from gcexp.delays import Draws, Trace
     from gcexp.schemes import Scheme
     from gcexp.timeline import Timeline
+    from gcexp.traces.missing import Absent
+    from gcexp.traces.reading import Columns
     from gcexp.traces.record import TraceFile
 
 _OF_TRACE = ("pricing", "column", "rows", "data_bound")  # what a benchmark leaves to its caller
@@ -58,6 +60,10 @@ def benchmark(
     chunks: int | Sequence[int] | None = None,
     n: int | None = None,
     progress: bool = True,
+    absent: Absent | None = None,
+    timeout: float | None = None,
+    columns: Columns = None,
+    unit: str | None = None,
     **trace: Any,
 ) -> pd.DataFrame:
     """Remedies for stragglers, and what no code can beat, on the replayed times of a trace.
@@ -69,8 +75,8 @@ def benchmark(
     Parameters
     ----------
     file : path, DataFrame or array
-        CSV with ``iteration,worker,time``, as `gcexp.traces.reading.read_trace` takes it, or the name of a bundled
-        trace, such as ``pai-job1``; or the same as a frame, or as an array (iterations, workers).
+        A log of any form that `gcexp.traces.reading.read_trace` takes, as a CSV with ``iteration,worker,time``, or the
+        name of a bundled trace, such as ``pai-job1``; or the same as a frame, or as an array (iterations, workers).
     schemes : str, dict or iterable of them, optional
         Labels of conf/benchmark.yaml, names of scheme options, or mappings of keys such as ``{"scheme": "cgc", "s":
         3}``. By default all of that file, and options that declare ``benchmark: true``.
@@ -84,6 +90,11 @@ def benchmark(
         Workers; by default all of the trace.
     progress : bool
         Show a progress bar, as `gcexp.simulate` does.
+    absent : {"refuse", "late", "skip"}, optional
+        What missing rows are taken for. By default the table takes them as late; where its verdicts differ from those
+        without the iterations that lack some, ``table.attrs["depends"]`` says so.
+    timeout, columns, unit : optional
+        As in `gcexp.traces.reading.read_trace`.
     **trace
         Further parameters of `gcexp.delays.Trace`: ``pricing``, ``column``, ``rows``, ``data_bound``.
 
@@ -119,11 +130,12 @@ def benchmark(
     """
     from gcexp.delays import Trace
     from gcexp.schemes import LATE
-    from gcexp.traces.reading import trace_of
+    from gcexp.traces.missing import described, ways
+    from gcexp.traces.reading import trace_of, trace_with_gaps
     from gcexp.traces.record import TraceFile
 
     in_memory = isinstance(file, list | TraceFile) or getattr(file, "size", 0) > 0
-    file = trace_of(file) if in_memory else fitted(str | Path, file, "file")
+    source = file if in_memory else fitted(str | Path, file, "file")
     n = fitted(int | None, n, "n")
     progress = fitted(bool, progress, "progress")
     shares, lates = _listed(phi, float, "phi"), _listed(late, str, "late")
@@ -136,7 +148,7 @@ def benchmark(
         require_known("key", name, _OF_TRACE)
         if hasattr(value, "tolist"):
             trace[name] = value.tolist()
-    arguments(Trace, {"file": str(file)} | trace, "", joint="")
+    arguments(Trace, {"file": ""} | trace, "", joint="")
     listed = entries(None if schemes is None else _listed(schemes, str | dict, "schemes"))
     bound = [entry for entry in listed if entry.run(1).config["bound"]]
     played: list[tuple[str, int | None, Entry]] = []
@@ -145,12 +157,55 @@ def benchmark(
             # A bound is played once: with workers that stop at once, whatever late ones do.
             left = [entry for entry in listed if not played or entry not in bound]
             played += [(value, count, entry) for entry in left]
+    if absent == "refuse":
+        read = trace_of(source, absent, timeout, columns=columns, unit=unit)
+    else:
+        read = trace_with_gaps(source, columns=columns, unit=unit)
+    found = ways(read, absent, timeout)
+    main, *others = found.values()
+    frame = _table(main, n, shares, played, progress, trace)
+    lacking = described(read)
+    if lacking is not None:
+        frame.attrs["notes"] += tuple(f"{read.name}: {sentence}" for sentence in lacking.sentences)
+    if "late" in found and absent is None:
+        tables = [_table(other, n, shares, played, progress, trace) for other in others]
+        frame.attrs["depends"] = _dependence(frame, *tables)
+    return frame
+
+
+def _dependence(late: pd.DataFrame, skipped: pd.DataFrame | None = None) -> str:
+    """Whether the verdicts depend on what missing rows are taken for, in a sentence."""
+    from gcexp.traces.missing import without_numbers
+
+    if skipped is None:
+        return "Every iteration lacks some worker, so missing rows are taken as late here."
+    differing = []
+    for of_late, of_skipped in zip(verdicts(late), verdicts(skipped), strict=False):
+        if without_numbers(of_late) != without_numbers(of_skipped):
+            differing.append(of_skipped)
+    if not differing:
+        return "The verdicts are the same whether missing rows are late or their iterations are left out."
+    return (
+        "The verdicts depend on the missing rows: below they are late; with their iterations left out (absent=skip): "
+        f"{' '.join(differing)}"
+    )
+
+
+def _table(
+    trace: TraceFile,
+    n: int | None,
+    shares: list[float],
+    played: list[tuple[str, int | None, Entry]],
+    progress: bool,
+    more: dict[str, Any],
+) -> pd.DataFrame:
+    """The table of a trace without gaps: a row for each phi and each scheme that is played; `more` is of `Trace`."""
     rows: list[dict[str, Any]] = []
     left_out: dict[str, str] = {}
     codes = Codes()
     with bar(len(played) * len(shares), "benchmark", "scheme", progress) as moving:
         for share in shares:
-            replay = Replay.of(file, share, n, codes, **trace)
+            replay = Replay.of(trace, share, n, codes, **more)
             for value, count, entry in played:
                 try:
                     rows.append(replay.row(entry, value, count))
@@ -249,7 +304,9 @@ class Replay:
         there = np.flatnonzero(~np.isnan(times).any(0))
         delay = replace(whole, skip="prefix" if learns else 0)
         loads = loads_of(read)
-        notes = (f"{read.name}: {loads.sentence}",) if loads.several else ()
+        notes = tuple(f"{read.name}: {decision}" for decision in read.decisions)
+        if loads.several:
+            notes += (f"{read.name}: {loads.sentence}",)
         if read.flags.data_bound and not delay.data_bound:
             notes += (
                 f"{read.name}: who is slow changes with the data (data_bound: true in its index), but here times "

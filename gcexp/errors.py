@@ -9,6 +9,7 @@ from collections.abc import Iterable
 #: Packages that an extra of this one brings, by the name under which they are imported.
 EXTRAS = {
     "learn": ("pooch", "sklearn", "torch"),
+    "tables": ("pyarrow",),
     "workflow": ("jinja2", "matplotlib", "mlflow", "pydantic", "snakemake"),
 }
 _MOST_LETTERS = 400  # a longer list helps nobody

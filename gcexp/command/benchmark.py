@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gcexp.benchmarking import COLUMNS, benchmark, verdicts
-from gcexp.command.arguments import maybe_folder
+from gcexp.command.arguments import keywords, maybe_folder
 from gcexp.errors import UserError
 from gcexp.figures.markdown import escape, grid
 from gcexp.files import write_text
 from gcexp.schema import typed
+from gcexp.traces.reading import trace_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +32,7 @@ ASSUMED = (
     "moves data, which costs nothing here"
 )
 _MOST_ABOVE = 6  # verdicts above a picture
+OF_LOG = ("absent", "timeout", "columns", "unit")  # keys that say how a log is read
 #: Options of a new benchmark, by the name of their argument; None where they are not given.
 OPTIONS = ("schemes", "phi", "late", "chunks", "workers", "pricing", "rows", "data_bound")
 
@@ -39,15 +42,15 @@ def add(parser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="CSV with the columns iteration, worker, time; the name of a bundled trace, such as pai-job1; or a table "
-        "of a benchmark, to be shown again",
+        help="a log of workers' times (CSV with iteration, worker, time, and other forms); the name of a bundled "
+        "trace, such as pai-job1; or a table of a benchmark, to be shown again",
     )
     parser.add_argument(
         "schemes",
         nargs="*",
         metavar="SCHEME [KEY=VALUE ...]",
         help="names of scheme options with their keys, as cgc s=1,2,3 or frc code.d=3, or labels (default: "
-        "conf/benchmark.yaml)",
+        "conf/benchmark.yaml); and keys of the log: absent=late or absent=skip, timeout=, columns=, unit=",
     )
     parser.set_defaults(rest="schemes")
     parser.add_argument(
@@ -89,13 +92,17 @@ def run(arguments) -> None:
         head = f"{arguments.file}: {', '.join(dict.fromkeys(frame['trace']))}"
         print(format_map(frame, head), end="")
     else:
-        if "schemes" in given:
-            given["schemes"] = _schemes(given["schemes"])
+        words = given.pop("schemes", [])
+        options = [word for word in words if word.partition("=")[0] in OF_LOG]
+        schemes = _schemes([word for word in words if word not in options])
+        if schemes:
+            given["schemes"] = schemes
+        given |= keywords(options, trace_of)
         frame = benchmark(arguments.file, n=given.pop("workers", None), **given)
         frame.attrs["file"] = arguments.file
         head = _head(frame)
         print(format_map(frame, head), end="")
-        print(f"what to set, in one sentence: gcexp advise {arguments.file}")
+        print(f"what to set, in one sentence: {shlex.join(['gcexp', 'advise', arguments.file, *options])}")
     if arguments.folder:
         for path in write(frame, head, arguments.folder):
             print(f"wrote {path}")
@@ -164,7 +171,7 @@ def format_map(frame: pd.DataFrame, head: str) -> str:
             is_name = place < 2  # the group and the scheme, before the numbers
             cells.append(cell.ljust(width) if is_name else cell.rjust(width))
         rows.append("  ".join(cells).rstrip())
-    return "\n".join([head, "", *verdicts(frame), "", *rows, "", *_notes(frame)]) + "\n"
+    return "\n".join([*_depends(frame), head, "", *verdicts(frame), "", *rows, "", *_notes(frame)]) + "\n"
 
 
 def as_markdown(frame: pd.DataFrame, head: str) -> str:
@@ -173,9 +180,15 @@ def as_markdown(frame: pd.DataFrame, head: str) -> str:
     for cells in _map(frame):
         table.append([" ".join(cell.split()) for cell in cells])
     header, *rows = table
-    said = _bullets(verdicts(frame))
+    said = _bullets([*_depends(frame), *verdicts(frame)])
     notes = _bullets(_notes(frame))
     return f"# {escape(head)}\n\n{said}\n{grid(header, rows, right=range(2, len(header)))}\n{notes}"
+
+
+def _depends(frame: pd.DataFrame) -> list[str]:
+    """Whether the verdicts depend on missing rows, where there are any."""
+    sentence = frame.attrs.get("depends")
+    return [sentence] if sentence else []
 
 
 def _bullets(lines: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
@@ -13,6 +13,7 @@ from gcexp.delays.base import Draws
 from gcexp.delays.trace_loads import loads_of
 from gcexp.errors import ParameterError, require
 from gcexp.seeding import rng
+from gcexp.traces.missing import Absent
 from gcexp.traces.reading import read_trace
 from gcexp.traces.record import LEAST, MOST, TraceFile
 
@@ -54,6 +55,14 @@ class Trace:
     rows : list of int, optional
         Only these rows, all of the own load; from a ragged file one row alone has all its workers, several have those
         that all have.
+    absent : {"refuse", "late", "skip"}
+        What happens where workers have no row in an iteration, as in `gcexp.traces.reading.read_trace`.
+    timeout : float, optional
+        With ``absent=late``, the time of a missing row.
+    columns : str or mapping, optional
+        What the columns of the file are, where their names do not say it: ``iteration:step,worker:host``.
+    unit : str, optional
+        That of the times in the file, which become seconds.
     data_bound : bool
         The growing part follows the partition and the fixed part the worker: partition i of k takes the time of the
         share of the data it belongs to, that of worker floor(i n / k). Refused where n does not divide k.
@@ -83,8 +92,16 @@ class Trace:
     workers: Literal["first", "random"] | Sequence[int] = "first"
     rows: Sequence[int] | None = None
     data_bound: bool = False
+    absent: Absent = "refuse"
+    timeout: float | None = None
+    columns: str | Mapping[str, str] | None = None
+    unit: str | None = None
 
     def __post_init__(self):
+        if isinstance(self.columns, Mapping):
+            object.__setattr__(
+                self, "columns", ",".join(f"{role}:{name}" for role, name in self.columns.items())
+            )
         for name in ("workers", "rows"):
             value = getattr(self, name)
             if isinstance(value, list):  # as YAML gives it; a frozen class is to be hashable
@@ -95,9 +112,13 @@ class Trace:
             f"pricing=additive takes the fixed part from the trace, so phi must be 0, got {self.phi}",
         )
 
+    def recorded(self) -> TraceFile:
+        """The trace that is replayed."""
+        return read_trace(self.file, self.absent, self.timeout, columns=self.columns, unit=self.unit)
+
     def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
         """The rows of all iterations; see `gcexp.delays.base.DelayModel`."""
-        trace = read_trace(self.file)
+        trace = self.recorded()
         rows = self.played_rows(trace)
         skip, start = self._places(trace, len(rows), seeds)
         who = self._workers(trace, rows, seeds, n)
@@ -140,7 +161,7 @@ class Trace:
 
     def wraps(self, iterations: int) -> int:
         """How often this many iterations continue from the last row to the first one."""
-        trace = read_trace(self.file)
+        trace = self.recorded()
         rows = len(self.played_rows(trace))
         skip, start = self._places(trace, rows, (0,))
         return int((start[0] + iterations - 1) // (rows - skip))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from math import nan
-from pathlib import Path
 
 import numpy as np
 
 from gcexp.delays.trace_loads import Loads, loads_of
 from gcexp.delays.trace_structure import LEAST_ROWS, barrier, structure
-from gcexp.traces.reading import read_trace
+from gcexp.traces.missing import Absent, described, ways, without_numbers
+from gcexp.traces.reading import Columns, trace_with_gaps
 from gcexp.traces.record import TraceFile
 
 
@@ -56,44 +56,99 @@ def statistics(times: np.ndarray) -> dict[str, float]:
     return found
 
 
-def report(file: str | Path | TraceFile) -> str:
+def report(
+    source: object,
+    absent: Absent | None = None,
+    timeout: float | None = None,
+    *,
+    columns: Columns = None,
+    unit: str | None = None,
+) -> str:
     """Lines that describe a trace; raise `DataError` for the first fault of a broken one.
 
-    Of a trace with several loads all that is said of times is said of the iterations at its own load.
+    Of a trace with several loads all that is said of times is said of the iterations at its own load. Of one with
+    missing rows it is said where they are late (`gcexp.traces.missing.as_late`) unless `absent` is given; where another
+    structure is found when their iterations are left out, that is the first sentence. Parameters are those of
+    `gcexp.traces.reading.trace_of`.
     """
-    trace = read_trace(file)
+    trace = trace_with_gaps(source, columns=columns, unit=unit)
+    found = ways(trace, absent, timeout)
+    main, *others = found.values()
+    missing = described(trace)
+    lacking = [] if missing is None else [f"missing: {sentence}" for sentence in missing.sentences]
+    lines = [*_sizes(main, trace), *lacking, *_described(main)]
+    if "late" in found and absent is None:
+        lines = [_compared(main, *others), *lines]
+    return "\n".join(lines)
+
+
+def _compared(late: TraceFile, skipped: TraceFile | None = None) -> str:
+    """Whether what is found depends on what missing rows are taken for."""
+    if skipped is None:
+        return (
+            "Every iteration lacks some worker, so all that follows takes missing rows as late; the time after which "
+            "workers were given up, if it is known, is told by absent=late timeout=VALUE."
+        )
+    of_late, of_skipped = _structure(late), _structure(skipped)
+    if [without_numbers(line) for line in of_late] == [without_numbers(line) for line in of_skipped]:
+        return "The same structure is found whether missing rows are late or their iterations are left out."
+    told = " and ".join(of_skipped) or "no structure beyond chance"
+    return (
+        "What is found depends on the missing rows: below they are late; with their iterations left out (absent=skip) "
+        f"there is: {told}."
+    )
+
+
+def _structure(trace: TraceFile) -> list[str]:
+    """Sentences on the lasting structure of a trace, and on a barrier before which it was stamped."""
+    times = trace.values["time"][loads_of(trace).own_rows]
+    if not trace.flags.persistent:
+        return []
+    lines = []
+    _, warning = barrier(times)
+    if warning:
+        lines.append(f"warning: {warning}")
+    if len(times) >= LEAST_ROWS:
+        lines += structure(times, trace.workers, trace.labels)
+    return lines
+
+
+def _described(trace: TraceFile) -> list[str]:
+    """Lines on the times of a trace without gaps."""
     loads = loads_of(trace)
-    lines = _sizes(trace)
+    lines = []
     if loads.several:
         lines.append(f"loads: {loads.sentence}")
     times = trace.values["time"][loads.own_rows]
     lines += _times(trace, times)
     persistent = trace.flags.persistent
-    if persistent:
-        _, warning = barrier(times)
-        if warning:
-            lines.append(f"warning: {warning}")
-    if persistent and len(times) >= LEAST_ROWS:
-        seen = structure(times, trace.workers, trace.labels)
-        lines += seen or ["racks, bursts, drift: none beyond chance"]
+    found = _structure(trace)
+    lines += found
+    if persistent and len(times) >= LEAST_ROWS and all(line.startswith("warning") for line in found):
+        lines.append("racks, bursts, drift: none beyond chance")
     lines.append(_flags(trace))
     lines.append(_priced(trace, loads))
     lines.append(f"licence: {trace.flags.licence or 'none stated: usable here, not to be published'}")
     lines += _not_looked_for(len(times), persistent)
-    return "\n".join(lines)
+    return lines
 
 
-def _sizes(trace: TraceFile) -> list[str]:
-    """How many iterations, workers and gaps there are, and what the columns and the workers are called."""
+def _sizes(trace: TraceFile, read: TraceFile) -> list[str]:
+    """How many iterations, workers and gaps there are, and what columns and workers are called, of a trace as read."""
     times = trace.values["time"]
     sizes = (~np.isnan(times)).sum(1)
     least, most = sizes.min(), sizes.max()
     ragged = "" if least == most else f" (rows have {least} to {most} of them)"
-    gaps = f"{trace.left_out} iterations with missing workers left out" if trace.left_out else "no gaps"
+    gaps = "no gaps"
+    if trace.left_out:
+        gaps = f"{trace.left_out} iterations with missing workers left out"
+    elif trace.missing is not None:
+        gaps = f"{trace.missing.sum()} missing rows taken as late"
     consecutive = trace.workers == tuple(range(len(trace.workers)))
     holes = "" if trace.names or consecutive else ", not all numbers between"
     return [
         f"{trace.name}: {len(times)} iterations, {len(trace.workers)} workers{ragged}, {gaps}",
+        *(f"read: {decision}" for decision in read.decisions),
         f"columns: {', '.join(trace.columns)}",
         f"workers: {trace.labels[0]} to {trace.labels[-1]}{holes}",
     ]

@@ -6,6 +6,7 @@ missing rows are not harmless, and to leave their iterations out is an assumptio
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -21,6 +22,31 @@ _OWN_LONG = 0.95  # quantile of a worker's own times that counts as long
 _CHANCE = 0.01  # a difference that comes by chance less often is told
 _MOST_NAMED = 4  # workers that are named in a sentence
 CURES = "absent=late takes them as late, absent=skip leaves their iterations out"
+
+
+def ways(trace: TraceFile, absent: Absent | None, timeout: float | None = None) -> dict[str, TraceFile]:
+    """The trace without gaps in each of the ways in which its missing rows are taken, the main one first.
+
+    Where nothing was asked for (None) there are two, ``late`` and ``skip``; the second is left out where skipping
+    leaves no iteration. A trace that lacks nothing is itself, under the name ``whole``.
+
+    Examples
+    --------
+    >>> from gcexp.traces.record import NEEDED
+    >>> x = np.array([[1.0, 2.0], [1.5, np.nan]])
+    >>> trace = TraceFile("mine", NEEDED, (0, 1), {"time": x}, missing=np.isnan(x))
+    >>> list(ways(trace, None)), list(ways(trace, "skip")), list(ways(skipped(trace), None))
+    (['late', 'skip'], ['skip'], ['whole'])
+    """
+    if absent is not None:
+        return {absent: resolved(trace, absent, timeout)}
+    late = resolved(trace, "late", timeout)
+    if trace.missing is None or not trace.lacks_rows:
+        return {"whole": late}
+    found = {"late": late}
+    if not trace.missing.any(1).all():
+        found["skip"] = skipped(trace)
+    return found
 
 
 def resolved(trace: TraceFile, absent: Absent, timeout: float | None = None) -> TraceFile:
@@ -48,12 +74,12 @@ def resolved(trace: TraceFile, absent: Absent, timeout: float | None = None) -> 
             f"timeout={timeout:g} is the time of missing rows that are late, so it goes with absent=late, not "
             f"absent={absent}",
         )
-    if trace.missing is None or not np.isnan(trace.values["time"][trace.missing]).any():
-        return trace
     if absent == "late":
         return as_late(trace, timeout)
     if absent == "skip":
         return skipped(trace)
+    if trace.missing is None or not trace.lacks_rows:
+        return trace
     row, worker = np.argwhere(trace.missing)[0]
     pairs = int(trace.missing.sum())
     told = "".join(f"; {decision}" for decision in trace.decisions)
@@ -96,7 +122,7 @@ def as_late(trace: TraceFile, timeout: float | None = None) -> TraceFile:
     ([[1.0, 2.0], [1.5, 2.0], [5.0, 5.0]], [1.5, 9.0])
     """
     missing = trace.missing
-    if missing is None:
+    if missing is None or not trace.lacks_rows:
         return trace
     times = trace.values["time"]
     times = np.where(missing, np.nan, times)
@@ -175,6 +201,32 @@ def skipped(trace: TraceFile) -> TraceFile:
     chunks = None if trace.chunks is None else trace.chunks[whole]
     left_out = trace.left_out + int((~whole).sum())
     return replace(trace, values=values, chunks=chunks, missing=None, left_out=left_out)
+
+
+def without_first(trace: TraceFile, number: int) -> TraceFile:
+    """The trace without its first iterations; raise `ParameterError` where none remains."""
+    if not number:
+        return trace
+    rows = len(trace.values["time"])
+    require(number < rows, f"{number} first iterations cannot be left out: {trace.name} has {rows}")
+    missing = trace.missing
+    if missing is not None:
+        missing = missing[number:] if missing[number:].any() else None
+    return replace(
+        trace,
+        values={name: matrix[number:] for name, matrix in trace.values.items()},
+        chunks=None if trace.chunks is None else trace.chunks[number:],
+        missing=missing,
+    )
+
+
+def without_numbers(sentence: str) -> str:
+    """A sentence without its measured numbers, so that two answers can be compared by what they say.
+
+    >>> without_numbers("slow worker: 3 takes 2.26 times as long in 12% of the rows")
+    'slow worker: 3 takes # times as long in # of the rows'
+    """
+    return re.sub(r"\d+\.\d+(e[-+]?\d+)?|\d+(\.\d+)? ?%", "#", sentence)
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,8 @@ class TraceFile:
         `gcexp.traces.missing.as_late` fills their times and leaves this mask, so that it tells what was filled.
     left_out : int
         Number of iterations that were left out because workers were missing.
+    gap : str
+        Which iterations are in no row at all, as a sentence goes on; empty where none lacks.
     decisions : tuple of str
         What the reader took for what, a sentence each; empty for a file in the format of this project.
     """
@@ -59,12 +61,18 @@ class TraceFile:
     names: tuple[str, ...] = ()
     left_out: int = 0
     missing: np.ndarray | None = None
+    gap: str = ""
     decisions: tuple[str, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Labels of the workers: their numbers or their names."""
         return self.names or tuple(map(str, self.workers))
+
+    @property
+    def lacks_rows(self) -> bool:
+        """Whether rows are missing and were not filled."""
+        return self.missing is not None and bool(np.isnan(self.values["time"][self.missing]).any())
 
     def column(self, name: str, purpose: str) -> np.ndarray:
         """Values (R, N) of a column; raise `DataError` if there is none."""

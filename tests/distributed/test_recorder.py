@@ -125,13 +125,13 @@ def test_computing_begins_with_the_first_forward_pass_for_training(
 
 def test_a_trace_of_all_ranks(recordings, tmp_path, capsys):
     folder, output = recordings(), tmp_path / "jobs.csv"
-    assert main(["trace", "join", str(folder), "-o", str(output)]) == 0
+    assert main(["trace", "import", str(folder), "-o", str(output)]) == 0
     assert "3 iterations of 2 workers" in capsys.readouterr().out
     trace = read_trace(output)
     assert trace.columns == ("iteration", "worker", "time", "compute", "load")
     assert trace.values["time"].tolist() == [[0.5, 1.5]] * 3
     assert Trace(str(output)).draw((0,), 3, 2).arrival(0.5, 1)[0, 0].tolist() == [0.5, 1.5]
-    assert main(["trace", "join", str(folder), "-o", str(output)]) == 2  # it is there
+    assert main(["trace", "import", str(folder), "-o", str(output)]) == 2  # it is there
     join(folder, tmp_path / "all.csv", warm_up=0)
     assert len(read_trace(tmp_path / "all.csv").values["time"]) == 4
 
@@ -174,9 +174,8 @@ def test_what_is_no_whole_recording_is_refused(recordings, tmp_path, told, rank_
 def test_arguments_of_joining_and_checking(recordings, tmp_path, refused_command):
     folder, output = recordings(), tmp_path / "jobs.csv"
     for line, told in {
-        f"trace join {folder} absent=skip -o {output}": "absent=skip",
-        f"trace join {folder} -o {output} --warm-up -1": "-1",
-        f"trace join {folder}": "-o",
+        f"trace import {folder} absent=skip -o {output}": "absent=skip",
+        f"trace import {folder} -o {output} --warm-up -1": "-1",
         f"trace check pai-job1 -o {output}": "-o",
     }.items():
         refused_command(told, *line.split())

@@ -174,11 +174,7 @@ BROKEN = [
     ("", "'iteration'"),
     ("worker,time\n0,1\n", "'iteration'.*worker, time"),
     (HEAD, "no rows"),
-    (HEAD + "0,0,1\n0,1,1\n1,0,1\n", "iteration 1 .* worker 1"),
-    (HEAD + "0,0,1\n0,2,1\n1,0,1\n1,1,1\n1,2,1\n", "iteration 0 .* worker 1"),
     (HEAD + "0,0,1\n0,0,1\n", "iteration 0, worker 0 .*twice"),
-    (HEAD + "0,0,1\n1,0,1\n3,0,1\n", "iterations .*0, 1, 3: 2"),
-    (HEAD + "1,0,1\n", "iterations .*1: 0"),
     *((HEAD + f"0,0,1\n0,1,{bad}\n", f"time .*3 is '{bad}'") for bad in ("abc", "nan", "inf", "0", "-1", "")),
     *((HEAD + f"0,0,1\n0,1,{bad}\n", f"time .*3 is '{bad}'") for bad in ("1e-151", "2e150")),
     (HEAD + "0,0,1\n0,x,1\n", "worker .*3 is 'x'"),
@@ -188,6 +184,24 @@ BROKEN = [
     (CHUNKED + "0,0,0,1\n0,0,1000000000,1\n", "chunks .*0, 1000000000: 1"),
     (CHUNKED + "0,0,0,1\n0,0,1,1\n0,1,1,1\n", "iteration 0, worker 1 .*chunk 0"),
 ]
+
+
+GAPS = [
+    (HEAD + "0,0,1\n0,1,1\n1,0,1\n", "iteration 1 .* worker 1"),
+    (HEAD + "0,0,1\n0,2,1\n1,0,1\n1,1,1\n1,2,1\n", "iteration 0 .* worker 1"),
+    (HEAD + "0,0,1\n1,0,1\n3,0,1\n", "iterations .*0, 1, 3: 2"),
+]
+
+
+@pytest.mark.parametrize(("text", "named"), GAPS, ids=[row[1] for row in GAPS])
+def test_gaps_are_described_and_not_replayed_unasked(text, named, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.csv").write_text(text)
+    with pytest.raises(DataError, match=named):
+        Trace("mine.csv").draw((0,), 1, 1)
+    assert Trace("mine.csv", absent="late").draw((0,), 2, 1).shape == (1, 2, 1)
+    assert main.main(["trace", "check", "mine.csv"]) == 0
+    assert re.search("missing|no row", capsys.readouterr().out)
 
 
 def test_a_number_of_a_worker_is_a_name(tmp_path, capsys):
@@ -200,6 +214,11 @@ def test_a_number_of_a_worker_is_a_name(tmp_path, capsys):
     (tmp_path / "many.csv").write_text(HEAD + many)
     with pytest.raises(DataError, match="6000 iterations and 6000 workers"):
         read_trace(tmp_path / "many.csv")
+
+
+def test_iterations_begin_with_any_number(tmp_path):
+    (tmp_path / "t.csv").write_text(HEAD + "1,0,1\n2,0,3\n")
+    assert read_trace(tmp_path / "t.csv").values["time"].tolist() == [[1], [3]]
 
 
 def test_a_byte_order_mark_is_read(tmp_path):

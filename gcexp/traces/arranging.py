@@ -1,0 +1,187 @@
+"""The record that lines or a matrix of times make: iterations renumbered, each time in its place, gaps marked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import gcd, nan, prod
+
+import numpy as np
+
+from gcexp.errors import DataError
+from gcexp.traces.record import Flags, TraceFile
+from gcexp.traces.rows import Matrix, Rows
+from gcexp.traces.tables import MOST_CELLS
+
+_SHOWN = 10  # numbers in a sentence
+_MOSTLY = 0.5  # a trace that lacks more of its iterations than this is a sample
+
+
+@dataclass(frozen=True)
+class _Numbering:
+    """What the numbers of iterations say."""
+
+    gap: str  # which of them lack, as a sentence goes on; empty for none
+    sampled: bool
+    decisions: list[str]
+
+
+def arranged(found: Rows | Matrix, name: str, place: str, flags: Flags) -> TraceFile:
+    """The record of times that were read; raise `DataError` for times that stand twice and other faults."""
+    if isinstance(found, Matrix):
+        return _of_matrix(found, name, place, flags)
+    return _of_rows(found, name, place, flags)
+
+
+def _of_matrix(found: Matrix, name: str, place: str, flags: Flags) -> TraceFile:
+    times = found.times
+    if times.size > MOST_CELLS:
+        raise DataError(
+            f"{place}: a matrix of more than {MOST_CELLS} cells is not read; keep fewer iterations"
+        )
+    numbering = _numbering(found.iterations)
+    missing = np.isnan(times)
+    return TraceFile(
+        name=name,
+        columns=("iteration", "worker", "time"),
+        workers=found.workers,
+        names=found.hosts,
+        values={"time": times},
+        flags=_flags(flags, found.unit, numbering),
+        missing=missing if missing.any() else None,
+        gap=numbering.gap,
+        decisions=(*found.decisions, *numbering.decisions),
+    )
+
+
+def _of_rows(found: Rows, name: str, place: str, flags: Flags) -> TraceFile:
+    index = [found.iterations, found.workers]
+    if found.chunks is not None:
+        index.append(found.chunks)
+    known = [np.unique(numbers, return_inverse=True) for numbers in index]
+    numbering = _numbering(known[0][0])
+    if found.chunks is not None:
+        _check_chunks(known[2][0], place)
+    shape = tuple(len(numbers) for numbers, _ in known)
+    if prod(shape) > MOST_CELLS:
+        raise DataError(
+            f"{place} has {shape[0]} iterations and {shape[1]} workers in {len(found.workers)} lines; a matrix of more "
+            f"than {MOST_CELLS} cells is not read"
+        )
+    cell = np.ravel_multi_index([where for _, where in known], shape)
+    workers = tuple(known[1][0].tolist())
+    labels = found.hosts or workers
+    _check_twice(cell, known, shape, labels, place)
+    there = np.zeros(shape, dtype=bool)
+    there.ravel()[cell] = True
+    there = there.reshape(*shape[:2], -1)
+    missing = _missing(there, labels, flags, place)
+    matrices = {}
+    for key, column in found.values.items():
+        if found.chunks is not None and key not in ("time", "load"):
+            continue
+        matrix = np.full(shape, nan)
+        matrix.ravel()[cell] = column
+        matrices[key] = matrix
+    chunks = None
+    if found.chunks is not None:
+        chunks = matrices["time"]
+        matrices["time"] = chunks.sum(2)
+        if "load" in matrices:
+            matrices["load"] = _load_of_chunks(matrices["load"], labels, place)
+    return TraceFile(
+        name=name,
+        columns=found.columns,
+        workers=workers,
+        names=found.hosts,
+        values=matrices,
+        chunks=chunks,
+        flags=_flags(flags, found.unit, numbering),
+        missing=missing if missing.any() else None,
+        gap=numbering.gap,
+        decisions=(*found.decisions, *numbering.decisions),
+    )
+
+
+def _flags(flags: Flags, unit: str, numbering: _Numbering) -> Flags:
+    """The flags with what reading has found."""
+    if unit:
+        flags = replace(flags, unit=unit)
+    if numbering.sampled:
+        flags = replace(flags, sampled=True)
+    return flags
+
+
+def _numbering(numbers: np.ndarray) -> _Numbering:
+    """What rising numbers of iterations say of what is between them."""
+    first, last = int(numbers[0]), int(numbers[-1])
+    decisions = []
+    steps = np.diff(numbers)
+    stride = gcd(*steps.tolist()) if len(steps) else 1
+    if first != 0 and stride <= 1:
+        decisions.append(f"iterations begin with {first}: renumbered from 0")
+    if stride > 1:
+        decisions.append(
+            f"iterations are {first}, {first + stride}, ..., in steps of {stride}: renumbered, and taken for a sample"
+        )
+    expected = (last - first) // stride + 1
+    lacking = expected - len(numbers)
+    gap = ""
+    sampled = stride > 1
+    if lacking:
+        at = int(np.flatnonzero(steps > stride)[0])
+        shown = ", ".join(map(str, numbers[: max(3, at + 2)][:_SHOWN].tolist()))
+        gap = f"iterations go {shown}: {numbers[at] + stride} is missing"
+        told = f"iteration {numbers[at] + stride} is in no row"
+        if lacking > 1:
+            told = f"iteration {numbers[at] + stride} and {lacking - 1} more are in no row"
+        decisions.append(f"{told}: the others were renumbered")
+        sampled = sampled or lacking > _MOSTLY * expected
+    return _Numbering(gap, sampled, decisions)
+
+
+def _check_chunks(numbers: np.ndarray, place: str) -> None:
+    """Raise `DataError` for numbers of micro-batches with gaps."""
+    missing = np.flatnonzero(numbers != np.arange(len(numbers)))
+    if len(missing):
+        shown = ", ".join(map(str, numbers[: max(3, missing[0] + 1)][:_SHOWN]))
+        raise DataError(f"{place}: chunks go {shown}: {missing[0]} is missing")
+
+
+def _check_twice(cell: np.ndarray, known: list, shape: tuple[int, ...], labels: tuple, place: str) -> None:
+    """Raise `DataError` where two lines are of the same iteration and worker."""
+    twice = np.flatnonzero(np.bincount(cell) > 1)
+    if not len(twice):
+        return
+    t, i, *chunk = np.unravel_index(twice[0], shape)
+    told = f"iteration {known[0][0][t]}, worker {labels[i]}"
+    if chunk:
+        told += f", chunk {known[2][0][chunk[0]]}"
+    raise DataError(
+        f"{place}: {told} stands twice; keep one of the rows, or name the columns that tell them apart, as in "
+        "columns=iteration:epoch+step,worker:host+rank"
+    )
+
+
+def _missing(there: np.ndarray, labels: tuple, flags: Flags, place: str) -> np.ndarray:
+    """Which workers (R, N) have no row in which iterations, from the micro-batches (R, N, M or 1) that are there."""
+    workers_there = there.any(2)
+    shape = workers_there.shape
+    sizes = shape[1] if flags.persistent else workers_there.sum(1)[:, None]
+    missing = (np.arange(shape[1]) < sizes) & ~workers_there
+    if missing.any() and not flags.persistent:
+        t, i = np.argwhere(missing)[0]
+        raise DataError(f"{place}: iteration {t} lacks worker {labels[i]}")
+    partly = np.argwhere(workers_there[..., None] & ~there)
+    if len(partly):
+        t, i, m = partly[0]
+        raise DataError(f"{place}: iteration {t}, worker {labels[i]} lacks chunk {m}")
+    return missing
+
+
+def _load_of_chunks(loads: np.ndarray, labels: tuple, place: str) -> np.ndarray:
+    """Load (R, N) of the workers whose chunks have these loads (R, N, M), which are equal for each worker."""
+    differ = np.argwhere(loads.min(2) < loads.max(2))
+    if len(differ):
+        t, i = differ[0]
+        raise DataError(f"{place}: iteration {t}, worker {labels[i]} has chunks of different loads")
+    return loads[..., 0]

@@ -1,0 +1,276 @@
+"""What the columns of a log are: names of iterations, workers and times as people write them, with their units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from gcexp.errors import ParameterError, require_known, unknown
+
+#: Names of what a column may be, without a unit, in lower case and with underscores.
+SYNONYMS = {
+    "iteration": (
+        *("iteration", "iter", "it", "step", "batch", "epoch", "round", "minibatch", "mini_batch"),
+        *("global_step", "train_step", "training_step", "global_batch", "superstep"),
+    ),
+    "worker": (
+        *(
+            "worker",
+            "rank",
+            "node",
+            "host",
+            "replica",
+            "process",
+            "proc",
+            "machine",
+            "server",
+            "client",
+            "device",
+        ),
+        *(
+            "gpu",
+            "executor",
+            "hostname",
+            "nodename",
+            "node_name",
+            "host_name",
+            "nodelist",
+            "node_list",
+            "task",
+        ),
+        *("global_rank", "local_rank", "mpi_rank", "pod", "instance", "container", "peer", "learner", "pid"),
+    ),
+    "time": (
+        *(
+            "time",
+            "duration",
+            "elapsed",
+            "latency",
+            "runtime",
+            "run_time",
+            "walltime",
+            "wall_time",
+            "wall_clock",
+        ),
+        *(
+            "wallclock",
+            "took",
+            "time_taken",
+            "total_time",
+            "elapsed_time",
+            "iteration_time",
+            "iter_time",
+            "step_time",
+        ),
+        *(
+            "batch_time",
+            "worker_time",
+            "compute_and_send",
+            "per_step",
+            "per_iteration",
+            "per_iter",
+            "per_batch",
+        ),
+        *(
+            "time_per_step",
+            "time_per_iteration",
+            "time_per_iter",
+            "time_per_batch",
+            "step_duration",
+            "completion_time",
+        ),
+        *("iteration_duration", "response_time", "step_latency", "time_elapsed"),
+    ),
+    "start": (
+        *(
+            "start",
+            "begin",
+            "started",
+            "began",
+            "start_time",
+            "begin_time",
+            "starttime",
+            "t_start",
+            "time_start",
+        ),
+        *(
+            "start_ts",
+            "ts_start",
+            "start_timestamp",
+            "begin_timestamp",
+            "start_at",
+            "started_at",
+            "t0",
+            "tic",
+        ),
+    ),
+    "end": (
+        *(
+            "end",
+            "stop",
+            "finish",
+            "finished",
+            "ended",
+            "end_time",
+            "stop_time",
+            "finish_time",
+            "endtime",
+            "t_end",
+        ),
+        *("time_end", "end_ts", "ts_end", "end_timestamp", "end_at", "ended_at", "finished_at", "t1", "toc"),
+    ),
+    "compute": ("compute", "compute_time", "computation", "computation_time", "comp_time"),
+    "load": ("load", "relative_load"),
+    "chunk": ("chunk", "microbatch", "micro_batch"),
+}
+#: Endings of names of numbers that count: ``step_id``, ``rank_no``.
+_COUNTED = ("_id", "_idx", "_index", "_no", "_num", "_number", "_nr")
+_STAMPS = {
+    "timestamp",
+    "datetime",
+    "date",
+    "ts",
+    "time_stamp",
+    "logged_at",
+    "created",
+    "created_at",
+    "utc",
+    "clock",
+}
+
+#: How many seconds a unit has, as a quotient of whole numbers: a division is rounded once.
+UNITS = {"s": (1, 1), "ms": (1, 10**3), "us": (1, 10**6), "ns": (1, 10**9), "min": (60, 1), "h": (3600, 1)}
+_SPELLED = {
+    "s": ("s", "sec", "secs", "second", "seconds"),
+    "ms": ("ms", "msec", "msecs", "milli", "millis", "millisecond", "milliseconds"),
+    "us": ("us", "usec", "usecs", "micro", "micros", "microsecond", "microseconds"),
+    "ns": ("ns", "nsec", "nsecs", "nano", "nanos", "nanosecond", "nanoseconds"),
+    "min": ("min", "mins", "minute", "minutes"),
+    "h": ("h", "hr", "hrs", "hour", "hours"),
+}
+_UNIT_OF = {word: unit for unit, words in _SPELLED.items() for word in words}
+
+#: What ``columns=`` may name: columns of a long table, or all columns of workers of a wide one, by a pattern.
+_ROLES = (*SYNONYMS, "workers")
+_SHOWN, _LETTERS = 8, 30  # names of columns in a sentence, and letters of one
+NOT_USED = "none"  # what a role is given that no column has
+COLUMNS_EXAMPLE = "columns=iteration:STEP,worker:HOST,time:MS_PER_STEP"
+
+
+@dataclass(frozen=True)
+class Name:
+    """The name of a column, without its unit; ``base`` is in lower case with underscores."""
+
+    written: str
+    base: str
+    unit: str  # one of UNITS, or empty
+
+    @property
+    def is_stamp(self) -> bool:
+        """Whether such a column says when a row was written."""
+        return self.base in _STAMPS
+
+    def fits(self, role: str) -> bool:
+        """Whether a column of this name may be that."""
+        known = SYNONYMS[role]
+        if role == "time":
+            step_with_unit = (
+                bool(self.unit) and self.base in SYNONYMS["iteration"]
+            )  # step_ms: the time of a step
+            return self.base in known or (self.base == "" and bool(self.unit)) or step_with_unit
+        if role in ("start", "end", "compute"):
+            return self.base in known
+        if self.unit:
+            return False
+        if role in ("iteration", "worker", "chunk"):
+            for ending in _COUNTED:
+                if self.base.endswith(ending) and self.base.removesuffix(ending) in known:
+                    return True
+        return self.base in known
+
+
+def name_of(written: object) -> Name:
+    """What a column's name says.
+
+    Examples
+    --------
+    >>> (
+    ...     name_of("Step time (ms)"),
+    ...     name_of("duration_s").unit,
+    ...     name_of("ms_per_step").base,
+    ...     name_of("hostId").base,
+    ... )
+    (Name(written='Step time (ms)', base='step_time', unit='ms'), 's', 'per_step', 'host_id')
+    """
+    text = str(written).strip().replace("µ", "u").replace("μ", "u")  # noqa: RUF001  # both signs for micro
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text).lower()
+    words = [word for word in re.split(r"[^a-z0-9]+", spaced) if word]
+    unit = ""
+    if words and words[-1] in _UNIT_OF:
+        unit = _UNIT_OF[words.pop()]
+        if words and words[-1] == "in":
+            words.pop()
+    elif len(words) > 1 and words[0] in _UNIT_OF and words[1] == "per":
+        unit = _UNIT_OF[words.pop(0)]
+    return Name(str(written), "_".join(words), unit)
+
+
+def listed(columns: Iterable[str]) -> str:
+    """Names of columns in a sentence: the first of many, and cut where they are long.
+
+    >>> listed(["step", "rank"]), listed(map(str, range(20)))
+    ('step, rank', '0, 1, 2, 3, 4, 5, 6, 7, ...')
+    """
+    names = [" ".join(str(name).split()) for name in columns]
+    shown = [name if len(name) <= _LETTERS else f"{name[:_LETTERS]}..." for name in names[:_SHOWN]]
+    return ", ".join(shown) + (", ..." if len(names) > _SHOWN else "")
+
+
+def unit_named(given: str) -> str:
+    """The unit that a person named, one of `UNITS`; raise `ParameterError` for an unknown one."""
+    require_known("unit", _UNIT_OF.get(given.strip().lower(), given), UNITS)
+    return _UNIT_OF[given.strip().lower()]
+
+
+def roles_given(columns: str | Mapping[str, object] | None) -> dict[str, str]:
+    """What ``columns=`` says, as a mapping of roles to columns.
+
+    Examples
+    --------
+    >>> roles_given("iteration:step, worker:host"), roles_given({"time": "ms_per_step"})
+    ({'iteration': 'step', 'worker': 'host'}, {'time': 'ms_per_step'})
+    """
+    if columns is None:
+        return {}
+    if isinstance(columns, Mapping):
+        pairs = [(str(role), str(column)) for role, column in columns.items()]
+    else:
+        pairs = []
+        for part in str(columns).split(","):
+            role, colon, column = part.partition(":")
+            if not colon or not column.strip():
+                raise ParameterError(
+                    f"columns={columns}: {part!r} is no ROLE:COLUMN; an example is {COLUMNS_EXAMPLE}"
+                )
+            pairs.append((role.strip(), column.strip()))
+    found: dict[str, str] = {}
+    for role, column in pairs:
+        require_known("role in columns=", role, _ROLES)
+        if role in found:
+            raise ParameterError(f"columns={columns}: {role} is given twice")
+        found[role] = column
+    return found
+
+
+def column_given(column: str, names: Iterable[str], place: str) -> str:
+    """The column that a person named, exactly or but for case and spaces around; raise `ParameterError` if none."""
+    names = list(names)
+    if column in names:
+        return column
+    near = [name for name in names if name.strip().casefold() == column.strip().casefold()]
+    if len(near) == 1:
+        return near[0]
+    raise ParameterError(
+        f"{place}: columns= names a column that is not there: {unknown('column', column, names)}"
+    )

@@ -1,0 +1,258 @@
+"""Numbers in the cells of a log: decimal commas, units, durations and times of day."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gcexp.errors import DataError
+from gcexp.schema import quoted
+from gcexp.traces.names import UNITS, name_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_DECIMAL_COMMA = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+(e[-+]?\d+)?", re.IGNORECASE)
+_THOUSANDS_COMMA = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
+_THOUSANDS_POINT = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
+_THREE_BEHIND = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")  # 1,234 is one and a bit, or more than a thousand
+_CLOCK = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d(?:[.,]\d+)?)")  # sacct: days-hours:minutes:seconds
+_WITH_UNIT = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*([a-zµμ]+)", re.IGNORECASE)  # noqa: RUF001
+_EMPTY = ("", "nan", "na", "n/a", "null", "none", "-", "--", "?", "unknown", "nat", "<na>", "timeout", "inf")
+_EPOCHS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 1e20))
+
+
+def cells_of(column: pd.Series) -> np.ndarray:
+    """The cells of a column as numbers of numpy's, or as objects."""
+    import pandas as pd
+
+    kind = column.dtype
+    if isinstance(kind, np.dtype) and kind.kind in "fiub":
+        return column.to_numpy()
+    if pd.api.types.is_numeric_dtype(kind):  # of pandas' or pyarrow's own, with empty cells
+        return column.to_numpy(dtype=float, na_value=np.nan)
+    return column.to_numpy(dtype=object, na_value=np.nan)
+
+
+def is_numeric(column: pd.Series) -> bool:
+    """Whether most cells of a column that are not empty are numbers; others are told when they are read."""
+    cells = cells_of(column)
+    if cells.dtype != object:
+        return cells.dtype != bool
+    filled = [cell for cell in cells if not is_empty(cell)]
+    return 2 * sum(_looks_like_number(cell) for cell in filled) >= len(filled)
+
+
+def is_empty(cell: object) -> bool:
+    """Whether a cell says that there is no number.
+
+    >>> is_empty(""), is_empty(" NaN"), is_empty(np.nan), is_empty(0.0)
+    (True, True, True, False)
+    """
+    if isinstance(cell, str):
+        return cell.strip().lower() in _EMPTY
+    return cell is None or cell != cell
+
+
+def _looks_like_number(cell: object) -> bool:
+    if isinstance(cell, str):
+        text = cell.strip()
+        if _DECIMAL_COMMA.fullmatch(text) or _THOUSANDS_COMMA.fullmatch(text):
+            return True
+        cell = text
+    try:
+        float(cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return not isinstance(cell, bool)
+
+
+def has_decimal_comma(column: pd.Series) -> bool:
+    """Whether a cell is a number with a decimal comma."""
+    return any(isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell.strip()) for cell in cells_of(column))
+
+
+def floats(
+    column: pd.Series, place: str, semicolons: bool = False, decimal_commas: bool = False
+) -> tuple[np.ndarray, str, list[str]]:
+    """The numbers of a column, NaN where a cell is none; their unit where cells name it; and what was decided.
+
+    Parameters
+    ----------
+    column : Series
+    place : str
+        How sentences begin.
+    semicolons : bool
+        Whether the cells were divided by semicolons, as where numbers have decimal commas.
+    decimal_commas : bool
+        Whether numbers of other columns have decimal commas, so that a point divides thousands here.
+
+    Raises
+    ------
+    DataError
+        For commas that may be decimal ones or divide thousands.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> floats(pd.Series(["1.234,5", "0,5"]), "mine.csv")
+    (array([1.2345e+03, 5.0000e-01]), '', ['numbers have decimal commas'])
+    >>> floats(pd.Series(["321ms", "1-00:00:01"]), "mine.csv")[0].tolist()
+    [0.321, 86401.0]
+    """
+    cells = cells_of(column)
+    if cells.dtype != object:
+        return cells.astype(float), "", []
+    decisions: list[str] = []
+    if semicolons:
+        cells = np.array(_without_points(_stripped(cells), place, decimal_commas), dtype=object)
+    try:
+        return cells.astype(float), "", []
+    except (TypeError, ValueError, OverflowError):
+        pass
+    texts = _stripped(cells)
+    commas = [text for text in texts if isinstance(text, str) and "," in text]
+    if commas:
+        texts, told = _without_commas(texts, commas, place, semicolons)
+        decisions.append(told)
+    units = set()
+    values = np.full(len(texts), np.nan)
+    for number, text in enumerate(texts):
+        value, unit = _number_in(text)
+        values[number] = value
+        if unit:
+            units.add(unit)
+    if units:
+        decisions.append("units stand behind the numbers, or they are written as hours:minutes:seconds")
+    return values, "s" if units else "", decisions
+
+
+def _stripped(cells: np.ndarray) -> list:
+    """The cells without spaces around them."""
+    return [cell.strip() if isinstance(cell, str) else cell for cell in cells]
+
+
+def _without_points(texts: list, place: str, decimal_commas: bool) -> list:
+    """The cells without points that divide thousands, which are known by decimal commas of other columns."""
+    pointed = [text for text in texts if isinstance(text, str) and "." in text]
+    if not pointed or not all(_THOUSANDS_POINT.fullmatch(text) for text in pointed):
+        return texts
+    if not decimal_commas and len(pointed) == len(texts):
+        return texts  # three decimal places throughout
+    if not decimal_commas and any("," not in str(text) for text in texts if text not in pointed):
+        raise DataError(
+            f"{place}: {quoted(pointed[0])} may be {pointed[0]} or {pointed[0].replace('.', '')}, for other cells of "
+            "its column have no point; write numbers without signs that divide thousands"
+        )
+    return [text.replace(".", "") if isinstance(text, str) and "," not in text else text for text in texts]
+
+
+def _without_commas(texts: list, commas: list[str], place: str, semicolons: bool) -> tuple[list, str]:
+    """The cells with decimal points, and what commas were taken for."""
+    decimal = all(_DECIMAL_COMMA.fullmatch(text) for text in commas)
+    thousands = all(_THOUSANDS_COMMA.fullmatch(text) for text in commas)
+    if decimal and thousands and not semicolons and all(_THREE_BEHIND.fullmatch(text) for text in commas):
+        raise DataError(
+            f"{place}: {quoted(commas[0])} may be {commas[0].replace(',', '.')} or {commas[0].replace(',', '')}; write "
+            "numbers with a decimal point, or divide the columns by semicolons if commas are decimal"
+        )
+    if decimal:
+        return [_from_decimal_comma(text) for text in texts], "numbers have decimal commas"
+    if thousands:
+        found = [text.replace(",", "") if isinstance(text, str) else text for text in texts]
+        return found, "commas divide thousands"
+    return texts, "commas are no part of a number"
+
+
+def _from_decimal_comma(text: object) -> object:
+    """``1.234,5`` as ``1234.5``; a number with a point alone is left, unless the point can only divide thousands."""
+    if not isinstance(text, str):
+        return text
+    if "," in text or _THOUSANDS_POINT.fullmatch(text):
+        return text.replace(".", "").replace(",", ".")
+    return text
+
+
+def _number_in(cell: object) -> tuple[float, str]:
+    """The number of a cell, in seconds where it names a unit, and that unit."""
+    try:
+        return float(cell), ""  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        if not isinstance(cell, str):
+            return np.nan, ""
+    clock = _CLOCK.fullmatch(cell)
+    if clock:
+        days, hours, minutes, seconds = clock.groups(default="0")
+        if max(len(days), len(hours)) > 6:
+            return np.nan, ""
+        whole = (int(days) * 24 + int(hours)) * 3600 + int(minutes) * 60
+        return whole + float(seconds.replace(",", ".")), "s"
+    found = _WITH_UNIT.fullmatch(cell)
+    if found:
+        unit = name_of(f"x_{found[2]}").unit
+        if unit:
+            return in_seconds(float(found[1]), unit), unit
+    return np.nan, ""
+
+
+def in_seconds(values, unit: str):
+    """Numbers of a unit in seconds, rounded once."""
+    times, parts = UNITS[unit]
+    return values * times if parts == 1 else values / parts
+
+
+def instants(column: pd.Series, place: str) -> tuple[np.ndarray, str]:
+    """Points in time of a column as numbers, NaN where a cell is none, and their unit, empty where it is unknown.
+
+    Dates become whole nanoseconds, so that differences of them are exact; numbers stay as they are.
+    """
+    import pandas as pd
+
+    if is_numeric(column):
+        values = cells_of(column)
+        if values.dtype.kind in "iu":
+            return values, _unit_of_epoch(float(values.flat[0]) if len(values) else 0.0)
+        values, unit, _ = floats(column, place)
+        seen = values[~np.isnan(values)]
+        whole = (
+            len(seen) == len(values) and np.abs(seen).max(initial=0) < 2**63 and (seen == np.rint(seen)).all()
+        )
+        if whole and cells_of(column).dtype == object:
+            values = np.array([_integer(cell) for cell in cells_of(column)])
+        return values, unit or _unit_of_epoch(float(np.median(seen)) if len(seen) else 0.0)
+    try:
+        dates = pd.to_datetime(
+            column, utc=True, format="ISO8601" if _is_text(column) else None, errors="coerce"
+        )
+    except (ValueError, TypeError, OverflowError):
+        dates = pd.Series(pd.NaT, index=column.index)
+    if dates.isna().all():
+        values, unit, _ = floats(column, place)
+        return values, unit
+    missing = dates.isna().to_numpy()
+    stamps = dates.dt.tz_localize(None).to_numpy().astype("datetime64[ns]").astype(np.int64)
+    if missing.any():
+        return np.where(missing, np.nan, stamps), "ns"
+    return stamps, "ns"
+
+
+def _integer(cell: Any) -> int:
+    """A whole number in a cell, exactly."""
+    try:
+        return int(cell)
+    except (TypeError, ValueError):
+        return int(float(cell))
+
+
+def _is_text(column: pd.Series) -> bool:
+    return any(isinstance(cell, str) for cell in column.head(3))
+
+
+def _unit_of_epoch(value: float) -> str:
+    """The unit in which a number is a date of our time; empty for none."""
+    for unit, low, high in _EPOCHS:
+        if low <= value < high and 1e9 <= in_seconds(value, unit) < 4e9:
+            return unit
+    return ""

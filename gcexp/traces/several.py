@@ -1,0 +1,76 @@
+"""Several files of one run as one table: each of a worker, or all with the same columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from gcexp.errors import DataError
+from gcexp.traces.names import listed, name_of
+from gcexp.traces.rows import labels_of
+from gcexp.traces.tables import Table
+
+_WORKER = "worker"
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the rows of several tables stand."""
+
+    tables: tuple[Table, ...]
+    starts: np.ndarray
+
+    def __call__(self, number: int) -> str:
+        which = int(np.searchsorted(self.starts, number, side="right")) - 1
+        table = self.tables[which]
+        return f"{table.place_of(number - int(self.starts[which]))} of {table.place.removeprefix('trace ')}"
+
+
+def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> Table:
+    """The rows of all tables below each other.
+
+    Where no column says the worker, each file is that of one, which is called after it; where none says the iteration,
+    the rows of each file are numbered.
+
+    Raises
+    ------
+    DataError
+        For tables of different columns.
+    """
+    first = tables[0]
+    for table in tables[1:]:
+        if table.columns != first.columns:
+            raise DataError(
+                f"{table.place} has the columns {listed(table.columns)}, {first.place} has "
+                f"{listed(first.columns)}; files of one run have the same"
+            )
+    names = [name_of(column) for column in first.columns]
+    decisions = []
+    for table in tables:
+        for decision in table.decisions:
+            told = f"{table.place.removeprefix('trace ')}: {decision}" if "left out" in decision else decision
+            if told not in decisions:
+                decisions.append(told)
+    frames = [table.frame for table in tables]
+    if "worker" not in given and not any(name.fits("worker") for name in names):
+        numbers, hosts = labels_of(stems)
+        labels = hosts or numbers
+        frames = [frame.assign(**{_WORKER: label}) for frame, label in zip(frames, labels, strict=True)]
+        decisions.append(
+            f"took each of {len(tables)} files for that of one worker: {stems[0]} to {stems[-1]}"
+        )
+        if "iteration" not in given and not any(name.fits("iteration") for name in names):
+            frames = [frame.assign(iteration=np.arange(len(frame))) for frame in frames]
+            decisions.append("no column says the iteration: the rows of each file are numbered")
+    else:
+        decisions.append(f"put the rows of {len(tables)} files together")
+    starts = np.append(0, np.cumsum([len(frame) for frame in frames])[:-1])
+    return Table(
+        place=f"trace of {len(tables)} files",
+        frame=pd.concat(frames, ignore_index=True),
+        place_of=_Places(tuple(tables), starts),
+        decisions=decisions,
+        semicolons=first.semicolons,
+    )

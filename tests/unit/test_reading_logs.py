@@ -1,0 +1,378 @@
+"""Logs as people have them: every form gives the same record, what was taken for what is told, and doubt is refused."""
+
+import gzip
+import json
+import lzma
+import pickle
+import random
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gcexp
+from gcexp.command.main import main
+from gcexp.delays.trace_report import report
+from gcexp.errors import UserError
+from gcexp.traces.reading import trace_of, trace_with_gaps
+
+TRACE = "bytedance-AR-dp"
+
+
+def bundled():
+    """Times of a bundled trace, and its rows as a frame."""
+    x = trace_of(TRACE).values["time"]
+    rows, n = x.shape
+    table = {
+        "iteration": np.repeat(np.arange(rows), n),
+        "worker": np.tile(np.arange(n), rows),
+        "time": x.ravel(),
+    }
+    return x, pd.DataFrame(table)
+
+
+def stamped(table, unit=10**9):
+    """The rows with starts and ends since 1970 in parts of a second, in place of times."""
+    start = (1_700_000_000 + table["iteration"] * 100) * unit
+    end = start + (table["time"] * unit).round().astype("int64")
+    return table.drop(columns="time").assign(start=start, end=end)
+
+
+def forms():
+    """Bytes or objects that hold the same times, by what is special about them."""
+    x, table = bundled()
+    short = {"iteration": "step", "worker": "rank", "time": "duration_s"}
+    named = table.rename(columns=short)
+    wide = pd.DataFrame(x, columns=[f"rank{w}" for w in range(x.shape[1])])
+    stamps = stamped(table)
+    text = table.to_csv(index=False)
+    parquet, npy, npz, archive = BytesIO(), BytesIO(), BytesIO(), BytesIO()
+    named.to_parquet(parquet)
+    np.save(npy, x)
+    np.savez_compressed(npz, times=x)
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("jobs/times.csv", text)
+    return {
+        "plain": text,
+        "synonyms": named.to_csv(index=False),
+        "capitals": table.rename(columns=str.title).to_csv(index=False),
+        "spaces in names": named.rename(columns={"duration_s": "Step time (s)"}).to_csv(index=False),
+        "milliseconds": named.assign(time_ms=x.ravel() * 1000).drop(columns="duration_s").to_csv(index=False),
+        "units behind numbers": table.assign(time=[f"{time} s" for time in x.ravel()]).to_csv(index=False),
+        "decimal commas": table.to_csv(index=False, sep=";", decimal=","),
+        "tabs": table.to_csv(index=False, sep="\t"),
+        "bars": "\n".join(f"{line}|" for line in named.to_csv(index=False, sep="|").splitlines()) + "\n",
+        "aligned": named.to_string(index=False) + "\n",
+        "Windows": text.replace("\n", "\r\n"),
+        "UTF-16": text.encode("utf-16"),
+        "comments": "# run 7\n" + text.replace("\n40,", "\n# saved\n40,", 1),
+        "index of pandas": named.to_csv(),
+        "names and values": "".join(
+            f"[0] step={t}, rank={w} took={v}s\n" for t, w, v in table.to_numpy(object)
+        ),
+        "from 1": table.assign(iteration=table["iteration"] + 1).to_csv(index=False),
+        "every tenth": table.assign(iteration=table["iteration"] * 10).to_csv(index=False),
+        "epochs and batches": named.assign(epoch=named["step"] // 10, batch=named["step"] % 10)
+        .drop(columns="step")
+        .to_csv(index=False),
+        "starts and ends": stamps.to_csv(index=False),
+        "dates": stamps.assign(
+            start=pd.to_datetime(stamps["start"]), end=pd.to_datetime(stamps["end"])
+        ).to_csv(),
+        "wide": wide.to_csv(index=False),
+        "wide with stamps": wide.assign(timestamp=pd.date_range("2026-01-01", periods=len(x))).to_csv(),
+        "wide in ms": (wide * 1000).add_suffix(" (ms)").rename_axis("step").to_csv(),
+        "matrix": "\n".join(",".join(map(repr, row)) for row in x.tolist()) + "\n",
+        "gzip": gzip.compress(text.encode()),
+        "xz": lzma.compress(text.encode()),
+        "zip": archive.getvalue(),
+        "Parquet": parquet.getvalue(),
+        "npy": npy.getvalue(),
+        "npz": npz.getvalue(),
+        "JSON lines": named.to_json(orient="records", lines=True, double_precision=15),
+        "JSON": json.dumps(named.to_dict("records")),
+        "JSON columns": json.dumps(named.to_dict("list")),
+        "JSON lines of lists": "".join(
+            json.dumps({"step": t, "times": row}) + "\n" for t, row in enumerate(x.tolist())
+        ),
+        "frame": named,
+        "wide frame": wide,
+        "indexed frame": named.set_index(["step", "rank"]),
+        "pivoted frame": named.pivot(index="step", columns="rank", values="duration_s"),
+        "columns": named.to_dict("list"),
+        "array": x,
+        "lists": x.tolist(),
+    }
+
+
+FORMS = forms()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_same_record(form, tmp_path):
+    source = FORMS[form]
+    if isinstance(source, str | bytes):
+        path = tmp_path / "mine.log"  # what it is, its name does not say
+        path.write_bytes(source.encode() if isinstance(source, str) else source)
+        source = path
+    trace, (x, _) = trace_of(source), bundled()
+    rounded = "milli" in form or " ms" in form
+    np.testing.assert_allclose(trace.values["time"], x, rtol=1e-15 if rounded else 0)
+    assert trace.missing is None and trace.workers == (0, 1, 2, 3) and not trace.names
+    assert trace.flags.sampled == (form == "every tenth")
+    silent = form in ("plain", "Windows", "comments", "array", "lists")
+    assert bool(trace.decisions) != silent and all("\n" not in decision for decision in trace.decisions)
+
+
+def test_advice_is_the_same_from_another_form(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text(FORMS["decimal commas"])
+    mine, known = gcexp.advise(path, phi=0.5), gcexp.advise(TRACE, phi=0.5)
+    assert (mine.verdict, mine.ratio) == (known.verdict, known.ratio)
+
+
+def test_files_of_one_worker_each(tmp_path):
+    x, table = bundled()
+    for w, of_worker in table.groupby("worker"):
+        of_worker[["iteration", "time"]].to_csv(tmp_path / f"node{w + 8}.csv", index=False)
+        (tmp_path / "bare").mkdir(exist_ok=True)
+        np.savetxt(tmp_path / "bare" / f"rank_{w}.txt", of_worker["time"], header="elapsed_s", fmt="%.17g")
+    named = trace_of(tmp_path)
+    assert named.labels == ("node8", "node9", "node10", "node11") and np.array_equal(named.values["time"], x)
+    bare = trace_of(sorted((tmp_path / "bare").iterdir()))
+    assert bare.workers == (0, 1, 2, 3) and np.array_equal(bare.values["time"], x)
+    assert any("rank_0 to rank_3" in decision for decision in bare.decisions)
+    (tmp_path / "node8.csv").write_text("iteration,time\n0,1\n1,x\n")
+    with pytest.raises(UserError, match="line 3 of node8.csv"):
+        trace_of(tmp_path)
+
+
+LOGS = {
+    "JobID|NodeName|Elapsed|\n7|a|00:01:05|\n7|b|1-00:00:00.5|\n": (
+        {"columns": "iteration:JobID"},
+        [[65, 86400.5]],
+    ),
+    "step;host;dauer_ms\n0;b;1.234,5\n0;a;987,5\n": ({"columns": "time:dauer_ms"}, [[0.9875, 1.2345]]),
+    'step,host,"time (us)"\n0,"n ""1""","1,500.0"\n': ({}, [[0.0015]]),
+    "step,rank,host,time_ns\n0,0,a,5\n0,1,a,7\n": ({}, [[5e-9, 7e-9]]),
+    "node,local_rank,step,time\na,0,0,1\na,1,0,2\nb,0,0,3\n": ({}, [[1, 2, 3]]),
+    "step,alice,bob\n3,1,2\n5,1,3\n": ({"columns": {"workers": "*"}}, [[1, 2], [1, 3]]),
+    "0,0,5\n0,1,6\n": ({"columns": "iteration:column1,worker:column2,time:column3"}, [[5, 6]]),
+    "step,rank,time\n0,0,1500\n": ({"unit": "ms"}, [[1.5]]),
+    "step,rank,time,duration\n0,0,1e9,2\n": ({"columns": "time:duration"}, [[2]]),
+    "step,rank,start_ns,end_ns\n0,0,123456789012345678,123456789012345679\n": ({}, [[1e-9]]),
+    "a b time\n0 0 1,5\n1 0 12,25\n": ({"columns": "iteration:a,worker:b"}, [[1.5], [12.25]]),
+    "| step | rank | s |\n|---|---|---|\n| 0 | 1 | 2 |\n": ({}, [[2]]),
+}
+
+
+@pytest.mark.parametrize("text", LOGS)
+def test_logs_of_the_field(text, tmp_path):
+    path = tmp_path / "mine.log"
+    path.write_text(text)
+    given, times = LOGS[text]
+    assert trace_of(path, **given).values["time"].tolist() == times
+
+
+DOUBTFUL = {
+    "step,rank,time,duration\n0,0,1,2\n": ("columns=time:time", "columns=time:duration"),
+    "step,rank,start,end\n0,0,1700000000,1700000001500\n": "unit=ms",
+    "step,alice,bob\n3,1,2\n": "columns=workers:*",
+    "epoch,train_loss,val_loss\n3,1,2\n": "columns=workers:*",
+    "0,0,5\n0,1,6\n": ("columns=iteration:column1", "columns=workers:*"),
+    "when,rank,time\n0,0,1\n": "columns=iteration:",
+    "step,time\n0,1\n": "columns=worker:",
+    "step;rank;time\n0;0;1.234\n0;1;987\n": ("1234", "point"),
+    "step\trank\ttime\n0\t0\t1,234\n": ("1.234", "1234"),
+    "step,rank,time\n0,0,1\n0,0,2\n": ("twice", "columns=iteration:"),
+    "step,rank,time\n0,0,PT1S\n": ("line 2", "PT1S"),
+    "step,rank,time\n0.5,0,1\n": ("line 2", "0.5"),
+    "step,rank,time\n0,,1\n": "line 2",
+    "step,rank,time\n0,0,1\n1,0\n": ("line 3", "2 cells"),
+    "step,rank,start,end\n0,0,5,4\n": ("line 2", "later end"),
+    "step,w0,w1\n0,1,2\n1,1,x\n": ("w1", "line 3"),
+    "step,w0,w1\n0,1,\n1,1,\n": "worker 1 has no time",
+    "step,w0_ms,w1_s\n0,1,2\n": "units",
+    "step,w0,w1\n0,1,2\n0,1,2\n": "iteration 0",
+    "hello\n": "no rows",
+    b"step,h\xf4te,time\n0,a,1\n": "iconv",
+    b"s\0t\0e\0p\0": "zero",
+    b"\x89HDF\r\n\x1a\n": "HDF5",
+    b"\x28\xb5\x2f\xfd\x04": "unzstd",
+    pickle.dumps([1, 2]): "pickle",
+    gzip.compress(b"step,rank,time\n0,0,1\n")[:-9]: "damaged",
+    gzip.compress(gzip.compress(b"1")): "twice",
+    b'{"traceEvents": []}': "gcexp trace import FOLDER",
+    b'[{"step": 0, "rank"': "JSON",
+    b'{"step": 0}\n{"step": 1\n{"step": 2}\n': "line 2",
+    b"[" * 100_000: "JSON",
+    b"PAR1 and nothing": "Parquet",
+    b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (9999999, 99), }": "numpy",
+    b"\x93NUMPY\x01\x00\x08\x00{'''\n\n\n ": "numpy",
+}
+
+
+@pytest.mark.parametrize("content", DOUBTFUL, ids=lambda content: str(content[:40]))
+def test_doubt_ends_in_a_sentence_with_what_to_type(content, tmp_path, refused):
+    path = tmp_path / "mine.log"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    refused(DOUBTFUL[content], trace_with_gaps, path)
+
+
+@pytest.mark.parametrize(
+    "given", [{"columns": "iteration:stp"}, {"columns": "step"}, {"columns": "itration:step"}]
+)
+def test_columns_that_do_not_fit_are_refused(given, refused):
+    refused("columns=", lambda: trace_of(FORMS["frame"], **given))
+
+
+def test_a_packed_file_is_bounded(tmp_path, monkeypatch, refused):
+    import gcexp.traces.contents as contents
+
+    monkeypatch.setattr(contents, "MOST_BYTES", 10_000)
+    path = tmp_path / "bomb"
+    path.write_bytes(gzip.compress(b"0" * 100_000))
+    refused("MiB", trace_of, path)
+    encrypted = bytearray(FORMS["zip"])
+    at = encrypted.index(b"PK\x01\x02")
+    encrypted[6] |= 1
+    encrypted[at + 8] |= 1
+    path.write_bytes(encrypted)
+    refused("encrypted", trace_of, path)
+
+
+def mutated(text, draw):
+    """A log with one to three things wrong."""
+    for _ in range(draw.randint(1, 3)):
+        lines = text.split("\n")
+        at = draw.randrange(len(lines))
+        cells = lines[at].split(",")
+        choice = draw.randrange(6)
+        if choice == 0:
+            text = text[: draw.randrange(len(text) + 1)] or "\n"
+            continue
+        if choice == 1:
+            text = text.replace(",", draw.choice(";\t| "))
+            continue
+        if choice == 2:
+            lines.insert(at, lines[at])
+        elif choice == 3:
+            draw.shuffle(lines)
+        elif choice == 4:
+            lines[at] = draw.choice(['"', "#", "[", "0,1,2", "step,step,time", "a=1 b=2", "----", ""])
+        else:
+            cells[draw.randrange(len(cells))] = draw.choice(
+                ["nan", "1e999", "9" * 30, "-1", "x", "1,5", "1.234,5", ""]
+            )
+            lines[at] = ",".join(cells)
+        text = "\n".join(lines)
+    return text
+
+
+def test_damaged_logs_are_read_or_refused_in_a_sentence(tmp_path):
+    draw = random.Random(0)
+    read = 0
+    for number in range(240):
+        form = draw.choice(["plain", "wide", "starts and ends", "JSON lines", "decimal commas"])
+        path = tmp_path / f"{number}.log"
+        path.write_text(mutated("\n".join(FORMS[form].split("\n")[:25]) + "\n", draw))
+        try:
+            report(path)
+            read += 1
+        except UserError as error:
+            assert "\n" not in str(error) and len(str(error)) < 600
+    assert 20 < read < 200
+
+
+# --- gcexp trace import -----------------------------------------------------------------------------------------------
+
+
+def test_import_writes_a_clean_file_and_a_line_for_each_decision(here, capsys, refused_command):
+    Path("jobs.tsv").write_text(
+        FORMS["every tenth"].replace("iteration,worker,time", "step,rank,ms").replace(",", "\t")
+    )
+    assert main(["trace", "import", "jobs.tsv", "-o", "clean.csv"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    x, _ = bundled()
+    assert told[0] == f"read {len(x)} iterations of 4 workers from jobs.tsv"
+    assert [line for line in told if "tabs" in line] and [line for line in told if "time = ms" in line]
+    assert [line for line in told if "in steps of 10" in line] and "wrote clean.csv" in told
+    assert json.loads(Path("index.json").read_text()) == {"clean": {"sampled": True, "unit": "s"}}
+    clean = trace_of("clean.csv")
+    assert np.array_equal(clean.values["time"], x / 1000) and clean.flags.sampled and not clean.decisions
+    refused_command("clean.csv", "trace", "import", "jobs.tsv", "-o", "clean.csv")
+    Path("index.json").write_text("[]")
+    refused_command("index.json", "trace", "import", "jobs.tsv", "-o", "other.csv")
+    assert not Path("other.csv").exists()
+
+
+def test_import_keeps_gaps_unless_asked(here, capsys):
+    lines = FORMS["plain"].splitlines(keepends=True)
+    del lines[5 * 4 + 2]
+    Path("holes.csv").write_text("".join(lines))
+    rows = []
+    for options in ([], ["absent=late", "timeout=99"], ["absent=skip"], ["--warm-up", "6"]):
+        assert main(["trace", "import", "holes.csv", "-o", f"{len(rows)}.csv", *options]) == 0
+        rows.append(pd.read_csv(f"{len(rows)}.csv"))
+    assert "1 row is missing" in capsys.readouterr().out
+    assert [len(frame) for frame in rows] == [44 * 4 - 1, 44 * 4, 43 * 4, 38 * 4]
+    assert rows[1].loc[5 * 4 + 1, "time"] == 99
+
+
+def test_import_of_workers_with_names_chunks_and_several_files(here, capsys, refused_command):
+    chunked = "iteration,worker,chunk,time,load\n" + "".join(
+        f"{t},{host},{c},{t + c + 1},1.0\n" for t in range(2) for host in ("a", "b") for c in range(2)
+    )
+    Path("chunks.csv").write_text(chunked)
+    assert main(["trace", "import", "chunks.csv", "-o", "clean.csv"]) == 0
+    clean, known = trace_of("clean.csv"), trace_of("chunks.csv")
+    assert clean.labels == known.labels == ("a", "b") and np.array_equal(clean.chunks, known.chunks)
+    for rank in (0, 1):
+        Path(f"rank{rank}.csv").write_text(f"step,time_s\n0,{rank + 1}\n")
+    assert main(["trace", "import", "rank0.csv", "rank1.csv", "-o", "both.csv"]) == 0
+    assert trace_of("both.csv").values["time"].tolist() == [[1, 2]]
+    refused_command("import", "trace", "check", "rank0.csv", "rank1.csv")
+    refused_command("columns", "trace", "import", "rank0.csv", "rank1.csv", "colums=x")
+    refused_command("name a file", "trace", "import", "-o", "none.csv")
+    capsys.readouterr()
+
+
+def test_the_same_options_in_every_command(here, capsys):
+    x, table = bundled()
+    table = table.rename(columns={"iteration": "a", "worker": "b"}).drop(index=[50])
+    table.to_csv("mine.csv", index=False)
+    options = ["absent=late", "timeout=99", "columns=iteration:a,worker:b", "unit=s"]
+    assert main(["trace", "check", "mine.csv", *options]) == 0
+    assert "1 missing rows taken as late" in capsys.readouterr().out
+    assert main(["benchmark", "mine.csv", "wait for all", *options, "--phi", "0"]) == 0
+    capsys.readouterr()
+    full = x.copy()
+    full[12, 2] = 99
+    keys = {option.partition("=")[0]: option.partition("=")[2] for option in options}
+    replay = {f"delay.{key}": value for key, value in keys.items() if key != "columns"}
+    replay |= {"delay": "trace", "delay.file": "mine.csv", "delay.columns": "'iteration:a,worker:b'"}
+    found = gcexp.simulate(scheme="uncoded", n=4, iterations=len(x), seeds=1, progress=False, **replay)
+    assert found["mean_iteration_time_s"][0] == pytest.approx(full.max(1).mean())
+
+
+def test_check_and_benchmark_begin_with_what_depends_on_missing_rows(here, capsys):
+    draw = np.random.default_rng(3)
+    x = np.exp(0.05 * draw.standard_normal((200, 6)))
+    x[:, 2] *= np.where(draw.random(200) < 0.5, 3.0, 1.0)
+    table = pd.DataFrame(
+        {"iteration": np.repeat(range(200), 6), "worker": np.tile(range(6), 200), "time": x.ravel()}
+    )
+    table[table["time"] < 2].to_csv("cut.csv", index=False)
+    assert main(["trace", "check", "cut.csv", "absent=late", "timeout=3"]) == 0
+    assert "slow worker: 2" in capsys.readouterr().out
+    first = report("cut.csv", timeout=3.0).splitlines()[0]
+    assert "absent=skip" in first
+    told = report("cut.csv", timeout=3.0)
+    assert "of worker 2" in told and "slow worker: 2" in told
+    frame = gcexp.benchmark("cut.csv", ["cyclic, s = 1", "wait for all"], [0.0], timeout=3.0, progress=False)
+    assert "depend" in frame.attrs["depends"] or "same" in frame.attrs["depends"]
+    assert main(["benchmark", "cut.csv", "wait for all", "cyclic, s = 1", "timeout=3", "--phi", "0.5"]) == 0
+    assert "missing rows" in capsys.readouterr().out.splitlines()[0]
