@@ -100,10 +100,20 @@ def described(found: Conclusion, plan: Plan) -> str:
     return f"groups of {size} with s = {s}, {code}: {members}"
 
 
-def page(found: Conclusion, trained: Trained | None = None, without_missing: Advice | None = None) -> Page:
+def page(
+    found: Conclusion,
+    trained: Trained | None = None,
+    without_missing: Advice | None = None,
+    if_later: Advice | None = None,
+) -> Page:
     """What was read, what makes workers slow, what to set, what cannot be said; then tables, and what all rests on."""
+    others = {}
+    if without_missing:
+        others["their iterations are left out"] = without_missing
+    if if_later:
+        others["they took a quarter longer than they did at least"] = if_later
     sections = {
-        "What was read": [*_read(found, without_missing)],
+        "What was read": [*_read(found, others)],
         "What makes workers slow": causes(found.diagnosis),
         "What to set": [sentence(found), *_costs(found), *_also(found), *_limits(found), _setting(found)],
         "What cannot be said, and what would tell": [*_unknown(found)],
@@ -117,16 +127,17 @@ def page(found: Conclusion, trained: Trained | None = None, without_missing: Adv
         tables = {heading: trained.runs.drop(columns="reached")} | tables
     title = f"Advice for {found.recorded.trace.name}"
     notes = [*_what_would_change_it(found), *rests_on(found)]
-    return Page(title, [*_depends_on_missing(found, without_missing)], tables, notes, sections)
+    return Page(title, [*_depends_on_missing(found, others)], tables, notes, sections)
 
 
-def _depends_on_missing(found: Conclusion, without: Advice | None) -> Iterator[str]:
+def _depends_on_missing(found: Conclusion, others: dict[str, Advice]) -> Iterator[str]:
     """That the verdict depends on what missing rows are taken for, where it does."""
-    if without is None or found.recorded.missing is None or _same_verdict(found, without):
+    if found.recorded.missing is None or all(_same_verdict(found, other) for other in others.values()):
         return
+    told = ", ".join(f"{_in_short(other)} where {how}" for how, other in others.items())
     yield (
         f"{counted(found.recorded.missing.pairs, 'row')} of this trace are missing, and the verdict depends on them: "
-        f"{_in_short(found)} where they are taken as late, {_in_short(without)} where their iterations are left out."
+        f"{_in_short(found)} where they are taken as late, {told}."
     )
 
 
@@ -141,7 +152,7 @@ def _in_short(found: Conclusion) -> str:
     return _short(found.main) if found.verdict == found.main.verdict else found.verdict
 
 
-def _read(found: Conclusion, without_missing: Advice | None) -> Iterator[str]:
+def _read(found: Conclusion, others: dict[str, Advice]) -> Iterator[str]:
     """What was read of which file, what it was taken for, and which rows are missing."""
     recorded = found.recorded
     T, n = recorded.every.shape
@@ -154,8 +165,9 @@ def _read(found: Conclusion, without_missing: Advice | None) -> Iterator[str]:
     if recorded.absent == "late":
         value = "" if recorded.timeout is None else f", with the time {recorded.timeout:g}"
         yield f"Missing rows are taken as late{value}; absent=skip leaves their iterations out."
-    if without_missing is not None and _same_verdict(found, without_missing):
-        yield "The verdict is the same where their iterations are left out."
+    same = [how for how, other in others.items() if _same_verdict(found, other)]
+    if same:
+        yield f"The verdict is the same where {listed(same)}."
 
 
 def _costs(found: Conclusion) -> Iterator[str]:

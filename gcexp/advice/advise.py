@@ -16,13 +16,14 @@ from gcexp.advice.conclusion import Conclusion
 from gcexp.advice.diagnosis import diagnosed
 from gcexp.advice.page import Page, counted, percent, write
 from gcexp.advice.phi import share
-from gcexp.advice.recorded import Recorded, recorded, ways_of
+from gcexp.advice.recorded import Recorded, even_later, recorded, ways_of
 from gcexp.advice.settings import settings
 from gcexp.advice.verdict import NOTHING, Comparison
 from gcexp.errors import UserError, require, require_known
 from gcexp.files import write_text
 from gcexp.schemes import LATE
 from gcexp.traces.missing import Absent
+from gcexp.traces.reading import Columns
 
 if TYPE_CHECKING:
     from gcexp.advice.trained import Trained
@@ -54,10 +55,13 @@ class Advice(Conclusion):
         Which scheme reaches a score first, where a task was named.
     without_missing : Advice, optional
         The advice where iterations with missing rows are left out, in place of taking these rows as late.
+    if_later : Advice, optional
+        The advice where missing rows take a quarter longer than the least that a late worker may have taken.
     """
 
     trained: Trained | None = None
     without_missing: Advice | None = field(default=None, repr=False)
+    if_later: Advice | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
@@ -87,7 +91,7 @@ class Advice(Conclusion):
 
     @cached_property
     def _page(self) -> Page:
-        return advice_in_words.page(self, self.trained, self.without_missing)
+        return advice_in_words.page(self, self.trained, self.without_missing, self.if_later)
 
     def _repr_html_(self) -> str:
         return self.page().html()
@@ -173,6 +177,8 @@ def advise(
     allow_bias: bool = False,
     absent: Absent | None = None,
     timeout: float | None = None,
+    columns: Columns = None,
+    unit: str | None = None,
     barrier: str = "check",
     near: float = 0.01,
     least: float = 0.02,
@@ -209,7 +215,7 @@ def advise(
         Of that training.
     allow_bias : bool
         Whether a scheme may win that hardly ever uses the data of some worker.
-    absent, timeout, barrier, seed
+    absent, timeout, columns, unit, barrier, seed
         As in `gcexp.fit`; where the verdict depends on what missing rows are taken for, the first sentence says so.
     near, least : float
         Remedies are as good as the best within this share; a gain below this one is none.
@@ -243,14 +249,18 @@ def advise(
     def compared(x: np.ndarray) -> Comparison:
         return Comparison(x, d_max, overhead, per_message, late, slowness, moves, near, least, seed)
 
-    gaps, (way, *others) = ways_of(source, absent, timeout)
-    found = _advised(recorded(gaps, way, barrier, seed, timeout, source), phi, compared)
-    for other in others:
-        try:
-            also = _advised(recorded(gaps, other, barrier, seed, timeout, source), phi, compared)
-        except UserError:  # too little is left without the iterations with missing rows
-            continue
-        found = replace(found, without_missing=also)
+    gaps, ((way, trace), *others) = ways_of(source, absent, timeout, columns, unit)
+    found = _advised(recorded(gaps, trace, way, barrier, seed, timeout, source), phi, compared)
+    if absent is None and way == "late":
+        if timeout is None:
+            later = recorded(gaps, even_later(trace), way, barrier, seed, timeout, source)
+            found = replace(found, if_later=_advised(later, phi, compared))
+        for other, trace in others:
+            try:
+                also = _advised(recorded(gaps, trace, other, barrier, seed, timeout, source), phi, compared)
+            except UserError:  # too little is left without the iterations with missing rows
+                continue
+            found = replace(found, without_missing=also)
     if task is None or level is None:
         return found
     from gcexp.advice.trained import fastest_to  # what trains is slow to import

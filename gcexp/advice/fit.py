@@ -13,14 +13,14 @@ from gcexp.advice.diagnosis import Diagnosis, diagnosed
 from gcexp.advice.mechanisms import Decomposition, found_in
 from gcexp.advice.page import Page, write
 from gcexp.advice.phi import share
-from gcexp.advice.recorded import recorded, ways_of
+from gcexp.advice.recorded import Recorded, recorded, ways_of
 from gcexp.advice.resampling import Number
 from gcexp.delays.composed import Composed
 from gcexp.errors import UserError, require
 from gcexp.figures.rows import listed
 from gcexp.files import write_text
 from gcexp.traces.missing import Absent
-from gcexp.traces.record import TraceFile
+from gcexp.traces.reading import Columns
 
 _MOST_VALUES = 2000  # of the rest in a model
 _ITERATIONS = 20_000  # in which a model is compared with its trace
@@ -146,6 +146,8 @@ def fit(
     *,
     absent: Absent | None = None,
     timeout: float | None = None,
+    columns: Columns = None,
+    unit: str | None = None,
     barrier: str = "check",
     drift: bool = False,
     seed: int = 0,
@@ -164,6 +166,8 @@ def fit(
         default they are late, and it is told where leaving them out would change what is found.
     timeout : float, optional
         The time of missing rows that are late.
+    columns, unit : optional
+        As in `gcexp.traces.reading.read_trace`.
     barrier : {"check", "no"}
         ``no``: do not refuse times that agree within each iteration.
     drift : bool
@@ -187,11 +191,12 @@ def fit(
     >>> found.found, found.table["value"].round(5).tolist()
     (['bad_node'], [2.26105])
     """
-    gaps, (way, *others) = ways_of(source, absent, timeout)
-    found = _fitted(gaps, way, barrier, seed, timeout, phi, drift, source)
-    for other in others:
+    gaps, ((way, trace), *others) = ways_of(source, absent, timeout, columns, unit)
+    found = _fitted(recorded(gaps, trace, way, barrier, seed, timeout, source), phi, drift, seed)
+    for other, trace in others:
         try:
-            also = _fitted(gaps, other, barrier, seed, timeout, phi, drift, source)
+            times = recorded(gaps, trace, other, barrier, seed, timeout, source)
+            also = _fitted(times, phi, drift, seed)
         except UserError:  # nothing is left without the iterations with missing rows
             continue
         if also.found != found.found:
@@ -199,18 +204,8 @@ def fit(
     return found
 
 
-def _fitted(
-    gaps: TraceFile,
-    absent: Absent,
-    barrier: str,
-    seed: int,
-    timeout: float | None,
-    phi: object,
-    drift: bool,
-    source: object,
-) -> Fit:
-    """What is found where missing rows are taken in one way."""
-    times = recorded(gaps, absent, barrier, seed, timeout, source)
+def _fitted(times: Recorded, phi: object, drift: bool, seed: int) -> Fit:
+    """What is found in recorded times."""
     known = None
     if phi is not None:
         value = share(phi)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,13 @@ from gcexp.advice.resampling import Number
 from gcexp.delays.trace_loads import Loads, loads_of
 from gcexp.delays.trace_structure import barrier as barrier_test
 from gcexp.errors import DataError, UserError, require_known
-from gcexp.traces.missing import ABSENT, Absent, MissingRows, described, resolved
-from gcexp.traces.reading import trace_with_gaps
+from gcexp.traces.missing import Absent, MissingRows, described, ways
+from gcexp.traces.reading import Columns, trace_with_gaps
 from gcexp.traces.record import TraceFile
 
 #: How far the middle worker of a pause is above its usual time: in logarithms, and in median absolute deviations.
 _PAUSE, _DEVIATIONS = np.log(10.0), 8 * 1.4826
+_LATER = 1.25  # times as long as the least that a late worker may have taken
 
 
 @dataclass(frozen=True)
@@ -72,33 +73,53 @@ class Recorded:
         return f"phi at load {self.loads.own:g}" if self.loads.several else "phi"
 
 
-def ways_of(source: object, absent: Absent | None, timeout: float | None) -> tuple[TraceFile, list[Absent]]:
-    """A trace with its gaps, and what its missing rows are taken for: the main way first.
+def ways_of(
+    source: object, absent: Absent | None, timeout: float | None, columns: Columns, unit: str | None
+) -> tuple[TraceFile, list[tuple[Absent, TraceFile]]]:
+    """A trace with its gaps, and without them in each of the ways in which missing rows are taken: the main one first.
 
     Where nothing was said they are late, and the answer without their iterations stands beside that.
     """
-    if absent is not None:
-        require_known("absent", absent, ABSENT)
-    gaps = trace_with_gaps(source)
-    if absent is not None:
-        return gaps, [absent]
-    if gaps.missing is None or not gaps.missing.any():
-        resolved(gaps, "late", timeout)  # refuses a timeout that is none
-        return gaps, ["refuse"]
-    return gaps, ["late", "skip"]
+    gaps = trace_with_gaps(source, columns=columns, unit=unit)
+    found: list[tuple[Absent, TraceFile]] = []
+    for name, trace in ways(gaps, absent, timeout).items():
+        taken: Absent = "skip" if name == "skip" else "late" if name == "late" else "refuse"
+        found.append((taken, trace))
+    return gaps, found
+
+
+def even_later(late: TraceFile) -> TraceFile:
+    """A trace whose missing rows, which were taken as late, take a quarter longer than that.
+
+    For they are at least as long as the times that were seen, and may have been longer.
+    """
+    missing = late.missing
+    if missing is None:
+        return late
+    values = dict(late.values)
+    for name in ("time", "compute"):
+        if name in values:
+            values[name] = np.where(missing, _LATER * values[name], values[name])
+    chunks = late.chunks
+    if chunks is not None:
+        chunks = np.where(missing[..., None], _LATER * chunks, chunks)
+    return replace(late, values=values, chunks=chunks)
 
 
 def recorded(
     gaps: TraceFile,
+    trace: TraceFile,
     absent: Absent = "refuse",
     barrier: str = "check",
     seed: int = 0,
     timeout: float | None = None,
     source: object = None,
 ) -> Recorded:
-    """Read times and refuse what no answer can rest on; the parameters are those of `gcexp.fit`."""
+    """The times of a trace without gaps; it refuses what no answer can rest on.
+
+    `gaps` is the same with its gaps, and `absent` how these were taken; the other parameters are those of `gcexp.fit`.
+    """
     require_known("barrier", barrier, ("check", "no"))
-    trace = resolved(gaps, absent, timeout if absent == "late" else None)
     if not trace.flags.persistent and len(trace.values["time"]) > 1:
         raise DataError(
             f"{trace.name} has new workers in every row (persistent: false): nothing can be said of a worker"
