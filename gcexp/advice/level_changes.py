@@ -25,6 +25,7 @@ _SURE, _SURER_IF_SHORT = 5.0, 20.0  # a cut stands out by 6 + 20/rows standard e
 _MOST_BLOCKS = 500  # means of neighbouring rows in which cuts are looked for first
 _MOST_MEMORY = 0.95  # of the noise, from one row to the next
 _MOST_MEMORY_OF_PRICES = 0.6  # a larger estimate from so few values may be chance, and finds no cut
+_BACK = 12.0  # log-likelihood ratio of that the last rows are back at the level before
 _PROCESS = 3  # as many spells are one thing that comes and goes
 _OF_A_SPELL = 2 / 3  # of a stretch's size, in logarithms
 _LONGER = 7.0  # times the mean spell of a trace; a stretch that is as long is no such spell
@@ -122,6 +123,7 @@ def levels_of(y: np.ndarray) -> Levels:
     changes: list[Change] = []
     lasting = nothing.copy()
     for worker, one in enumerate(stretches):
+        spells += one.ended_spell(worker)
         spells += one.usual_spells(worker, above)
         changes += one.changes(worker)
         lasting[:, worker] = one.levels - one.levels.min()
@@ -322,6 +324,25 @@ class _Stretches:
             if places:
                 return min(places, key=lambda place: lengths[place])
         return None
+
+    def ended_spell(self, worker: int) -> list[Spell]:
+        """Take off a slow stretch whose last few rows, too few for a stretch, are back at the level before it."""
+        if not self.cuts:
+            return []
+        before, first, end = self.edges[-3:]
+        usual, slow = self.level(before, first), self.level(first, end)
+        if slow <= usual:
+            return []
+        tail = self.series[max(end - _SHORTEST, first) :]
+        spread = max(float(np.median(np.abs(self.series[first:end] - slow))) * 1.4826, 1e-6)
+        evidence = ((tail - slow) ** 2 - (tail - usual) ** 2) / (2 * spread**2)
+        from_here = np.cumsum(evidence[::-1])[::-1]  # that all rows from this one on are back
+        if from_here.max() < _BACK:
+            return []
+        ends = end - len(tail) + int(from_here.argmax())
+        self.spells.append((first, ends))
+        self.cuts.pop()
+        return [Spell(worker, first, ends, float(np.exp(slow - usual)))]
 
     def usual_spells(self, worker: int, above: np.ndarray) -> list[Spell]:
         """Take off every stretch that is slower than one beside it and may be one of the trace's spells.
