@@ -27,6 +27,7 @@ from gcexp.theory import bounds
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gcexp.codes import Code
     from gcexp.delays import Draws, Trace
     from gcexp.schemes import Scheme
     from gcexp.timeline import Timeline
@@ -439,7 +440,7 @@ class Replay:
             found |= {"ratio_low": min(quarters), "ratio_high": max(quarters)}
         if timeline is not None:
             found["silent"] = _silent(timeline)
-        if timeline is not None and not scheme.bound and steps == 1:
+        if timeline is not None and scheme.decodes and steps == 1:
             found |= self._judged(run, scheme, timeline, took=took, every=every)
         return found
 
@@ -532,8 +533,10 @@ def bound_of(scheme: Scheme, draws: Draws, share: float | np.ndarray) -> np.ndar
 
     `share` is that of the gradient which each iteration used, one or (S, T): 1 for exact schemes. The theorem with
     unequal loads, or with several messages of which some were dropped, is that of the work floor, with the largest load
-    as its cap.
+    as its cap. No theorem speaks of single iterations of a code over time, which decodes in later ones.
     """
+    if scheme.lag:
+        return None
     code = scheme.code
     load = load_of(scheme)
     one_message = bool((code.messages == 1).all())
@@ -544,7 +547,8 @@ def bound_of(scheme: Scheme, draws: Draws, share: float | np.ndarray) -> np.ndar
     if getattr(draws, "data_bound", False):
         plain = one_message and equal_loads and exact and code.k == code.n and scheme.loads is None
         return _bound_of_data(scheme, draws, plain)
-    if scheme.loads is None and exact and not (one_message and equal_loads and draws.linear):
+    in_one_order = scheme.decoder is code or _is_alike(code)
+    if scheme.loads is None and exact and in_one_order and not (one_message and equal_loads and draws.linear):
         return _played_bound(scheme, draws, anywhere=equal_loads)
     if not draws.linear:
         return None
@@ -552,6 +556,12 @@ def bound_of(scheme: Scheme, draws: Draws, share: float | np.ndarray) -> np.ndar
     if one_message and (scheme.loads is None and equal_loads or _is_fresh(scheme)):
         return bounds.capacity(fixed, growing, load, share)
     return bounds.work_floor(fixed, growing, max(load, 1.0), share)
+
+
+def _is_alike(code: Code) -> bool:
+    """Whether the first messages of a worker need the same work in whatever order it computes them."""
+    sizes = np.diff(code.encoding.indptr)
+    return bool((sizes == sizes[0]).all()) and sizes.sum() == code.blocks * code.load.sum()
 
 
 def _bound_of_data(scheme: Scheme, draws: Draws, plain: bool) -> np.ndarray | None:

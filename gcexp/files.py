@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import fcntl
 import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from gcexp.errors import UserError
+from gcexp.errors import DataError, UserError
 
 _HALF = re.compile(r"\..+\.[0-9a-f]{32}(\.[^.]+)?")  # the names that `written` gives
 _PLACES = [Path(__file__).resolve().parents[level] for level in (0, 1)]
@@ -72,6 +73,32 @@ def read_json(path: Path | str) -> Any:
     except (OSError, ValueError, RecursionError) as error:
         told = getattr(error, "strerror", None) or error
         raise UserError(f"cannot read {path} ({told}); delete it and make it again") from None
+
+
+def rows_of(path: Path, columns: Sequence[str], more: bool = False) -> Iterator[tuple[str, dict[str, str]]]:
+    """Rows of a CSV file with these columns, with `more` in any order, each behind its place; none without a file."""
+    if not path.is_file():
+        return
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            names = list(reader.fieldnames or ())
+            found = [(reader.line_num, row) for row in reader]
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except (csv.Error, ValueError) as error:  # ValueError: no UTF-8
+        raise DataError(f"{path}: is no CSV file in UTF-8 ({error})") from None
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise DataError(f"{path}: the column {twice[0]!r} stands twice")
+    fits = {*columns} <= {*names} if more else names == [*columns]
+    if not fits:
+        raise DataError(f"{path}: the columns must be {', '.join(columns)}, got {', '.join(names)}")
+    for line, row in found:
+        place = f"{path}: line {line}"
+        if None in row or None in row.values():
+            raise DataError(f"{place}: a row must have {len(names)} cells")
+        yield place, row
 
 
 @contextmanager

@@ -1,155 +1,178 @@
 """A sweep as jobs of Snakemake's, on a cluster or wherever a profile says: a plan of the jobs, and their start.
 
-A job for each run, and one for each training that runs share. The rules are in ``workflow/sweep.smk``, which reads
-the plan; what a job does is ``gcexp job point`` or ``gcexp job train``. Files are named by what decides them, so that a
-sweep that was interrupted, or is repeated with more points, makes what is missing.
+A job measures as many points as take some minutes, one after the other in one process, and a training that exact points
+share is a job of its own. The rules are in ``workflow/sweep.smk``, which reads the plan; what a job does is
+``gcexp job point`` or ``gcexp job train``. Each point has a file, named by what decides it, which is written when the
+point is measured: a sweep that was interrupted, or is repeated with more points, makes what is missing.
 """
 
 from __future__ import annotations
 
 import fcntl
 import json
+import math
+import os
 import re
+import shlex
+import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
+from gcexp import slurm
 from gcexp.errors import UserError, require_known, unknown
 from gcexp.files import bundled, read_json, writable, written
 from gcexp.run import paths
 from gcexp.run.compose import compose
+from gcexp.run.costs import (
+    Cost,
+    measured_clock,
+    measured_training,
+    of_clock,
+    of_replay,
+    of_training,
+    together,
+)
 from gcexp.run.datasets import prepared
 from gcexp.run.dependencies import digest_of, tracked
 from gcexp.run.measured import TIMED
 from gcexp.run.measurement import HomeTrainings, Measurement
+from gcexp.run.records import changes, is_current, observed
 from gcexp.run.run import Run
+from gcexp.run.scheme import Codes
 from gcexp.run.sweep import Sweep, SweptCheckpoint, clock_of, forget, scores_of
 
 if TYPE_CHECKING:  # pandas takes a second to import
     from gcexp.run.result import Result
 
-_REPORT = "report.json"  # beside the columns: what is known of the point besides
+#: Beside the columns of a point: the report of its replay, and what its job read (`gcexp.run.records`).
+_REPORT, _RECORD = "report.json", "record.json"
+#: What may be done with jobs that a killed command left in the queue.
+QUEUED = ("wait", "cancel")
+#: CPU seconds of a job that measures points: from some minutes, so that its start counts for little, to ten.
+_SHORTEST, _LONGEST = 120, 600
+_JOBS = 50  # of so many jobs, between these two
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a sweep: all that decides what its file holds, beside what is read of a person's own."""
+
+    run: list[str]  #: Hydra overrides
+    fingerprint: str  #: all else that decides (`gcexp.run.dependencies`), as a digest
+    rows: str  #: of a clock, as in `gcexp.simulate`
+    train: bool = False  #: with the coefficients that its scheme decodes
+    trained: str | None = None  #: file of the training that exact points share
+    verify: bool = False
+
+    @property
+    def file(self) -> Path:
+        """Where its columns are written."""
+        return Path(paths.SWEEP_POINT.format(name=digest_of(asdict(self))))
+
+    @property
+    def is_made(self) -> bool:
+        """Whether it is measured, and all that was read for it is as it was."""
+        if not self.file.is_file():
+            return False
+        if self.trained is not None:
+            if not is_current(self.trained) or os.stat(self.trained).st_mtime > os.stat(self.file).st_mtime:
+                return False
+        try:
+            with np.load(self.file) as stored:
+                record = json.loads(str(stored[_RECORD]))
+        except (OSError, ValueError, KeyError, BadZipFile):  # damaged
+            return False
+        return not changes(record)
 
 
 @dataclass(frozen=True)
 class Job:
-    """A point of a sweep, or a training that several points share."""
+    """A job of the plan: some points, or a training that points share, with what it is expected to cost."""
 
-    run: list[str]  #: Hydra overrides
-    fingerprint: list[str]  #: all else that decides what it makes (`gcexp.run.dependencies`)
-    options: list[str]  #: further words of the command
-    needs: list[str]  #: files that other jobs of the sweep make
-
-    def named(self, pattern: str, **parts: str) -> str:
-        """Its file: `pattern` with a name that stands for the overrides and options."""
-        return pattern.format(name=digest_of([self.run, self.options]), **parts)
+    cost: Cost
+    needs: tuple[str, ...] = ()  #: files that other jobs of the sweep make
+    points: tuple[Point, ...] = ()
+    run: tuple[str, ...] = ()  #: Hydra overrides of a training
+    fingerprint: tuple[str, ...] = ()
 
 
-def profile_folder(given: str) -> Path:
-    """Folder of a profile by its path, or by its name where it lies in ``profiles/`` here or comes with gcexp.
+def submitted(
+    sweep: Sweep, profile: str, rows: str, verify: bool, trains: bool, queued: str | None = None
+) -> tuple[Result, list[dict]]:
+    """The table of a sweep whose points are measured by jobs of Snakemake's, and the reports of their replays.
 
-    >>> profile_folder("slurm") == profile_folder("profiles/slurm")
-    True
-    """
-    ours = bundled("profiles")
-    for folder in (Path(given), "profiles" / Path(given), bundled(given), ours / given):
-        if given and (folder / "config.yaml").is_file():
-            return folder
-    names = [file.parent.name for place in (Path("profiles"), ours) for file in place.glob("*/config.yaml")]
-    raise UserError(unknown("profile", given, sorted({*names})))
-
-
-def submit(jobs: Mapping[str, Job], profile: str) -> None:
-    """Make the files of a sweep by Snakemake, which starts its jobs as a profile says and shows how far they are.
-
-    `jobs` names each job by the file that it makes. The same sweep is made by one process at a time.
-    """
-    folder = profile_folder(profile)
-    plan = Path(paths.SWEEP_PLAN.format(name=digest_of(sorted(jobs))))
-    with written(plan) as temporary:
-        temporary.write_text(json.dumps({file: asdict(job) for file, job in jobs.items()}, indent=0) + "\n")
-    lock = plan.with_suffix(".lock")
-    with writable(lock), open(lock, "w") as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until this process and Snakemake have ended
-        except BlockingIOError:
-            raise UserError("this sweep is being made by another process; wait for it, or end it") from None
-        words = ["--snakefile", str(bundled("workflow/sweep.smk")), "--workflow-profile", str(folder)]
-        words += ["--nolock", "--keep-going", "--config", f"sweep={plan}"]
-        command = [sys.executable, "-m", "snakemake", *words]
-        process = subprocess.Popen(command, stdout=sys.stderr, pass_fds=[held.fileno()])
-        try:
-            code = process.wait()
-        except KeyboardInterrupt:  # it got the same signal, and cancels its jobs
-            process.wait()
-            raise
-    if code:
-        raise UserError(
-            f"the sweep is not whole (Snakemake ended with exit code {code}, see above); the same command goes on with"
-            " what is missing"
-        )
-
-
-# --- What the jobs of a sweep are
-
-
-def submitted(sweep: Sweep, profile: str, rows: str, verify: bool, trains: bool) -> tuple[Result, list[dict]]:
-    """The table of a sweep whose runs are jobs of Snakemake's, and the reports of their replays.
+    `queued` says what is done with jobs that an earlier call has left in the queue, see `QUEUED`.
 
     Raises
     ------
     UserError
-        For an unknown profile, runs with objects from Python, and where jobs have failed.
+        For an unknown profile, runs with objects from Python, a sweep that another process makes or whose jobs are
+        still in the queue, and where jobs have failed.
     """
-    profile_folder(profile)  # complain before any work
-    jobs: dict[str, Job] = {}
-    files = []
+    folder = profile_folder(profile)  # complain before any work
+    trainings: dict[str, Job] = {}
+    points = []
     for run in sweep.runs:
-        files.append(_add_training(jobs, run, verify) if trains else _add_clock(jobs, run, rows))
-    submit(jobs, profile)
+        points.append(_trained_point(trainings, run, verify) if trains else _clock_point(run, rows))
+    plan = Path(paths.SWEEP_PLAN.format(name=digest_of(sorted(str(point.file) for point in points))))
+    with _alone(plan.with_suffix(".lock")) as lock:
+        left = plan.with_suffix(".run")
+        if left.exists():
+            _end_what_is_queued(left, queued)
+        missing = [(run, point) for run, point in zip(sweep.runs, points, strict=True) if not point.is_made]
+        if missing:
+            jobs = packed(missing, estimates(missing)) | {
+                file: job
+                for file, job in trainings.items()
+                if any(file == point.trained for _, point in missing)
+            }
+            _make(jobs, plan, folder, lock)
     columns, reports = [], []
-    for file in files:
-        measured, report = read_point(file)
+    for point in points:
+        measured, report = read_point(point.file)
         columns.append(measured)
         reports.append(report)
     return sweep.table(columns), reports
 
 
-def _add_clock(jobs: dict[str, Job], run: Run, rows: str) -> str:
-    """Add the job of a clock, and say which file will hold what it measures."""
+# --- What is to be measured
+
+
+def _clock_point(run: Run, rows: str) -> Point:
+    """The point of a run whose clock is measured."""
     fingerprint = [*run.fingerprint("timeline"), *tracked("timings")]
-    job = Job(_overrides(run), fingerprint, ["--rows", rows], [])
-    file = job.named(paths.SWEEP_POINT)
-    jobs[file] = job
-    return file
+    return Point(_overrides(run), digest_of(fingerprint), rows)
 
 
-def _add_training(jobs: dict[str, Job], run: Run, verify: bool) -> str:
-    """Add the jobs of a run that learns, and say which file will hold what it measures.
-
-    Exact runs share a job that trains; each of them reads its trajectory.
-    """
-    overrides, task = _overrides(run), run.option("task") or "default"
+def _trained_point(trainings: dict[str, Job], run: Run, verify: bool) -> Point:
+    """The point of a run that learns; exact runs share a training, which is added to `trainings`."""
+    overrides = _overrides(run)
     # Data are prepared here, where there is a network.
     record = prepared(run.dataset, run.config["data_dir"]).with_suffix(".json")
     learned = run.training_fingerprint(read_json(record))
     fingerprint = [*run.fingerprint("timeline"), *learned, *tracked("curves"), *run.fingerprint("replay")]
-    checking = ["--verify"] if verify else []
+    decided = digest_of(fingerprint)
     if not run.exact:
-        job = Job(overrides, fingerprint, ["--train", *checking], [])
-        file = job.named(paths.SWEEP_TRAINED_POINT, task=task)
-    else:
-        shared = paths.SWEEP_TRAINING.format(name=digest_of(run.training_key), task=task)
-        jobs.setdefault(shared, Job(_overrides_of_training(run), learned, [], []))
-        job = Job(overrides, fingerprint, ["--trained", shared, *checking], [shared])
-        file = job.named(paths.SWEEP_POINT)
-    jobs[file] = job
-    return file
+        return Point(overrides, decided, "seeds", train=True, verify=verify)
+    shared = paths.SWEEP_TRAINING.format(name=digest_of(run.training_key), task=_task(run))
+    if shared not in trainings:
+        alone = _overrides_of_training(run)
+        trainings[shared] = Job(_training_cost(run), run=tuple(alone), fingerprint=tuple(learned))
+    return Point(overrides, decided, "seeds", trained=shared, verify=verify)
+
+
+def _task(run: Run) -> str:
+    """The name of what a run learns, as paths have it."""
+    return run.option("task") or "default"
 
 
 def _overrides(run: Run) -> list[str]:
@@ -170,47 +193,227 @@ def _overrides_of_training(run: Run) -> list[str]:
     return [*own, "exact=true"] if same else _overrides(run)
 
 
+# --- What it costs, and how it becomes jobs
+
+
+def estimates(missing: Sequence[tuple[Run, Point]]) -> list[Cost]:
+    """What each point is expected to cost, by the rates of ``costs.csv``.
+
+    A scheme without a rate of its own is measured: at the point that should take longest, for some iterations, by which
+    all points of the scheme are corrected upwards. A task without a rate is trained for some iterations.
+    """
+    clocks = [of_clock(run) for run, _ in missing]
+    largest: dict[str | None, int] = {}
+    for i, (run, _) in enumerate(missing):
+        scheme = run.option("scheme")
+        if scheme not in largest or clocks[i].cpu_s > clocks[largest[scheme]].cpu_s:
+            largest[scheme] = i
+    slower = {}
+    for scheme, i in largest.items():
+        slower[scheme] = max(1.0, measured_clock(missing[i][0]) / clocks[i].cpu_s)
+    found = []
+    for (run, point), clock in zip(missing, clocks, strict=True):
+        parts = [Cost("clock", clock.cpu_s * slower[run.option("scheme")], clock.memory_mib, 0)]
+        if point.train:
+            parts.append(_training_cost(run))
+        elif point.verify:
+            replay = of_replay(run)
+            if replay.known:
+                parts.append(replay)
+        found.append(together(*parts))
+    return found
+
+
+def _training_cost(run: Run) -> Cost:
+    """What a training is expected to cost, measured where its task has no rate."""
+    cost = of_training(run)
+    if cost.known:
+        return cost
+    return measured_training(run)
+
+
+def packed(missing: Sequence[tuple[Run, Point]], costs: Sequence[Cost]) -> dict[str, Job]:
+    """Jobs of some minutes each, by the files that they make: neighbours that need the same go together."""
+    groups = defaultdict(list)
+    for (run, point), cost in zip(missing, costs, strict=True):
+        groups[point.train and _task(run), point.trained].append((point, cost))
+    jobs = {}
+    for (task, trained), members in groups.items():
+        for part in _parts(members):
+            points = tuple(point for point, _ in part)
+            name = digest_of([str(point.file) for point in points])
+            pattern = paths.SWEEP_TRAINED_POINTS if task else paths.SWEEP_POINTS
+            file = pattern.format(name=name, task=task)
+            needs = () if trained is None else (trained,)
+            jobs[file] = Job(together(*(cost for _, cost in part)), needs, points)
+    return jobs
+
+
+def _parts(members: list[tuple[Point, Cost]]) -> list[list[tuple[Point, Cost]]]:
+    """Neighbours that together take some minutes, about as long in each part."""
+    total = sum(cost.cpu_s for _, cost in members)
+    count = max(min(math.ceil(total / _SHORTEST), _JOBS), math.ceil(total / _LONGEST))
+    parts = defaultdict(list)
+    before = 0.0
+    for point, cost in members:
+        middle = before + cost.cpu_s / 2
+        parts[int(middle * count / total)].append((point, cost))
+        before += cost.cpu_s
+    return list(parts.values())
+
+
+# --- How the jobs are made
+
+
+def profile_folder(given: str) -> Path:
+    """Folder of a profile by its path, or by its name where it lies in ``profiles/`` here or comes with gcexp.
+
+    >>> profile_folder("slurm") == profile_folder("profiles/slurm")
+    True
+    """
+    ours = bundled("profiles")
+    for folder in (Path(given), "profiles" / Path(given), bundled(given), ours / given):
+        if given and (folder / "config.yaml").is_file():
+            return folder
+    names = [file.parent.name for place in (Path("profiles"), ours) for file in place.glob("*/config.yaml")]
+    raise UserError(unknown("profile", given, sorted({*names})))
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[IO[str]]:
+    """Hold the lock of a sweep, until this process and the Snakemake that it starts have ended; it names them."""
+    with writable(lock):
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        held = open(lock, "a+")
+    with held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            held.seek(0)
+            maker = held.read().strip() or "another process"
+            raise UserError(f"this sweep is being made by {maker}; wait for it, or end it") from None
+        _name_maker(held, os.getpid())
+        yield held
+
+
+def _name_maker(lock: IO[str], process: int) -> None:
+    """Write which process makes a sweep into the file of its lock."""
+    lock.truncate(0)
+    lock.write(f"process {process} on {socket.gethostname()}\n")
+    lock.flush()
+
+
+def _end_what_is_queued(left: Path, queued: str | None) -> None:
+    """Wait for the jobs that a killed command has left in the queue, or cancel them, as a person says.
+
+    `left` holds the name of its jobs; it is written when they are started and goes when they have ended.
+    """
+    name = left.read_text().strip()
+    jobs = slurm.queued(name)
+    if jobs:
+        killed = f"left by a command that was killed: {' '.join(jobs)}"
+        told = f"{len(jobs)} jobs of this sweep are still in the queue, {killed}"
+        if queued is None and sys.stdin.isatty():
+            print(f"gcexp: {told}", file=sys.stderr)
+            queued = input("wait for them, or cancel them? [wait/cancel] ").strip()
+        if queued not in QUEUED:
+            raise UserError(
+                f"{told}; --queued wait waits for them, --queued cancel cancels them (scancel --name={name})"
+            )
+        if queued == "cancel":
+            slurm.cancel(jobs)
+        slurm.wait_for(name)
+    left.unlink()
+
+
+def _make(jobs: Mapping[str, Job], plan: Path, folder: Path, lock: IO[str]) -> None:
+    """Make the files of some jobs by Snakemake, which starts them as a profile says and shows how far they are."""
+    for file, job in jobs.items():
+        if job.points:
+            Path(file).unlink(missing_ok=True)  # it said that these points were made, and they are not
+    with written(plan) as temporary:
+        listed = {file: asdict(job) for file, job in jobs.items()}
+        temporary.write_text(json.dumps({"command": shlex.join(_command()), "jobs": listed}, indent=0) + "\n")
+    left = plan.with_suffix(".run")
+    words = ["--snakefile", str(bundled("workflow/sweep.smk")), "--workflow-profile", str(folder), "--nolock"]
+    words += ["--keep-going", "--config", f"sweep={plan}"]
+    command = [sys.executable, "-m", "snakemake", *words]
+    process = subprocess.Popen(command, stdout=sys.stderr, pass_fds=[lock.fileno()])
+    _name_maker(lock, process.pid)
+    try:
+        code = process.wait()
+    except KeyboardInterrupt:  # it got the same signal, and cancels its jobs
+        process.wait()
+        raise
+    finally:
+        if process.returncode is not None and process.returncode >= 0:  # otherwise it was killed
+            left.unlink(missing_ok=True)
+    if code:
+        raise UserError(
+            f"the sweep is not whole (Snakemake ended with exit code {code}, see above); the same command goes on with"
+            " what is missing"
+        )
+
+
+def _command() -> list[str]:
+    """What was typed to start this process."""
+    return [Path(sys.argv[0]).name, *sys.argv[1:]]
+
+
 # --- What a job does
 
 
-def measure_point(
-    overrides: Sequence[str],
-    output: Path,
-    *,
-    rows: str = "seeds",
-    train: bool = False,
-    trained: Path | None = None,
-    verify: bool = False,
-) -> None:
-    """Write what a run of a submitted sweep measures, as `gcexp.sweep` would have it: its clock, or scores on it.
+def points_of(plan: Path, file: Path) -> list[Point]:
+    """The points of a job that are still to be measured."""
+    listed = read_json(plan)["jobs"]
+    require_known("job", str(file), listed)
+    points = [Point(**fields) for fields in listed[str(file)]["points"]]
+    return [point for point in points if not point.is_made]
 
-    The scores are those of a training of its own (`train`), or of the trajectory `trained`, which exact runs share.
+
+def measure_point(point: Point, codes: Codes) -> None:
+    """Write what a point of a submitted sweep measures, as `gcexp.sweep` would have it: its clock, or scores on it.
+
+    The scores are those of a training of its own, or of the trajectory that exact points share. `codes` are built once
+    for all points of a process.
     """
-    require_known("rows", rows, TIMED)
-    run = Run.of(overrides, trains=train or trained is not None)
-    if not run.trains:
-        write_point(output, clock_of(run, rows))
-        return
-    checkpoint = SweptCheckpoint()
-    trainings = HomeTrainings(checkpoint, progress=False)
-    if trained is not None:
-        from gcexp.tasks.training import Trajectory
-
-        trainings.known[run.training_key] = Trajectory.load(trained)
-    measurement = Measurement(run, trainings)
-    columns = scores_of(measurement)
-    write_point(output, columns, measurement.report if verify else None)
+    require_known("rows", point.rows, TIMED)
+    trains = point.train or point.trained is not None
+    run = Run.of(point.run, trains=trains, checked=False, codes=codes)
+    with observed() as seen:
+        checkpoint = SweptCheckpoint()
+        report = None
+        if run.trains:
+            measurement = Measurement(run, _trainings(run, point, checkpoint))
+            columns = scores_of(measurement)
+            report = measurement.report if point.verify else None
+        else:
+            columns = clock_of(run, point.rows)
+    write_point(point.file, columns, report, seen.record())
     forget(checkpoint.path)
 
 
-def write_point(path: Path | str, columns: Mapping[str, np.ndarray], report: Any = None) -> None:
-    """Write what a point measured, columns of a table, and the report of its verification where it was trained."""
+def _trainings(run: Run, point: Point, checkpoint: SweptCheckpoint) -> HomeTrainings:
+    """Where the training of a point comes from."""
+    found = HomeTrainings(checkpoint, progress=False)
+    if point.trained is not None:
+        from gcexp.tasks.training import Trajectory
+
+        found.known[run.training_key] = Trajectory.load(point.trained)
+    return found
+
+
+def write_point(
+    path: Path | str, columns: Mapping[str, np.ndarray], report: Any = None, record: Any = None
+) -> None:
+    """Write what a point measured, columns of a table, and beside them the report of its replay, and what was read."""
+    more = {_REPORT: np.array(json.dumps(report)), _RECORD: np.array(json.dumps(record or {}))}
     with written(path) as temporary, open(temporary, "wb") as file:
-        np.savez(file, **columns, **{_REPORT: np.array(json.dumps(report))})  # type: ignore[arg-type]
+        np.savez(file, **columns, **more)  # type: ignore[arg-type]
 
 
 def read_point(path: Path | str) -> tuple[dict[str, np.ndarray], Any]:
-    """What `write_point` wrote."""
+    """Columns and report of a point."""
     with np.load(path) as stored:
-        columns = {name: stored[name] for name in stored.files}
+        columns = {name: stored[name] for name in stored.files if name != _RECORD}
     return columns, json.loads(str(columns.pop(_REPORT)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from gcexp.schemes.survivors import distinct, distinct_words, packed, unpacked
 from gcexp.seeding import rng
-from gcexp.timeline import CERTIFIED, SAMPLE, decoded, drawn_chunks, played_chunks
+from gcexp.timeline import CERTIFIED, SAMPLE, decoded, drawn_chunks, played_chunks, run_clock
 
 if TYPE_CHECKING:
     from gcexp.delays import DelayModel
@@ -34,9 +34,9 @@ class Summary:
     running : ndarray (S, M)
         The same over the first iterations, as many as each of M marks says; NaN where a seed ended before.
     recovered, least : ndarray (S,)
-        Share of the partitions with coefficient one, its mean and the smallest; NaN for a bound, which decodes nothing.
+        Share of the partitions with coefficient one, its mean and the smallest; NaN where nothing is decoded.
     error : ndarray (S,)
-        Mean decoding error ||c - 1||^2 / k; NaN for a bound.
+        Mean decoding error ||c - 1||^2 / k; NaN where nothing is decoded.
     """
 
     seeds: np.ndarray
@@ -48,9 +48,9 @@ class Summary:
     error: np.ndarray
 
 
-def summary_of(timeline: Timeline, bound: bool, marks: Sequence[int] = ()) -> Summary:
-    """Statistics of a given timeline."""
-    share_of, error_of = _measured(timeline.coefficients.astype(float), bound)
+def summary_of(timeline: Timeline, decodes: bool, marks: Sequence[int] = ()) -> Summary:
+    """Statistics of a given timeline, whose scheme decodes or is timed only."""
+    share_of, error_of = _measured(timeline.coefficients.astype(float), decodes)
     S = len(timeline.seeds)
     duration, recovered, least, error = (np.empty(S) for _ in range(4))
     running = np.full((S, len(marks)), np.nan)
@@ -65,9 +65,9 @@ def summary_of(timeline: Timeline, bound: bool, marks: Sequence[int] = ()) -> Su
     return Summary(timeline.seeds, timeline.steps, duration, running, recovered, least, error)
 
 
-def _measured(coefficients: np.ndarray, bound: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Share of the partitions with coefficient one, and the decoding error, of each row; NaN for a bound."""
-    if bound:
+def _measured(coefficients: np.ndarray, decodes: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Share of the partitions with coefficient one, and the error, of each row; NaN where nothing is decoded."""
+    if not decodes:
         return np.full(len(coefficients), np.nan), np.full(len(coefficients), np.nan)
     return (coefficients == 1).mean(1), ((coefficients - 1) ** 2).mean(1)
 
@@ -85,8 +85,12 @@ def summarise(
 
     A sample of 64 iterations whose coefficients are a promise is decoded at the end. `marks` are numbers of first
     iterations over which `Summary.running` is the mean; all else is as of `gcexp.timeline.run_clock`.
+
+    A code over time keeps its timeline, since gradients are decoded in later iterations.
     """
     seeds = tuple(seeds)
+    if scheme.lag:
+        return summary_of(run_clock(scheme, delay, seeds, iterations, chunk, tell), scheme.decodes, marks)
     summed = _Summed(scheme, seeds, iterations, marks)
     chunks = drawn_chunks(scheme, delay, seeds, iterations, chunk)
     for s, _, time, responses in played_chunks(scheme, chunks, tell):
@@ -165,7 +169,8 @@ class _Summed:
 
     def __init__(self, scheme: Scheme, seeds: tuple[int, ...], iterations: int, marks: Sequence[int]):
         self.scheme, self.seeds, self.iterations, self.marks = scheme, seeds, iterations, marks
-        self._most = max(1, int(scheme.code.messages.max(initial=1)))
+        self._code = scheme.decoder
+        self._most = max(1, int(self._code.messages.max(initial=1)))
         self._of_seed = [_OfSeed(iterations, marks) for _ in seeds]
         self._known: dict[bytes, tuple[float, float]] = {}
         self._draw = rng(seeds[0], CERTIFIED)
@@ -180,8 +185,8 @@ class _Summed:
 
     def _recovery(self, rows: np.ndarray) -> np.ndarray:
         """Share of the partitions with coefficient one, and the decoding error, of responses (R, n): (R, 2)."""
-        code = self.scheme.code
-        if self.scheme.bound:
+        code = self._code
+        if not self.scheme.decodes:
             return np.full((len(rows), 2), np.nan)
         known, told = code.trusted(rows)
         self._choose(rows, known)
@@ -196,7 +201,7 @@ class _Summed:
 
     def _decoded_recovery(self, words: np.ndarray) -> np.ndarray:
         """The same of distinct packed patterns (U, W), each decoded once as long as it is remembered."""
-        code = self.scheme.code
+        code = self._code
         names = [word.tobytes() for word in words]
         if (len(self._known) + len(names)) * words[0].nbytes > KNOWN:
             self._known = {}
@@ -222,7 +227,7 @@ class _Summed:
         """The statistics of all chunks."""
         if self._sample:
             patterns, _ = distinct(np.array(self._sample))
-            decoded(self.scheme.code, patterns, lambda known: known)
+            decoded(self._code, patterns, lambda known: known)
         S = len(self.seeds)
         running = np.empty((S, len(self.marks)))
         for i, one in enumerate(self._of_seed):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -59,9 +59,24 @@ class Timeline:
         Distinct patterns: messages used of each worker.
     coefficients : ndarray (U, k)
         The decoded vector is sum_i coefficients[u, i] * g_i; a row of zeros skips the update. Truth values where all of
-        them are 0 or 1, so that they take an eighth. All are 0 for a bound, which decodes nothing.
+        them are 0 or 1, so that they take an eighth. All are 0 where the scheme decodes nothing.
     residual : ndarray (U,)
         Certificate of the decode; NaN where the coefficients are what the code promises and no decode was asked for.
+    messages : ndarray (U, M), optional
+        Which messages those are, 0 or 1 each, where the waiting rule orders them; else the first of each worker.
+    completed : ndarray (S, T), optional
+        Of a code over time the iteration at whose end the gradient of each one is decoded, T where the run ends before;
+        else each is decoded at its own end.
+
+    Notes
+    -----
+    A code over time (`WaitingExtras.ages`) decodes the gradient of iteration t up to `lag` iterations later. The
+    gradients of lag + 1 iterations are under way together, so they belong to lag + 1 models that are trained in turn:
+    iteration t to model t mod (lag + 1), whose gradient before is decoded by then, as Krishnan et al. (arXiv
+    2211.13802) describe it. No gradient is stale, and each model learns what it would learn alone. So a curve shows the
+    score after u updates of one model at the time when u gradients are decoded, `finished`. That time is counted per
+    model: for lag + 1 models every scheme, with a lag or without, needs lag + 1 times as long. A seed ends with the
+    last iteration that is decoded together with all before it; durations of the iterations behind it are kept.
     """
 
     seeds: np.ndarray
@@ -71,11 +86,28 @@ class Timeline:
     patterns: np.ndarray
     coefficients: np.ndarray
     residual: np.ndarray
+    messages: np.ndarray | None = None
+    completed: np.ndarray | None = None
+
+    @property
+    def decoded_from(self) -> np.ndarray:
+        """What each pattern was decoded from, as the scheme's `decoder` counts it."""
+        return self.patterns if self.messages is None else self.messages
 
     @property
     def clock(self) -> np.ndarray:
         """Simulated time at the end of each iteration, (S, T)."""
         return np.cumsum(self.duration, axis=1)
+
+    @property
+    def finished(self) -> np.ndarray:
+        """Simulated time at which the gradient of each iteration, and of all before it, is decoded, (S, T)."""
+        clock = self.clock
+        if self.completed is None:
+            return clock
+        never = np.full((len(clock), 1), np.inf)
+        decoded_at = np.take_along_axis(np.concatenate([clock, never], axis=1), self.completed, axis=1)
+        return np.maximum.accumulate(decoded_at, axis=1)
 
     @property
     def ran(self) -> np.ndarray:
@@ -85,9 +117,11 @@ class Timeline:
     def until(self, horizon: float) -> Timeline:
         """Cut each seed after the iteration that reaches simulated time `horizon`."""
         require(horizon > 0, f"horizon must be a simulated time > 0, got {horizon}")
-        steps = np.minimum(self.steps, (self.clock < horizon).sum(1) + 1)
+        steps = np.minimum(self.steps, (self.finished < horizon).sum(1) + 1)
         T = int(steps.max())
-        return replace(self, steps=steps, duration=self.duration[:, :T], pattern=self.pattern[:, :T])
+        if self.completed is None:
+            return replace(self, steps=steps, duration=self.duration[:, :T], pattern=self.pattern[:, :T])
+        return replace(self, steps=steps)  # later iterations may complete earlier ones
 
     def save(self, path: Path) -> None:
         """Write all fields as one npz file for `numpy.load`.
@@ -96,7 +130,12 @@ class Timeline:
         with the number of columns stored beside them (``coefficients_columns``, ``patterns_columns``).
         """
         stored = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("patterns", "coefficients"):
+        for name in ("messages", "completed"):
+            if stored[name] is None:
+                del stored[name]
+        for name in ("patterns", "coefficients", "messages"):
+            if name not in stored:
+                continue
             table = stored[name]
             only_0_and_1 = table.dtype.kind in "biu" and table.max(initial=0) <= 1
             if only_0_and_1:
@@ -205,6 +244,8 @@ def played_chunks(
 ) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
     """Run the clock piece by piece: yields durations (S, T) and responses (S, T, n) behind seed s and iteration t.
 
+    Responses of a code over time are (S, T, lag + 1, n): those for the iteration itself, for the one before, and so on.
+
     A piece has its first seed and iteration, draws, and where it is not the rule itself what says whom the master takes
     for slow. When the workers are free again, and what the waiting rule has learned, is handed on to the next piece of
     the same seeds.
@@ -254,9 +295,14 @@ def _timeline(
 
     Each distinct pattern is decoded once.
     """
-    code = scheme.code
+    code = scheme.decoder
     most = max(1, int(code.messages.max(initial=1)))
     duration = np.empty((len(seeds), iterations))
+    steps, completed = np.full(len(seeds), iterations), None
+    if scheme.lag:
+        whole, completed = _over_time(scheme, len(seeds), iterations, chunks)
+        steps = (completed < iterations).cumprod(axis=1).sum(axis=1)
+        chunks = [whole]
     words = np.empty((len(seeds), iterations, -(-code.n * most // 64)), dtype=np.uint64)
     for s, t, time, responses in chunks:
         here = slice(s, s + time.shape[0]), slice(t, t + time.shape[1])
@@ -264,8 +310,8 @@ def _timeline(
         words[here] = packed(responses.reshape(-1, code.n), most).reshape(*time.shape, -1)
     words = words.reshape(-1, words.shape[2])
     first, which = distinct_words(words)
-    patterns = unpacked(words[first], code.n, most)
-    if scheme.bound:  # it says how long an iteration takes at least: nothing is decoded
+    patterns = unpacked(words[first], code.n, most)  # as the decoder counts messages
+    if not scheme.decodes:
         coefficients, residual = np.zeros((len(patterns), code.k), bool), np.full(len(patterns), np.nan)
     else:
         coefficients, residual = decoded(
@@ -273,13 +319,53 @@ def _timeline(
         )
     return Timeline(
         seeds=np.array(seeds),
-        steps=np.full(len(seeds), iterations),
+        steps=steps,
         duration=duration,
         pattern=which.reshape(duration.shape),
-        patterns=patterns,
+        patterns=scheme.counted(patterns),
         coefficients=coefficients,
         residual=residual,
+        messages=None if code is scheme.code else patterns,
+        completed=completed,
     )
+
+
+def _over_time(
+    scheme: Scheme,
+    seeds: int,
+    iterations: int,
+    chunks: Iterable[tuple[int, int, np.ndarray, np.ndarray]],
+) -> tuple[tuple[int, int, np.ndarray, np.ndarray], np.ndarray]:
+    """All chunks of a code over time as one, with the messages that each gradient was decoded from, and `completed`.
+
+    A gradient is decoded once its messages meet all quorums, or `lag` iterations later from what there is by then. The
+    iterations that are not decoded before the run ends, and those behind them, which are no part of the run, are given
+    the messages of the first one.
+    """
+    code, lag = scheme.code, scheme.lag
+    require(
+        iterations > lag,
+        f"{scheme.wait!r} decodes a gradient up to {lag} iterations later: iterations must be at least {lag + 1}, got "
+        f"{iterations}",
+    )
+    duration = np.empty((seeds, iterations))
+    heard = np.empty((seeds, iterations, lag + 1, code.n), dtype=np.int16)
+    for s, t, time, responses in chunks:
+        here = slice(s, s + time.shape[0]), slice(t, t + time.shape[1])
+        duration[here], heard[here] = time, responses
+    counts = np.zeros((seeds, iterations, code.n), dtype=np.int16)
+    completed = np.full((seeds, iterations), iterations)
+    for age in range(lag + 1):
+        own = slice(0, iterations - age)  # iterations whose messages may come so much later
+        waits = completed[:, own] == iterations
+        sent = counts[:, own] + waits[..., None] * heard[:, age:, age]
+        counts[:, own] = np.minimum(sent, code.messages)  # what comes twice counts once
+        decodable = code.met(counts[:, own].reshape(-1, code.n)).reshape(waits.shape)
+        now = waits & (decodable | (age == lag))
+        completed[:, own] = np.where(now, np.arange(age, iterations), completed[:, own])
+    never = (completed == iterations).cumsum(axis=1) > 0
+    counts[never] = np.broadcast_to(counts[:, :1], counts.shape)[never]
+    return (0, 0, duration, counts), completed
 
 
 def decoded(
@@ -378,7 +464,8 @@ def _play(
         time, responses = scheme.wait.stop(scheme.code, partial(_arrive, scheme, draws, rho=rho))
         return time, responses, None, carried
     S, T, n = draws.shape
-    time, responses = np.empty((S, T)), np.empty((S, T, n), np.int16)
+    counted = (scheme.decoder.n,) if rule.ages is None else (scheme.lag + 1, n)
+    time, responses = np.empty((S, T)), np.empty((S, T, *counted), np.int16)
     done = None if seats is None else np.empty((S, T, n))
     turns = _InTurn(scheme, draws, rho, late, carried)
     every_seed = np.arange(S)[:, None]
@@ -402,29 +489,52 @@ class _InTurn:
     def __init__(self, scheme: Scheme, draws: Draws, rho: np.ndarray | None, late: str, carried: _Carried):
         self.free, self.memory = carried.free.copy(), carried.memory
         self._loads = carried.loads
-        self._scheme, self._late = scheme, late
-        self._learns = extras(WaitingExtras, scheme.wait).begin is not None
+        self._scheme, self._draws, self._late = scheme, draws, late
+        rule = extras(WaitingExtras, scheme.wait)
+        self._learns = rule.begin is not None
+        self._order, self._ages = rule.order, rule.ages
         self._messages = _Messages(scheme, draws, rho)
         self._borders = _borders(scheme, draws, rho) if late == "chunk" else None
 
     def play(self, t: int, workers: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Iteration t with some worker in each seat; `workers` chooses them from arrays (S, n).
 
-        From its start on: when the master stops (S,), the messages that it decodes with (S, n), and by seat when each
-        worker's last message arrives if nobody stops it, and when it can start again, (S, n) both.
+        From its start on: when the master stops (S,), the messages that it decodes with (S, n), of a code over time
+        (S, lag + 1, n), and by seat when each worker's last message arrives if nobody stops it, and when it can start
+        again, (S, n) both.
         """
         begin = np.maximum(self.free[workers], 0.0)
-        arrive = _Arrivals(self._messages, t, begin)
-        wait: Any = self._scheme.wait  # of one of two kinds
+        arrive: Callable = _Arrivals(self._messages, t, begin)
+        if self._order is not None:
+            ranks = self._order(self._scheme.code, self.memory)
+            at = arrivals_in_order(self._scheme, self._draws.between(t, t + 1), ranks)
+            at += begin[:, None, self._scheme.code.owner]
+            arrive = partial(_at, at)
+        code, wait = self._scheme.decoder, cast(Any, self._scheme.wait)  # a rule of one of two kinds
+        before = self.memory
         if self._learns:
-            stop, heard, self.memory = wait.stop(self._scheme.code, arrive, self.memory)
+            stop, heard, self.memory = wait.stop(code, arrive, self.memory)
         else:
-            stop, heard = wait.stop(self._scheme.code, arrive)
+            stop, heard = wait.stop(code, arrive)
+        if self._ages is not None:
+            heard = self._by_age(heard[:, 0], self._ages(code, before))[:, None]
         last = begin + self._messages.last[:, t]
         borders = None if self._borders is None else begin + self._borders[t]
         free = free_after(self._late, begin, stop[:, 0], last, borders)
         self.free[workers] = free - (stop + self._scheme.overhead)
         return stop[:, 0], heard[:, 0], last, free
+
+    def _by_age(self, heard: np.ndarray, ages: np.ndarray) -> np.ndarray:
+        """Responses (S, n) of an iteration by how many iterations ago that is to which they belong, (S, lag + 1, n)."""
+        rule, lag = self._scheme.wait, self._scheme.lag
+        require(
+            bool((ages >= 0).all() and (ages <= lag).all()),
+            f"{rule!r}: ages are 0, 1, ..., up to its lag {lag}",
+        )
+        found = np.zeros((len(heard), lag + 1, heard.shape[1]), dtype=heard.dtype)
+        every = np.broadcast_to(ages, heard.shape)[:, None]
+        np.put_along_axis(found, every, heard[:, None], axis=1)
+        return found
 
     def carried(self) -> _Carried:
         """What lasts beyond these draws."""
@@ -459,6 +569,37 @@ class _Arrivals:
             self._earlier = self._messages.earlier[self._t] + self._begin
             self._earlier.flags.writeable = False
         return self._earlier[r - 1][:, None]
+
+
+def arrivals_in_order(scheme: Scheme, draws: Draws, ranks: np.ndarray) -> np.ndarray:
+    """Arrival (S, 1, M) of every message in one iteration, counted from the start of each worker's own work.
+
+    `ranks` are the places of messages in their workers' orders, (S, M) or (M,): see `WaitingExtras.order`.
+    """
+    code, S = scheme.code, draws.shape[0]
+    require(
+        not draws.data_bound,
+        f"{scheme.wait!r} orders messages, but the times depend on the data (data_bound): use another wait",
+    )
+    ranks = np.broadcast_to(ranks, (S, len(code.owner)))
+    places = np.sort(ranks * code.n + code.owner, axis=1)
+    require(
+        bool((places == np.sort(code.rank * code.n + code.owner)).all()),
+        f"{scheme.wait!r} gives no order of the messages of {code!r}: each worker's places are 0, 1, ... up to the "
+        "number of its messages",
+    )
+    at = np.empty(ranks.shape)
+    for r, work in enumerate(code.work_in_orders(ranks)):
+        sent = np.minimum(r + 1, code.messages)
+        of_workers = draws.arrival((work / code.k)[:, None], sent * code.length)[:, 0]
+        seed, message = np.nonzero(ranks == r)
+        at[seed, message] = of_workers[seed, code.owner[message]]
+    return at[:, None]
+
+
+def _at(at: np.ndarray, r: int | None = None) -> np.ndarray:
+    """Arrivals of senders of one message each, whatever number of messages a rule asks for."""
+    return at
 
 
 def _borders(scheme: Scheme, draws: Draws, rho: np.ndarray | None) -> np.ndarray:
@@ -551,7 +692,8 @@ class Iteration:
     computed: np.ndarray  #: (R, n), when each worker's r-th message was; one with fewer repeats its last
     arrived: np.ndarray  #: (R, n), when it reached the master
     stop: float  #: when the master stopped
-    responses: np.ndarray  #: (n,), messages that it decoded with
+    #: (n,), messages that it decoded with; where the rule orders them (M,), which they are
+    responses: np.ndarray
 
 
 def first_iteration(scheme: Scheme, draws: Draws) -> Iteration:
@@ -561,6 +703,8 @@ def first_iteration(scheme: Scheme, draws: Draws) -> Iteration:
         draws = draws.seated(scheme.placement.seat(draws.is_slow, draws.seeds, Game(scheme, draws, carried)))
     rho = carried.loads(draws) if carried.loads else None
     time, responses, _, _ = _play(scheme, draws, None, carried)
+    if scheme.lag:
+        responses = responses[:, :, 0]  # all that an iteration without others before it has
     numbers = range(1, int(scheme.code.messages.max(initial=1)) + 1)
     computed = np.array([_arrive(scheme, draws, r, rho, sending=False)[0, 0] for r in numbers])
     arrived = np.array([_arrive(scheme, draws, r, rho, sending=True)[0, 0] for r in numbers])
@@ -575,5 +719,6 @@ def joined(timelines: Iterable[Timeline]) -> Timeline:
         patterns_before += len(timeline.patterns)
     joint = {}
     for field in fields(Timeline):
-        joint[field.name] = np.concatenate([getattr(part, field.name) for part in parts])
+        values = [getattr(part, field.name) for part in parts]
+        joint[field.name] = None if values[0] is None else np.concatenate(values)
     return Timeline(**joint)

@@ -1,5 +1,6 @@
 """What every test may use: a process that forgets, and a small project to work in."""
 
+import atexit
 import contextlib
 import fcntl
 import functools
@@ -10,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -18,6 +20,7 @@ import psutil
 import pytest
 
 from gcexp.errors import ParameterError, UserError
+from tests.warm import ask
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
@@ -39,7 +42,7 @@ plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
 """
 
 # scripts, not to be imported for doctests
-collect_ignore = ["distributed/ranks.py", "faults"]
+collect_ignore = ["distributed/ranks.py", "faults", "warm.py"]
 INSTALLED = ("plugins", "versions")  # what is known of installed packages: no test installs one
 
 # Loaded by every Python that a test starts: the quick preset must do without a network.
@@ -56,6 +59,26 @@ connect, socket.socket.connect = socket.socket.connect, refuse
 
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+@functools.cache
+def warm_processes():
+    """Folder of a server that forks commands (tests/warm.py); it ends with this process."""
+    folder = tempfile.mkdtemp(prefix="gcexp-warm-")  # a short name, as sockets need it
+    command = [sys.executable, "-P", str(ROOT / "tests/warm.py"), "serve", folder]
+    variables = os.environ | ONE_THREAD | {"PYTHONPATH": str(ROOT)}
+    server = subprocess.Popen(
+        command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert server.stdout.readline() == "ready\n"
+
+    def end():
+        server.stdin.close()
+        server.wait(LONG)
+        shutil.rmtree(folder)
+
+    atexit.register(end)
+    return folder
 
 
 LONG = 3000  # seconds, after which something hangs: ten times what a slow machine with much else to do takes
@@ -172,9 +195,19 @@ class Project:
                 raise
         return process.returncode, output
 
-    def snakemake(self, *arguments, timeout=LONG):
-        """Exit code and output of Snakemake."""
-        return self.run(str(BIN / "snakemake"), *arguments, timeout=timeout)
+    def snakemake(self, *arguments):
+        """Exit code and output of Snakemake, which like its jobs is a fork of a process that has imported it.
+
+        A project that has library code of its own starts both as a person does.
+        """
+        if self.code != ROOT:
+            return self.run(str(BIN / "snakemake"), *arguments)
+        command = ["snakemake", *arguments]
+        with tempfile.TemporaryFile("w+") as output, open(os.devnull) as nothing:
+            files = [nothing.fileno(), output.fileno(), output.fileno()]
+            code = ask(warm_processes(), command, str(self.folder), self.environment, files)
+            output.seek(0)
+            return code, output.read()
 
     def gcexp(self, *arguments):
         return self.run(str(BIN / "gcexp"), *arguments)

@@ -9,10 +9,12 @@ from snakemake.utils import min_version
 from gcexp.command import progress, snakemake_inside
 from gcexp.files import remove_half_written
 from gcexp.run import paths, records
+from gcexp.run.costs import Cost
 
 min_version("9.0")
 snakemake_inside.use_this_interpreter()
-JOBS = json.loads(Path(config["sweep"]).read_text("utf-8"))
+PLAN = Path(config["sweep"])
+COMMAND, JOBS = json.loads(PLAN.read_text("utf-8")).values()
 
 
 wildcard_constraints:
@@ -22,22 +24,29 @@ wildcard_constraints:
 
 onstart:
     remove_half_written("results/sweep")  # of jobs that were killed
-    progress.watch(logger, snakemake_inside.planned_jobs(workflow))
+    if name := snakemake_inside.name_of_submissions(workflow):
+        PLAN.with_suffix(".run").write_text(name)
+    snakemake_inside.outlast_controller(workflow)
+    progress.watch(logger, snakemake_inside.planned_jobs(workflow), COMMAND)
 
 
 onerror:
     atexit.register(print, progress.failures(), file=sys.stderr)
 
 
-def told(key, pattern):
-    # What the plan says of the job that makes this file.
-    return lambda wildcards: JOBS[pattern.format(**wildcards)][key]
+def job_of(wildcards, pattern):
+    return JOBS[pattern.format(**wildcards)]
 
 
-def planned(pattern, *more):
-    # All that decides what a job makes.
-    keys = {key: told(key, pattern) for key in ("fingerprint", "run", *more)}
+def planned(pattern):
+    # All that decides what a training makes.
+    keys = {key: lambda w, key=key: job_of(w, pattern)[key] for key in ("fingerprint", "run")}
     return {"record": records.state_of(pattern), **keys}
+
+
+def asked(rule, pattern):
+    # What the jobs of a rule ask a cluster for.
+    return snakemake_inside.asked_resources(workflow, rule, lambda w: Cost(**job_of(w, pattern)["cost"]))
 
 
 rule sweep:
@@ -56,8 +65,7 @@ rule sweep_training:
     conda:
         "envs/train.yaml"
     resources:
-        mem_mb=3000,
-        runtime=600,
+        **asked("sweep_training", paths.SWEEP_TRAINING),
     params:
         **planned(paths.SWEEP_TRAINING),
     message:
@@ -67,36 +75,38 @@ rule sweep_training:
 
 
 rule sweep_point:
-    # A clock, and where the training of exact schemes is given, its scores on this clock.
+    # Clocks, and where the training of exact schemes is given, its scores on them: as many as take some minutes.
     input:
-        told("needs", paths.SWEEP_POINT),
+        lambda w: job_of(w, paths.SWEEP_POINTS)["needs"],
     output:
-        paths.SWEEP_POINT,
+        paths.SWEEP_POINTS,
     log:
-        paths.log(paths.SWEEP_POINT),
+        paths.log(paths.SWEEP_POINTS),
     conda:
         "envs/train.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **asked("sweep_point", paths.SWEEP_POINTS),
     params:
-        **planned(paths.SWEEP_POINT, "options"),
+        plan=config["sweep"],
+        number=lambda w: len(job_of(w, paths.SWEEP_POINTS)["points"]),
     message:
-        "point {params.run}"
+        "points measured together: {params.number}"
     shell:
-        "GCEXP_PLANNED={params.record:q} gcexp job point {params.run:q} {params.options:q} -o {output:q} 2> {log:q}"
+        "gcexp job point {params.plan:q} -o {output:q} 2> {log:q}"
 
 
 use rule sweep_point as sweep_trained_point with:
+    # Points that are trained with the coefficients that their schemes decode.
     input:
         [],
-    # A point that is trained with the coefficients that its scheme decodes.
     output:
-        paths.SWEEP_TRAINED_POINT,
+        paths.SWEEP_TRAINED_POINTS,
     log:
-        paths.log(paths.SWEEP_TRAINED_POINT),
+        paths.log(paths.SWEEP_TRAINED_POINTS),
     resources:
-        mem_mb=3000,
-        runtime=600,
+        **asked("sweep_trained_point", paths.SWEEP_TRAINED_POINTS),
     params:
-        **planned(paths.SWEEP_TRAINED_POINT, "options"),
+        plan=config["sweep"],
+        number=lambda w: len(job_of(w, paths.SWEEP_TRAINED_POINTS)["points"]),
+    message:
+        "points of {wildcards.task} trained one after the other: {params.number}"

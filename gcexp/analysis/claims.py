@@ -19,7 +19,7 @@ import itertools
 import math
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -32,11 +32,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REPRODUCED = "reproduced"
+CONSISTENT = "consistent"
 PARTLY = "partly"
 NOT_REPRODUCED = "not reproduced"
 UNDECIDED = "undecided"
 NOT_TESTABLE = "not testable here"
-OUTCOMES = (REPRODUCED, PARTLY, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE)
+OUTCOMES = (REPRODUCED, CONSISTENT, PARTLY, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE)
 _ROUNDING = 5e-9  # a table keeps nine digits: equality cannot be asked for more closely
 #: Sign of each bound, and whether all numbers from low to high keep it; ends that belong to it are met to nine digits.
 _BOUNDS: dict[str, tuple[str, Callable[[float, float, float], bool]]] = {
@@ -56,10 +57,14 @@ class Undecided(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a claim found: one of `OUTCOMES` but the last, and the numbers that decided it, in words."""
+    """What a claim found: one of `OUTCOMES` but the last, and the numbers that decided it, in words.
+
+    `reason` says why it is not simply reproduced, or what to know where it is; see `because`.
+    """
 
     outcome: str
     found: str = ""
+    reason: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,9 @@ class Claim:
     assumed: bool = False  # parameters were assumed by us, or restored from a damaged text
     post_hoc: str = ""  # what was chosen after the numbers had been seen, and when
     reason: str = ""  # why it is not reproduced, where known
+    calibrated: str = (
+        ""  # which inputs were calibrated to the statements, or copied from the paper's own numbers
+    )
 
 
 def claim(
@@ -79,8 +87,11 @@ def claim(
     assumed: bool = False,
     post_hoc: str = "",
     reason: str = "",
+    calibrated: str = "",
 ) -> Callable[[Function], Function]:
     """Declare a function as a claim about some statements of its paper; see `Claim`.
+
+    A claim whose inputs were `calibrated` finds at best that a statement is consistent, never that it is reproduced.
 
     Examples
     --------
@@ -94,7 +105,8 @@ def claim(
     figures = (figure,) if isinstance(figure, str) else tuple(figure)
 
     def declared(function: Function) -> Function:
-        function.claim = Claim(statements, figures, assumed, post_hoc, reason)  # type: ignore[attr-defined]
+        about = Claim(statements, figures, assumed, post_hoc, reason, calibrated)
+        function.claim = about  # type: ignore[attr-defined]
         return function
 
     return declared
@@ -134,6 +146,8 @@ def judge(function: Callable, tables: Mapping[str, pd.DataFrame]) -> dict[str, V
     except Undecided as why:
         found = Verdict(UNDECIDED, str(why))
     verdicts = found if isinstance(found, dict) else dict.fromkeys(about.statements, found)
+    if about.calibrated:
+        verdicts = {name: consistent_at_best(one) for name, one in verdicts.items()}
     answers_all = set(verdicts) == set(about.statements)
     if not answers_all or not all(isinstance(one, Verdict) for one in verdicts.values()):
         raise Defect(
@@ -152,6 +166,31 @@ def _concluded(answers: list) -> Any:
     if any(isinstance(one, Verdict) for one in answers):
         return every(answers)
     return all_instances(answers)
+
+
+def consistent_at_best(verdict: Verdict) -> Verdict:
+    """A verdict from inputs that were calibrated: what would be reproduced is consistent.
+
+    >>> consistent_at_best(Verdict(REPRODUCED)).outcome, consistent_at_best(Verdict(UNDECIDED)).outcome
+    ('consistent', 'undecided')
+    """
+    if isinstance(verdict, Verdict) and verdict.outcome == REPRODUCED:
+        return replace(verdict, outcome=CONSISTENT)
+    return verdict
+
+
+def because(verdict: Verdict, reason: str) -> Verdict:
+    """The same verdict with the reason for which it is not reproduced, or with what to know where it is.
+
+    The numbers in the reason are filled in by the claim from its table, so that they cannot differ from it.
+
+    Examples
+    --------
+    >>> error = 0.41
+    >>> because(within(error, below=0.1), f"The error is {error:.2f} at n = 20.").reason
+    'The error is 0.41 at n = 20.'
+    """
+    return replace(verdict, reason=reason)
 
 
 # Verdicts from numbers
@@ -372,7 +411,8 @@ def every(*verdicts: Verdict | Iterable[Verdict]) -> Verdict:
     outcomes = [one.outcome for one in each]
     outcome = next(one for one in (NOT_REPRODUCED, UNDECIDED, REPRODUCED) if one in outcomes)
     said = dict.fromkeys(one.found for one in each if one.found)  # each sentence once
-    return Verdict(outcome, "; ".join(said))
+    reasons = dict.fromkeys(one.reason for one in each if one.reason)
+    return Verdict(outcome, "; ".join(said), " ".join(reasons))
 
 
 # Verdicts from paired comparisons: ratios between two sides, seed by seed

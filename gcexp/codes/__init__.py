@@ -4,6 +4,7 @@ from gcexp.codes.adaptive import Adaptive, GroupedAdaptive, GroupedCGC
 from gcexp.codes.base import Code, Decoding, arcs
 from gcexp.codes.bernoulli import BernoulliCode, RegularizedBernoulliCode
 from gcexp.codes.block_design import BlockDesign
+from gcexp.codes.by_message import ByMessage
 from gcexp.codes.circulant import CirculantMultiMessage
 from gcexp.codes.clustered import Clustered
 from gcexp.codes.comm_efficient import CommunicationEfficient
@@ -23,6 +24,7 @@ from gcexp.codes.reed_solomon import ReedSolomon
 from gcexp.codes.regular_bipartite import RegularBipartiteCode
 from gcexp.codes.repetition import EpsilonFractionalRepetition, FractionalRepetition
 from gcexp.codes.soft_bibd import SoftBIBD
+from gcexp.codes.spare import SPARe
 from gcexp.codes.stochastic import StochasticGradientCode
 from gcexp.codes.subset_designs import BlockAssignment, Combinatorial, CoPrime, Intermediate, TDesign
 from gcexp.codes.uncoded import Uncoded, UnevenShards
@@ -33,6 +35,7 @@ __all__ = [
     "BernoulliCode",
     "BlockAssignment",
     "BlockDesign",
+    "ByMessage",
     "CirculantMultiMessage",
     "Clustered",
     "CoPrime",
@@ -62,6 +65,7 @@ __all__ = [
     "ReedSolomon",
     "RegularBipartiteCode",
     "RegularizedBernoulliCode",
+    "SPARe",
     "SoftBIBD",
     "StochasticGradientCode",
     "TDesign",

@@ -226,6 +226,36 @@ class Code:
         worker, _, rank = self._first_uses
         return np.bincount(worker[rank < r], minlength=self.n)
 
+    def work_in_orders(self, ranks: np.ndarray) -> np.ndarray:
+        """Partitions that workers must compute before their first messages are ready, where the order changes.
+
+        Parameters
+        ----------
+        ranks : ndarray (S, M)
+            Place of each message in its worker's order.
+
+        Returns
+        -------
+        ndarray (R, S, n)
+            Before the first, the first two, ..., all R messages.
+
+        Examples
+        --------
+        >>> code = Code([[1, 1, 0], [0, 0, 1]], owner=[0, 0])
+        >>> code.work_in_orders(np.array([[0, 1], [1, 0]]))[:, :, 0]
+        array([[2, 1],
+               [3, 3]])
+        """
+        S, R = len(ranks), int(self.messages.max(initial=0))
+        row, column = self.encoding.tocoo().coords
+        pair = self.owner[row] * self.k + column // self.blocks
+        order = np.argsort(pair, kind="stable")
+        pairs, begin = np.unique(pair[order], return_index=True)
+        first_use = np.minimum.reduceat(ranks[:, row[order]], begin, axis=1)  # (S, pairs)
+        place = (first_use * S + np.arange(S)[:, None]) * self.n + pairs // self.k
+        new = np.bincount(place.ravel(), minlength=R * S * self.n)
+        return new.reshape(R, S, self.n).cumsum(0)
+
     def computed(self, r: int) -> np.ndarray:
         """Which partitions a worker must compute before its first `r` messages are ready, boolean (n, k)."""
         worker, partition, rank = self._first_uses
@@ -296,18 +326,32 @@ class Code:
             known = np.zeros(len(responses), dtype=bool)
         return known, np.ones((np.count_nonzero(known), self.k), dtype=bool)
 
+    @property
+    def message_quorums(self) -> Sequence[Quorum] | None:
+        """Quorums of single messages, by their rows, of a code that decodes any set of messages; else None.
+
+        A scheme may let workers compute in changing orders only with such a code. A family that is one gives these
+        quorums and decodes by `weights_of`; a code without quorums that leaves `weights` as it is is one anyway.
+        """
+        any_set = not self.quorums and type(self).weights is Code.weights
+        return () if any_set else None
+
     def weights(self, responses: np.ndarray) -> np.ndarray:
-        """Decode weights of each pattern, (U, blocks, M) or (U, M): the pseudoinverse, smallest ||c - 1||."""
+        """Decode weights of each pattern, (U, blocks, M) or (U, M), by default those of the messages received."""
+        return self.weights_of(self.received(responses))
+
+    def weights_of(self, received: np.ndarray) -> np.ndarray:
+        """Decode weights of sets of messages, boolean (U, M): the pseudoinverse, smallest ||c - 1||."""
         require(
             self.n <= Code.most_workers,
             f"{self!r} promises nothing from what was heard, and the pseudoinverse that would come closest is taken "
             f"for up to {Code.most_workers} workers",
         )
-        received, B = self.received(responses), self.encoding.toarray()
+        B = self.encoding.toarray()
         target = np.kron(np.ones(self.k), np.eye(self.blocks))
-        weights = np.empty((len(responses), self.blocks, len(B)), dtype=B.dtype)
+        weights = np.empty((len(received), self.blocks, len(B)), dtype=B.dtype)
         step = max(1, _CHUNK_BYTES // max(1, B.nbytes))
-        for u in range(0, len(responses), step):
+        for u in range(0, len(received), step):
             mine = received[u : u + step, :, None]
             weights[u : u + step] = target @ pinv(mine * B, rcond=1e-10)
         return weights * received[:, None]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 
-from gcexp.analysis.claims import OUTCOMES
 from gcexp.command.arguments import new_file
 from gcexp.report import audit, statements
 from gcexp.report.printed import check_stated
@@ -34,9 +32,8 @@ def run(arguments) -> int:
         check_stated(folder)
     for package, folder in asked.items():
         mine, found = audit.judged(package, folder, arguments.preset)
-        count = Counter(one.outcome for one in mine)
         numbers = sum(one.printed for one in found)
-        shown = ", ".join(f"{count[outcome]} {outcome}" for outcome in OUTCOMES if count[outcome])
+        shown = statements.counted(mine)
         print(
             f"{folder.name}: {len(mine)} statement{'s' * (len(mine) != 1)}: {shown}; {numbers} printed numbers compared"
         )

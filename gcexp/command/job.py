@@ -5,6 +5,8 @@ A verb imports what it needs: most jobs are short.
 
 from __future__ import annotations
 
+import json
+import sys
 from argparse import ArgumentParser
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +14,13 @@ from typing import Any
 
 from gcexp.command.arguments import new_file, overrides
 from gcexp.errors import UserError
+from gcexp.files import written
 
 #: The verbs, each with a phrase.
 VERBS = {
     "data": "prepare a data set",
     "train": "train with the coefficients that a scheme decodes, or exactly",
-    "point": "measure a point of a sweep",
+    "point": "measure some points of a sweep",
     "table": "make a figure's table",
     "plot": "draw a figure from its table, or typeset it",
     "page": "write the pages of papers and figures",
@@ -39,19 +42,14 @@ _ARGUMENTS: dict[str, dict[str, dict[str, Any]]] = {
             "help": "replay encode, drop and decode, and write here what the replay finds",
         },
     },
-    "point": {
-        "--rows": {"default": "seeds", "help": "of a clock, as in gcexp simulate"},
-        "--train": {"action": "store_true", "help": "train with the coefficients that are decoded"},
-        "--trained": {"type": Path, "help": "the trajectory of exact schemes, where it is there"},
-        "--verify": {"action": "store_true", "help": "replay encode, drop and decode"},
-    },
+    "point": {"plan": {"type": Path, "help": "names the points of the job that makes the output"}},
     "table": {"target": {}, **_PRESET},
     "plot": {
         "target": {},
         **_PRESET,
         "--title": {"default": "true", "help": "false for a paper, where the caption says it"},
         "--note": {"default": "true", "help": "false for a paper, where the text says it"},
-        "--width": {"default": "", "help": "single, wide, double, or inches (default: the figure's own)"},
+        "--width": {"default": "", "help": "single, double, or inches (default: the figure's own)"},
         "-i --input": {"type": Path, "required": True},
     },
     "page": _PAGES,
@@ -64,7 +62,7 @@ _ARGUMENTS: dict[str, dict[str, dict[str, Any]]] = {
 
 def add(parser: ArgumentParser, verb: str) -> None:
     """The arguments of a verb."""
-    if verb in ("train", "point"):
+    if verb == "train":
         overrides(parser)
     for name, kept in _ARGUMENTS[verb].items():
         parser.add_argument(*name.split(), **kept)
@@ -96,17 +94,25 @@ def train(arguments) -> None:
 
 
 def point(arguments) -> None:
-    """Measure a point of a sweep."""
-    from gcexp.submission import measure_point
+    """Measure some points of a sweep; one that fails does not end the others."""
+    from gcexp.command.failure import said
+    from gcexp.run.scheme import Codes
+    from gcexp.submission import measure_point, points_of
 
-    measure_point(
-        arguments.overrides,
-        arguments.output,
-        rows=arguments.rows,
-        train=arguments.train,
-        trained=arguments.trained,
-        verify=arguments.verify,
-    )
+    points = points_of(arguments.plan, arguments.output)
+    codes = Codes()
+    failed = 0
+    for one in points:
+        try:
+            measure_point(one, codes)
+        except Exception as error:
+            failed += 1
+            sentence, _ = said(error, sys.argv)
+            print(f"gcexp: point {' '.join(one.run)}: {sentence}", file=sys.stderr, flush=True)
+    if failed:
+        raise UserError(f"{failed} of {len(points)} points failed, see above")
+    with written(arguments.output) as temporary:
+        temporary.write_text(json.dumps({"measured": len(points)}) + "\n")
 
 
 def table(arguments) -> None:

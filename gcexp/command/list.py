@@ -10,6 +10,7 @@ from gcexp.errors import UserError, unknown
 from gcexp.report.figurefile import target_files
 from gcexp.report.paper import papers
 from gcexp.run.build import locate
+from gcexp.run.compose import compose
 from gcexp.run.options import GROUPS, about_trace, aliases, option_file, options
 from gcexp.run.yaml_values import read_text, read_yaml
 
@@ -79,4 +80,16 @@ def _with_other_names(kind: str, found: dict[str, str]) -> list[tuple[str, str]]
     others = aliases(group_of(kind)) if kind in ("schemes", "delays") else {}
     names = [f"{name} ({others[name]})" if name in others else name for name in found]
     width = max(map(len, names), default=0)
-    return [(f"{name:{width}}", phrase) for name, phrase in zip(names, found.values(), strict=True)]
+    shown = found if kind != "schemes" else {name: f"{said}{_mark(name)}" for name, said in found.items()}
+    return [(f"{name:{width}}", phrase) for name, phrase in zip(names, shown.values(), strict=True)]
+
+
+def _mark(scheme: str) -> str:
+    """What stands behind the phrase of a scheme that decodes nothing: a bound, or a clock whose decoder is missing."""
+    try:
+        config = compose([f"scheme={scheme}"])
+    except UserError:  # told where the scheme is used
+        return ""
+    if config["bound"]:
+        return " [bound]"
+    return "" if config.get("decodes", True) else " [clock only]"

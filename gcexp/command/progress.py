@@ -1,26 +1,60 @@
 """What a build says where there is no terminal: a line per finished job, and at its end what failed.
 
-On a terminal the bars of Snakemake's logger are there instead.
+On a terminal the bars of Snakemake's logger are there instead. Slurm is asked what its jobs ended with.
 """
 
 from __future__ import annotations
 
 import logging
+import shlex
 import sys
 import time
+from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gcexp import slurm
+
 _LAST_LINES = 15  # of the log of a failed job
+#: What stays of a job that its time limit ended, by its rule.
+_KEPT = {
+    **dict.fromkeys(
+        ("train", "train_exact", "sweep_training", "sweep_trained_point"), "goes on from its checkpoint"
+    ),
+    "sweep_point": "goes on with the points that are not measured",
+}
+
+
+@dataclass(frozen=True)
+class _Submission:
+    """What is known of a failed submission to a cluster."""
+
+    number: str
+    logs: tuple[str, ...]  #: what the cluster wrote
+    state: str  #: what Slurm says that it ended with; empty where it is not known
+    node: str
+
+    @classmethod
+    def of(cls, number: str, logs: list[str]) -> _Submission:
+        """Ask Slurm now: it forgets jobs soon."""
+        state, node = slurm.end_of(number) or ("", "")
+        return cls(number, tuple(logs), state, node)
+
+    def __str__(self) -> str:
+        where = f" on {self.node}" if self.node else ""
+        return f"job {self.number}{': ' if self.state else ''}{self.state}{where}"
 
 
 class _Watch(logging.Handler):
     """Follows the jobs of this build: what they are, how many are done, which failed."""
 
     total = done = 0
+    again = ""
 
     def __init__(self) -> None:
         super().__init__()
+        self.submissions: dict[int, _Submission] = {}
         self.began = time.monotonic()
         self.jobs: dict[int, Any] = {}
         self.failed: dict[int, None] = {}
@@ -29,12 +63,26 @@ class _Watch(logging.Handler):
         event = str(getattr(record, "event", ""))
         if event.endswith("job_info"):
             self.jobs[record.jobid] = record
+        elif event.endswith("group_error"):
+            for about in record.job_error_info:
+                self._submission(about["jobid"], about["aux"], record.aux_logs)
         elif event.endswith("job_error"):
             self.failed[record.jobid] = None
+            own = map(str, getattr(self.jobs.get(record.jobid), "log", None) or [])
+            self._submission(record.jobid, record.aux, [log for log in record.log if log not in own])
         elif event.endswith("job_finished"):
+            self.failed.pop(record.job_id, None)  # where it was tried again
             self.done += 1
             if not sys.stderr.isatty():
                 print(self.finished(record.job_id), file=sys.stderr, flush=True)
+
+    def _submission(self, job: int, facts: dict[str, Any] | None, logs: list[str]) -> None:
+        """Keep what is known of the submission of a failed job; nothing where it failed here."""
+        number = (facts or {}).get("external_jobid")
+        if number is None:
+            return
+        known = next((one for one in self.submissions.values() if one.number == number), None)
+        self.submissions[job] = known or _Submission.of(str(number), logs)
 
     def finished(self, job: int) -> str:
         """Line of a finished job: how many are done, the time left if the others take as long, what it was."""
@@ -46,26 +94,78 @@ class _Watch(logging.Handler):
 _WATCH = _Watch()
 
 
-def watch(logger: logging.Logger, total: int) -> None:
-    """Follow the jobs of a build that is about to start."""
+def watch(logger: logging.Logger, total: int, again: str = "") -> None:
+    """Follow the jobs of a build that is about to start; `again` is the command that goes on with it."""
     _WATCH.total = total
+    _WATCH.again = again or shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
     logger.addHandler(_WATCH)
 
 
 def failures() -> str:
-    """Every failed job with the last lines of its log and the command that repeats it."""
+    """Every failed job with the last lines of its log, and the command that repeats it, or goes on on the cluster."""
     lines = []
-    for about in (_WATCH.jobs[job] for job in _WATCH.failed if job in _WATCH.jobs):
-        logs = getattr(about, "log", None) or []
-        named = f" (log: {', '.join(map(str, logs))})" if logs else ""
-        lines.append(f"failed: {_name(about)}{named}")
-        for log in logs:
-            text = Path(log).read_text("utf-8", errors="replace") if Path(log).is_file() else ""
-            lines += [f"  {line}" for line in text.splitlines()[-_LAST_LINES:]]
-        if command := getattr(about, "shellcmd", None):
-            words = command.partition(" 2> ")[0]
-            lines.append(f"repeat it: {' '.join(words[words.index('gcexp ') :].split())}")
+    submitted = defaultdict(list)
+    for job in _WATCH.failed:
+        if job not in _WATCH.jobs:
+            continue
+        submission = _WATCH.submissions.get(job)
+        if submission is None:
+            lines += _of_failed(_WATCH.jobs[job])
+        else:
+            submitted[submission].append(_WATCH.jobs[job])
+    for submission, members in submitted.items():
+        # Where one of several jobs failed, Snakemake reports all of them, those too that never began.
+        began = [about for about in members if _text_of(_logs(about))]
+        for about in began or members[:1]:
+            lines += _of_submitted(about, submission)
+    if submitted:
+        lines.append(f"go on: {_WATCH.again}")
     return "\n".join(lines)
+
+
+def _of_failed(about: Any) -> list[str]:
+    """Lines about a job that failed on this machine."""
+    logs = _logs(about)
+    named = f" (log: {', '.join(logs)})" if logs else ""
+    return [f"failed: {_name(about)}{named}", *_text_of(logs), *_repeated(about)]
+
+
+def _of_submitted(about: Any, submission: _Submission) -> list[str]:
+    """Lines about a job of a cluster: what it ended with, and the log that says something."""
+    logs = _logs(about)
+    if not _text_of(logs):
+        logs = [log for log in submission.logs if _text_of([log])]
+    named = f"log: {', '.join(logs)}" if logs else "no log says anything"
+    lines = [f"failed: {_name(about)} ({submission}; {named})", *_text_of(logs)]
+    kept = _KEPT.get(getattr(about, "rule_name", ""))
+    if submission.state == "TIMEOUT" and kept:
+        lines.append(f"  Its time limit ended it; when it is submitted again it {kept}.")
+    if submission.state in ("", "FAILED"):
+        lines += _repeated(about)
+    return lines
+
+
+def _logs(about: Any) -> list[str]:
+    """The logs that the rule of a job names."""
+    return [str(log) for log in getattr(about, "log", None) or []]
+
+
+def _text_of(logs: list[str]) -> list[str]:
+    """The last lines of some logs, set in; none of logs that are empty or not there."""
+    lines = []
+    for log in logs:
+        text = Path(log).read_text("utf-8", errors="replace") if Path(log).is_file() else ""
+        lines += [f"  {line}" for line in text.splitlines()[-_LAST_LINES:]]
+    return lines
+
+
+def _repeated(about: Any) -> list[str]:
+    """The command that repeats a job here."""
+    command = getattr(about, "shellcmd", None)
+    if not command:
+        return []
+    words = command.partition(" 2> ")[0]
+    return [f"repeat it: {' '.join(words[words.index('gcexp ') :].split())}"]
 
 
 def _name(about: Any) -> str:

@@ -27,6 +27,11 @@ def add(parser) -> None:
         help="with -m: make the points as jobs of Snakemake's under this profile, as slurm or profiles/slurm",
     )
     parser.add_argument(
+        "--queued",
+        choices=("wait", "cancel"),
+        help="with --submit: what to do with jobs that a command that was killed left in the queue",
+    )
+    parser.add_argument(
         "--level", type=float, help="score whose first passage is told (default: halfway to a perfect one)"
     )
     parser.add_argument(
@@ -47,6 +52,8 @@ def run(arguments) -> None:
         raise UserError(f"--level is a score, got {arguments.level}")
     if arguments.submit is not None and not arguments.multirun:
         raise UserError("--submit makes the points of a sweep as jobs; add -m")
+    if arguments.queued is not None and arguments.submit is None:
+        raise UserError("--queued says what becomes of jobs that --submit made; add --submit")
     given, uri = _without_uri(arguments.overrides, arguments.mlflow)
     if arguments.cfg:
         with one_run(given):
@@ -68,6 +75,7 @@ def run(arguments) -> None:
             form=arguments.format,
             level=arguments.level,
             submit=arguments.submit,
+            queued=arguments.queued,
         )
         print(table, end="")
         return

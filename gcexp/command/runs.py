@@ -71,7 +71,12 @@ def single_run(
 
 
 def multirun(
-    overrides: list[str], jobs: int, form: str, level: float | None = None, submit: str | None = None
+    overrides: list[str],
+    jobs: int,
+    form: str,
+    level: float | None = None,
+    submit: str | None = None,
+    queued: str | None = None,
 ) -> str:
     """Every combination of the swept values, one row each: final scores, times to a level, mean iteration time."""
     single, several = swept(overrides)
@@ -79,7 +84,7 @@ def multirun(
         raise UserError("nothing is swept: give a key several values, as in scheme=cgc,frc s=2,5,9")
     grid = {key: [typed(value) for value in values] for key, values in several.items()}
     with warnings.catch_warnings(record=True) as caught:
-        table = sweep(grid, *single, jobs=jobs, submit=submit)
+        table = sweep(grid, *single, jobs=jobs, submit=submit, queued=queued)
     for warning in caught:
         if warning.category is UserWarning:
             print(f"gcexp: {warning.message}", file=sys.stderr)
@@ -109,7 +114,7 @@ def _train_and_tell(
     run = measurement.run
     trajectory = measurement.trajectory
     curve = measurement.curve
-    curve.insert(0, "label", type(run.scheme.code).__name__)
+    curve.insert(0, "label", run.name)
     curve.insert(1, "run", folder.name)
     write_table(curve, folder / "curve.csv")
     scores = scores_of(curve)

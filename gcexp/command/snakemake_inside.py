@@ -7,8 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import AsyncIterator, Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from gcexp import slurm
+from gcexp.run.costs import Cost, memory_asked, minutes_asked
 
 #: Version that it was tried with; `tests/workflow/test_plans.py` asks every function of this module.
 TRIED = "9.27"
@@ -45,6 +50,67 @@ def handed_jobs(workflow: Any) -> list[tuple[str, dict[str, str]]]:
 def planned_jobs(workflow: Any) -> int:
     """Jobs of a plan that is about to start."""
     return sum(1 for _ in workflow.dag.needrun_jobs())
+
+
+def name_of_submissions(workflow: Any) -> str:
+    """The name that all jobs have which this Snakemake submits to Slurm; empty under another executor."""
+    return str(getattr(workflow.scheduler._executor, "run_uuid", ""))
+
+
+def outlast_controller(workflow: Any) -> None:
+    """Let Snakemake go on when the controller of Slurm is away for minutes and comes back.
+
+    The plugin forgets jobs of which it learns nothing, so that Snakemake waits for them for ever, and it counts a
+    submission that finds no controller as an attempt of the job. Here such jobs are asked for again, and a submission
+    waits until Slurm answers.
+    """
+    executor = workflow.scheduler._executor
+    if not hasattr(executor, "run_uuid"):  # no Slurm
+        return
+    check, submit = executor.check_active_jobs, executor.run_job
+
+    async def check_again(jobs: list) -> AsyncIterator:
+        answers = executor._status_query_calls
+        async for job in check(jobs):
+            yield job
+        if executor._status_query_calls == answers:
+            for job in jobs:
+                yield job
+
+    def submit_later(job: Any) -> None:
+        slurm.wait_until_it_answers()
+        submit(job)
+
+    executor.check_active_jobs, executor.run_job = check_again, submit_later
+
+
+def asked_resources(workflow: Any, rule: str, cost: Callable[[Any], Cost]) -> dict[str, Callable]:
+    """Memory and minutes of a rule, by what a job costs: more in each attempt, at most what a queue grants."""
+
+    def memory(wildcards: Any, attempt: int) -> int:
+        return memory_asked(cost(wildcards), attempt)
+
+    def minutes(wildcards: Any, attempt: int) -> int:
+        return minutes_asked(cost(wildcards), attempt, _longest_minutes(_partition(workflow, rule)))
+
+    return {"mem_mb": memory, "runtime": minutes}
+
+
+def _partition(workflow: Any, rule: str) -> str | None:
+    """The partition of Slurm that is asked for by the jobs of a rule, where one is named."""
+    settings = workflow.resource_settings
+    for chosen in ((settings.overwrite_resources or {}).get(rule), settings.default_resources):
+        named = chosen and chosen.get("slurm_partition")
+        name = getattr(named, "raw", named)
+        if name:
+            return str(name)
+    return None
+
+
+@cache
+def _longest_minutes(partition: str | None) -> int | None:
+    """What Slurm says of a partition, asked once."""
+    return slurm.longest_minutes(partition)
 
 
 def _given() -> Any:

@@ -18,8 +18,11 @@ def check_model(model) -> None:
     require(wrapped, f"a code is for DistributedDataParallel, got a {type(model).__name__}")
     unused = model.find_unused_parameters and not model.static_graph
     require(not unused, "find_unused_parameters=True is an all-reduce in every step: use static_graph=True")
-    synced = model.forward_sync_buffers and any(True for _ in model.module.buffers())
-    require(not synced, "buffers are broadcast in every forward pass: use forward_sync_buffers=False")
+    has_buffers = any(True for _ in model.module.buffers())
+    # Torch has renamed the option, and newer versions still answer to the old attribute.
+    option = "forward_sync_buffers" if hasattr(model, "forward_sync_buffers") else "broadcast_buffers"
+    synced = model.broadcast_buffers and has_buffers
+    require(not synced, f"buffers are broadcast in every forward pass: use {option}=False")
     require(not model._comm_hooks, "the model has a communication hook already, and DDP takes only one")
     devices = sorted({parameter.device.type for parameter in model.parameters()} - {"cpu"})
     require(not devices, f"only parameters on the CPU are coded so far, and some are on {devices}")
@@ -47,6 +50,10 @@ def check_scheme(scheme: Scheme, ranks: int, form: str, late: str) -> None:
     anew = getattr(wait, "anew", False)
     require(not anew, "wait=restart starts all workers anew, which running ranks cannot")
     require(not scheme.bound, f"{wait!r} is a bound of durations: nothing is decoded from what it hears")
+    require(
+        scheme.decodes, "the scheme declares decodes: false, so nothing is decoded from what the master hears"
+    )
+    require(not scheme.lag, f"{wait!r} decodes in later steps, but here each step ends with its own gradient")
     counts = form == "star" or isinstance(wait, Fastest)
     require(counts, f"form=ring waits for a number of ranks, wait=fastest; {wait!r} needs form=star")
 

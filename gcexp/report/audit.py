@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gcexp.analysis.claims import (
+    CONSISTENT,
     NOT_REPRODUCED,
     NOT_TESTABLE,
     PARTLY,
@@ -28,7 +29,7 @@ from gcexp.progress import bar
 from gcexp.report.figurefile import target_files
 from gcexp.report.printed import Printed, printed
 from gcexp.report.published import PUBLISHED, published_table
-from gcexp.report.statements import COMMITTED, Outcome, Statement, read_statements
+from gcexp.report.statements import COMMITTED, Outcome, Statement, counted, read_statements
 from gcexp.run import options, paths
 from gcexp.run.yaml_values import read_yaml
 
@@ -109,16 +110,18 @@ def outcomes(paper: str, stated: Iterable[Statement], found: Sequence[Evidence])
 
     A statement is *reproduced* if all that answers it is, *not reproduced* if nothing is and something failed,
     *partly* if some is and some failed, *undecided* if nothing failed and something is undecided, and *not testable
-    here* if nothing answers it. One that is not reproduced needs a reason.
+    here* if nothing answers it. It is *consistent* if all came out as the paper says, but something with inputs that
+    were calibrated. One that is not reproduced needs a reason.
     """
     rows = []
     for statement in stated:
         mine = [one for one in found if statement.id in one.verdicts]
         verdicts = [one.verdicts[statement.id] for one in mine]
         outcome = _whole([one.outcome for one in verdicts])
-        failed = [pair for pair in zip(mine, verdicts, strict=True) if pair[1].outcome != REPRODUCED]
-        reasons = [one.about.reason or verdict.found for one, verdict in failed]
-        reason = "; ".join(dict.fromkeys(filter(None, reasons))) if mine else statement.remark
+        reasons: dict[str, None] = {}  # each sentence once
+        for one, verdict in zip(mine, verdicts, strict=True):
+            reasons.update(dict.fromkeys(_reasons(one.about, verdict)))
+        reason = "; ".join(reasons) if mine else statement.remark
         if outcome != REPRODUCED and not reason:
             raise UserError(f"{paper}: statement {statement.id} is {outcome} and needs a reason")
         rows.append(
@@ -139,13 +142,25 @@ def outcomes(paper: str, stated: Iterable[Statement], found: Sequence[Evidence])
     return rows
 
 
+def _reasons(about: Claim | Printed, verdict: Verdict) -> list[str]:
+    """Why a claim or a printed number does not show a statement to be reproduced, or what to know where it does."""
+    if verdict.outcome == REPRODUCED:
+        told = [verdict.reason]
+    elif verdict.outcome == CONSISTENT:
+        told = [about.calibrated, verdict.reason]
+    else:
+        told = [verdict.reason or about.reason or verdict.found]
+    return [one for one in told if one]
+
+
 def _whole(verdicts: Sequence[str]) -> str:
     """The outcome of a statement from those of what answers it."""
     if not verdicts:
         return NOT_TESTABLE
-    if PARTLY in verdicts or {REPRODUCED, NOT_REPRODUCED} <= {*verdicts}:
+    agreed = REPRODUCED in verdicts or CONSISTENT in verdicts
+    if PARTLY in verdicts or (agreed and NOT_REPRODUCED in verdicts):
         return PARTLY
-    return next(one for one in (NOT_REPRODUCED, UNDECIDED, REPRODUCED) if one in verdicts)
+    return next(one for one in (NOT_REPRODUCED, UNDECIDED, CONSISTENT, REPRODUCED) if one in verdicts)
 
 
 def numbers_that_differ(found: Iterable[Evidence]) -> list[str]:
@@ -155,7 +170,7 @@ def numbers_that_differ(found: Iterable[Evidence]) -> list[str]:
         for one in found
         if one.printed
         for said, verdict in one.verdicts.items()
-        if " " in said and verdict.outcome != REPRODUCED
+        if " " in said and verdict.outcome not in (REPRODUCED, CONSISTENT)
     ]
 
 
@@ -180,7 +195,9 @@ def write(rows: Sequence[Outcome], path: Path) -> None:
     write_table(pd.DataFrame(rows, columns=[field.name for field in fields(Outcome)]), path)
 
 
-_ABOUT = """*reproduced*: every check of the statement came out as the paper says. *partly*: some did and some did not.
+_ABOUT = """*reproduced*: every check of the statement came out as the paper says. *consistent*: so it did, but with
+inputs that were calibrated to the statement or copied from the paper's own numbers, so that it is no finding. *partly*:
+some checks came out as the paper says and some did not.
 *not reproduced*: none did. *undecided*: the seeds or the printed digits cannot separate the two sides. *not testable
 here*: the statement is true by definition, is about other work, or needs what is lost, and the reason says which.
 *assumed*: the check uses parameters that the paper does not give, or that were restored from a damaged text. *post
@@ -246,8 +263,10 @@ def page_of(paper: Path, published: Path) -> Path:
 def fill_readmes(found: Mapping[Path, tuple[list[Outcome], list[Evidence]]]) -> None:
     """Write the main statements of each paper with their outcomes into its README."""
     for folder, (rows, _) in found.items():
-        main = [[one.where, one.statement, in_words(one), one.reason] for one in rows if one.main]
-        text = markdown.grid(["where", "what the paper says", "outcome", "why not"], main)
+        main = [one for one in rows if one.main]
+        cells = [[one.where, one.statement, in_words(one), one.reason] for one in main]
+        text = f"Of {len(main)} main statements, judged on the published tables: {counted(main)}.\n\n"
+        text += markdown.grid(["where", "what the paper says", "outcome", "remark"], cells)
         fill(folder / "README.md", "statements", text)
 
 

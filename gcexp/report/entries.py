@@ -20,6 +20,8 @@ from gcexp.run.tokens import PARTS, overrides_of, part_of, token
 from gcexp.run.yaml_values import read_yaml
 from gcexp.schema import fitted
 
+#: What a legend says of a run that declares `decodes: false`, unless its label does.
+CLOCK_ONLY = "clock only"
 RUN_KEYS = ("label", "iterations", "horizon", "seeds")
 
 
@@ -71,6 +73,8 @@ def run_of_keys(keys: dict[str, Any], *, checked: bool = True, codes: Codes | No
         fitted(str | int | float | bool | None, value, f"columns.{name}")
     columns = tuple((name, filled(value, run.config, f"columns.{name}")) for name, value in own.items())
     label = str(filled(str(keys["label"]), run.config, "label"))
+    if not run.decodes and not run.config["bound"] and CLOCK_ONLY not in label:
+        label = f"{label}, {CLOCK_ONLY}"
     run = replace(run, label=label, columns=columns)
     if checked:
         _check(run)

@@ -55,6 +55,8 @@ class FigureFile:
         ``kind`` and options of the drawing.
     shows : str
         One sentence on what is seen, for the page.
+    paper_shows : str
+        What the paper's own figure or table shows, as its text and printed values say, to be read beside `shows`.
     note : str
         Sentences under the figure on what is assumed; ``{key}`` in it is the value of a key that all runs share.
     level : float, optional
@@ -77,6 +79,7 @@ class FigureFile:
     plot: dict = field(default_factory=dict)
     note: str = ""
     shows: str = ""
+    paper_shows: str = ""
     level: float | None = None
     tolerances: dict[str, float] = field(default_factory=dict)
 

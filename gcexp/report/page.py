@@ -6,20 +6,20 @@ Nothing is drawn: the page shows what lies beside it.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from gcexp.analysis.claims import OUTCOMES
 from gcexp.figures.plots import TablePlot, parse
 from gcexp.figures.tables import read_table
 from gcexp.figures.typeset import cells
 from gcexp.files import write_text
+from gcexp.report.evidence import other_order, passages, published_passages, published_source
 from gcexp.report.figurefile import target_files
 from gcexp.report.paper import Paper, papers
-from gcexp.report.statements import Outcome, committed
+from gcexp.report.published import PUBLISHED
+from gcexp.report.statements import Outcome, committed, counted
 from gcexp.run import paths
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ def paper_views(figures: Iterable[Figure], output: Path) -> list[dict[str, Any]]
                     "own": own,
                     "studies": studies,
                     "main": main,
-                    "counted": _counted(main),
+                    "counted": counted(main),
+                    "source": _sources(view["source"] for view in (*own, *studies)),
                     "picture": drawn.get(paper.picture, next(iter(drawn.values()), "")),
                 }
             )
@@ -91,17 +92,24 @@ def _parted(
     return own, studies
 
 
-def _counted(main: Iterable[Outcome]) -> str:
-    """How many statements have each outcome, in words."""
-    counts = Counter(outcome.outcome for outcome in main)
-    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
+def _sources(found: Iterable[str]) -> str:
+    """Dates between which the published tables of some figures were made, as far as they are known."""
+    dates: set[str] = set()
+    for source in found:
+        dates.update(part for part in source.split(", ") if part[:2] == "20")
+    if not dates:
+        return ""
+    first, last = min(dates), max(dates)
+    return first if first == last else f"{first} to {last}; each figure names its commit"
 
 
 def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome]) -> dict[str, Any] | None:
     """A figure as the page in `page` shows it; None where its drawing does not lie in the folder of the page.
 
     ``files`` are links, relative to the page, by their names; ``image`` is a drawing, ``table`` head and rows of a
-    table, whose columns ``words`` hold no numbers; ``statements`` are those that the figure is evidence for.
+    table, whose columns ``words`` hold no numbers; ``statements`` are those that the figure is evidence for, judged on
+    the published table, whose origin is ``source``. ``passages`` say when curves reach their level; where this run has
+    them in another order than the published table, ``other_order`` says so, and the published ones stand beside.
     """
     files = _files_of(figure, page)
     shown = files.pop("PNG", None) or files.pop("MD", None)
@@ -114,8 +122,16 @@ def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome]) -> dict[s
         header, body, right = cells(read_table(page.parent / _table_of(figure, page)), plot)
         table = [header, *body]
         words = [place for place in range(len(header)) if place not in right]
+    here = passages(figure, page.parent / _table_of(figure, page))
+    published = published_passages(figure.target) if here and figure.preset != "paper" else None
+    reversed_pairs = other_order(here.rows, published.rows) if here and published else []
     return {
         "figure": figure,
+        "source": published_source(figure.target),
+        "passages": here,
+        "other_order": reversed_pairs,
+        "published_passages": published if reversed_pairs else None,
+        "published_image": _published_image(figure, page) if reversed_pairs else "",
         "about": {name: value for name, value in about(figure).items() if value},
         "files": files,
         "image": "" if figure.is_table else shown,
@@ -123,6 +139,14 @@ def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome]) -> dict[s
         "words": words,
         "statements": [outcome for outcome in stated if figure.target in outcome.target.split()],
     }
+
+
+def _published_image(figure: Figure, page: Path) -> str:
+    """A link from a page in this folder to the published drawing of a figure; empty where there is none."""
+    drawing = PUBLISHED / "figures" / f"{figure.target}.png"
+    if not drawing.is_file() or not page.resolve().is_relative_to(Path.cwd()):
+        return ""
+    return Path(os.path.relpath(drawing.resolve(), page.parent.resolve())).as_posix()
 
 
 def _files_of(figure: Figure, page: Path) -> dict[str, str]:

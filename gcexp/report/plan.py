@@ -3,51 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 
-from gcexp.errors import DataError, UserError, require_known
+from gcexp.errors import UserError, require_known
 from gcexp.report.figure import Figure
 from gcexp.report.figurefile import PRESETS, named_figures, page_files, paper_of
 from gcexp.report.published import table_of
-from gcexp.report.statements import committed, rows_of
+from gcexp.report.statements import committed
 from gcexp.run import paths
-from gcexp.run.options import search_dirs
+from gcexp.run.costs import Cost, of_clock, of_replay, of_training, rated, together
 from gcexp.run.provenance import provenance_file
-from gcexp.run.run import Run
-
-_SAMPLED = 100  # iterations from which the length of a run is foretold
-
-
-@dataclass(frozen=True)
-class Rate:
-    """Cost of a kind of job in ``costs.csv``: a start, and so much for each unit of its size, in CPU seconds.
-
-    A unit of a clock is a worker in an iteration of a seed, of a training a gradient over all data, of a replay a
-    kept parameter of a seed; a training is scored besides.
-    """
-
-    start_s: float
-    unit_s: float
-    memory_mib: float
-    unit_bytes: float
-    score_s: float = 0.0
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Estimated cost of one job: CPU seconds, peak memory in MiB, bytes on disk, and whether a rate is known."""
-
-    job: str
-    cpu_s: float
-    memory_mib: float
-    disk: float
-    known: bool = True
 
 
 def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
@@ -70,49 +38,13 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
     trained = [run for one in chosen for run in one.runs if run.trains]
     data = dict.fromkeys(run.dataset for run in trained)
     trainings = {run.trajectory_file: run for run in trained}
-    found = [_rated("data", name, 1) for name in data if not Path(paths.DATA.format(dataset=name)).exists()]
-    found += [_of_training(run) for path, run in trainings.items() if not Path(path).exists()]
+    found = [rated("data", name, 1) for name in data if not Path(paths.DATA.format(dataset=name)).exists()]
+    found += [of_training(run) for path, run in trainings.items() if not Path(path).exists()]
     found += [_of_table(one) for one in chosen if not Path(one.table).exists()]
-    found += [_rated("drawing", "*", 1) for one in chosen if not Path(one.drawings[0]).exists()]
+    found += [rated("drawing", "*", 1) for one in chosen if not Path(one.drawings[0]).exists()]
     if not targets and not Path(paths.PAGE.format(preset=preset)).exists():
-        found.append(_rated("page", "*", 1))
+        found.append(rated("page", "*", 1))
     return found
-
-
-def _of_training(run: Run) -> Cost:
-    """Gradients over all data and scorings; an approximate training is replayed by the same job."""
-    task = run.config["task"]
-    steps, share = _learned(run)
-    scores = len(run.seeds) + steps / task.get("evaluate_every", 1)
-    cost = _rated("training", run.option("task"), steps, share, scores)
-    return cost if run.exact else _together(cost, _of_replay(run))
-
-
-def _of_replay(run: Run) -> Cost:
-    steps, share = _learned(run)
-    kept = len(run.seeds) + steps / run.config["task"].get("verify_every", 100)
-    return _rated("replay", run.option("task"), kept, share)
-
-
-def _learned(run: Run) -> tuple[float, float]:
-    """Iterations of all seeds in which a run learns, and the share of the data in their gradients."""
-    steps: float = run.iterations
-    if run.exact:  # one training for all exact schemes: it ends at no clock
-        return steps * len(run.seeds), 1.0
-    duration, share = _sampled(run.overrides)
-    if run.horizon:
-        steps = min(steps, run.horizon / duration)
-    return steps * len(run.seeds), share
-
-
-@cache
-def _sampled(overrides: tuple[str, ...]) -> tuple[float, float]:
-    """Mean duration of an iteration and mean share of partitions in its gradient, over the first of one seed."""
-    whole = Run.of(overrides, checked=False)
-    shorter = {"iterations": min(_SAMPLED, whole.iterations), "horizon": None, "seeds": list(whole.seeds[:1])}
-    timeline = replace(whole, config=whole.config | shorter).clock()
-    used = (timeline.coefficients != 0).mean(1)[timeline.pattern]
-    return float(timeline.duration.mean()), float(used.mean())
 
 
 def _of_table(one: Figure) -> Cost:
@@ -121,12 +53,10 @@ def _of_table(one: Figure) -> Cost:
         made = _as_it_was_made(one)
         if made is not None:
             return made
-    parts = [_rated("table", "*", 1)]
-    parts += [_of_replay(run) for run in one.runs if run.trains and run.exact]
-    for run in one.runs:
-        size = run.iterations * len(run.seeds) * (run.config["n"] or 1)
-        parts.append(_rated("clock", run.option("scheme"), size))
-    return _together(*parts)
+    parts = [rated("table", "*", 1)]
+    parts += [of_replay(run) for run in one.runs if run.trains and run.exact]
+    parts += [of_clock(run) for run in one.runs]
+    return together(*parts)
 
 
 def _as_it_was_made(one: Figure) -> Cost | None:
@@ -136,46 +66,6 @@ def _as_it_was_made(one: Figure) -> Cost | None:
         record = json.loads(provenance_file(table).read_text("utf-8"))
         return Cost("table", record["cpu_s"], record["peak_memory_mib"], table.stat().st_size)
     return None
-
-
-def _together(*parts: Cost) -> Cost:
-    """What one job costs that does several things, the first of which says its kind and its place on disk."""
-    return replace(
-        parts[0],
-        cpu_s=sum(part.cpu_s for part in parts),
-        memory_mib=max(part.memory_mib for part in parts),
-        known=all(part.known for part in parts),
-    )
-
-
-def _rated(job: str, option: str | None, size: float, share: float = 1.0, scores: float = 0.0) -> Cost:
-    rate = costs().get((job, str(option))) or costs().get((job, "*"))
-    if rate is None:
-        return Cost(job, 0.0, 0.0, 0.0, known=False)
-    cpu = rate.start_s + rate.unit_s * size * share + rate.score_s * scores
-    return Cost(job, cpu, rate.memory_mib, rate.unit_bytes * size)
-
-
-@cache
-def costs() -> dict[tuple[str, str], Rate]:
-    """Rates of ``costs.csv`` of the search path by job and option; ``*`` is any option."""
-    names = [one.name for one in fields(Rate)]
-    found = {}
-    for folder in reversed(search_dirs()):
-        for place, row in rows_of(folder / "costs.csv", ["job", "option", *names], more=True):
-            found[row["job"], row["option"]] = Rate(**{name: _cost(row, name, place) for name in names})
-    return found
-
-
-def _cost(row: dict[str, str], name: str, place: str) -> float:
-    """A number of a rate, which no job can have below 0."""
-    try:
-        found = float(row[name])
-    except ValueError:
-        found = math.nan
-    if not 0 <= found < math.inf:
-        raise DataError(f"{place}: {name} must be a finite number of at least 0, got {row[name]!r}")
-    return found
 
 
 def format_plan(found: Sequence[Cost], preset: str) -> str:

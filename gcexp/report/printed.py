@@ -3,7 +3,8 @@
 ``column`` names the column of the figure's table, ``expected`` the printed number (``3/8`` is allowed; text where the
 column holds text), ``tolerance`` the largest difference, ``source`` the place in the paper. ``answers`` names the
 statements that the number is evidence for, ``assumed`` is ``yes`` where parameters were assumed or restored,
-``post_hoc`` says what was chosen after the numbers had been seen, and ``reason`` why a number differs. ``statistic``
+``post_hoc`` says what was chosen after the numbers had been seen, ``calibrated`` which inputs were calibrated to the
+number or copied from the paper, so that it is consistent at best, and ``reason`` why a number differs. ``statistic``
 and ``rows`` make one number of several rows. Every other column is a key: the row of the table is the one whose column
 equals the cell; an empty cell puts no condition.
 """
@@ -14,16 +15,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from gcexp.analysis.claims import UNDECIDED, Undecided, Verdict, as_number, equals, number, text
+from gcexp.analysis.claims import (
+    UNDECIDED,
+    Undecided,
+    Verdict,
+    as_number,
+    consistent_at_best,
+    equals,
+    number,
+    text,
+)
 from gcexp.errors import require, require_known
-from gcexp.report.statements import read_statements, rows_of
+from gcexp.files import rows_of
+from gcexp.report.statements import read_statements
 from gcexp.schema import fill, typed
 
 if TYPE_CHECKING:
     import pandas as pd
 
 REQUIRED = ("column", "expected", "tolerance", "source", "assumed", "answers", "reason")
-OPTIONAL = ("statistic", "rows", "post_hoc")
+OPTIONAL = ("statistic", "rows", "post_hoc", "calibrated")
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,7 @@ class Printed:
     statistic: str | None = None
     rows: int = 1
     post_hoc: str = ""
+    calibrated: str = ""
     where: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -47,6 +59,10 @@ class Printed:
 
     def judge(self, table: pd.DataFrame) -> Verdict:
         """Whether the table has this number."""
+        verdict = self._compared(table)
+        return consistent_at_best(verdict) if self.calibrated else verdict
+
+    def _compared(self, table: pd.DataFrame) -> Verdict:
         try:
             if isinstance(self.expected, str):
                 return equals(text(table, self.column, self.where), self.expected)

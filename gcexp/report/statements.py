@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from gcexp.errors import DataError
-from gcexp.files import bundled
+from gcexp.files import bundled, rows_of
 from gcexp.run import paths
 
 #: Where the committed outcomes stand.
@@ -50,7 +50,7 @@ class Outcome:
     assumed: str  # rests on parameters that were assumed or restored
     post_hoc: str  # something was chosen after the numbers had been seen
     evidence: str  # names of claim functions, and the figures whose printed numbers were compared
-    reason: str  # why it is not simply reproduced
+    reason: str  # why it is not simply reproduced, or what to know where it is
 
 
 def read_statements(path: Path) -> dict[str, Statement]:
@@ -74,27 +74,9 @@ def committed() -> list[Outcome]:
     return [Outcome(**row) for _, row in rows_of(place, [field.name for field in fields(Outcome)])]
 
 
-def rows_of(path: Path, columns: Sequence[str], more: bool = False) -> Iterator[tuple[str, dict[str, str]]]:
-    """Rows of a CSV file with these columns, with `more` in any order, each behind its place; none without a file."""
-    if not path.is_file():
-        return
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            names = list(reader.fieldnames or ())
-            found = [(reader.line_num, row) for row in reader]
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except (csv.Error, ValueError) as error:  # ValueError: no UTF-8
-        raise DataError(f"{path}: is no CSV file in UTF-8 ({error})") from None
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise DataError(f"{path}: the column {twice[0]!r} stands twice")
-    fits = {*columns} <= {*names} if more else names == [*columns]
-    if not fits:
-        raise DataError(f"{path}: the columns must be {', '.join(columns)}, got {', '.join(names)}")
-    for line, row in found:
-        place = f"{path}: line {line}"
-        if None in row or None in row.values():
-            raise DataError(f"{place}: a row must have {len(names)} cells")
-        yield place, row
+def counted(outcomes: Iterable[Outcome]) -> str:
+    """How many statements have each outcome, in words."""
+    from gcexp.analysis.claims import OUTCOMES  # a plan judges nothing
+
+    counts = Counter(one.outcome for one in outcomes)
+    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])

@@ -104,7 +104,7 @@ def require_horizon(run: Run, timeline: Timeline) -> None:
     """Refuse a clock of which a seed ends before the horizon of its run."""
     if run.horizon is None:
         return
-    ends = timeline.duration.sum(1, where=timeline.ran)
+    ends = np.take_along_axis(timeline.finished, timeline.steps[:, None] - 1, axis=1)[:, 0]
     early = ends < run.horizon
     if early.any():
         raise UserError(

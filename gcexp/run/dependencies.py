@@ -76,12 +76,15 @@ STAGES = {
     "prepare": Stage(("data", "seeding.py"), ("dataset",), ("numpy", "scikit-learn")),
     "timeline": Stage(
         _CLOCK,
-        ("code", "wait", "placement", "loads", "overhead", "late", "chunks", "exact", "bound", "delay"),
+        (
+            *("code", "wait", "placement", "loads", "overhead", "late", "chunks"),
+            *("exact", "bound", "decodes", "delay"),
+        ),
         _NUMBERS,
         version=2,
     ),
     "trajectory": Stage((), ("task", "optimizer"), _LEARNED, trained=True),
-    "replay": Stage((*_CLOCK, *_LEARN, "run/verification.py"), ("code", "task"), _LEARNED),
+    "replay": Stage((*_CLOCK, *_LEARN, "run/verification.py"), ("code", "task", "optimizer"), _LEARNED),
     "curves": Stage((*_CLOCK, *_TABLE, *_LEARN, "run/verification.py"), (), _FRAMES),
     "timings": Stage((*_CLOCK, *_TABLE), (), _FRAMES),
     "analysis": Stage(

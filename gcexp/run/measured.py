@@ -39,7 +39,7 @@ def scored(timeline: Timeline, trajectory: Trajectory) -> pd.DataFrame:
     """Join of a trajectory and a clock, one row per seed and evaluated iteration; iteration 0 is at time 0."""
     import pandas as pd
 
-    clock = np.pad(timeline.clock, ((0, 0), (1, 0)))
+    clock = np.pad(timeline.finished, ((0, 0), (1, 0)))
     first_score = next(iter(trajectory.scores.values()))
     on_clock = trajectory.evaluated <= timeline.steps[:, None]
     s, evaluation = np.nonzero(~np.isnan(first_score) & on_clock)
@@ -60,9 +60,9 @@ def timing_columns(run: Run, timeline: Timeline, rows: str) -> dict[str, np.ndar
         from gcexp.summary import summary_of
 
         at = marks(timeline.duration.shape[1], rows)
-        return summary_columns(run, summary_of(timeline, run.config["bound"], at), at)
+        return summary_columns(run, summary_of(timeline, run.decodes, at), at)
     recovered = (timeline.coefficients == 1).mean(1)
-    if run.config["bound"]:  # it decodes nothing
+    if not run.decodes:
         recovered = np.full_like(recovered, np.nan)
     ran = timeline.ran
     seed, iteration = np.nonzero(ran)
@@ -70,7 +70,7 @@ def timing_columns(run: Run, timeline: Timeline, rows: str) -> dict[str, np.ndar
     return {
         "seed": timeline.seeds[seed],
         "iteration": iteration + 1,
-        "simulated_time_s": timeline.clock[ran],
+        "simulated_time_s": timeline.finished[ran],
         "iteration_time_s": timeline.duration[ran],
         "heard_workers": heard[timeline.pattern[ran]],
         "recovered_fraction": recovered[timeline.pattern[ran]],
@@ -117,7 +117,7 @@ def clock_columns(
     if run.horizon is not None:
         timeline = run.clock(tell)
         at = marks(timeline.duration.shape[1], rows)
-        summary = summary_of(timeline, run.config["bound"], at)
+        summary = summary_of(timeline, run.decodes, at)
     else:
         at = marks(run.iterations, rows)
         summary = run.summary(at, tell)

@@ -20,11 +20,13 @@ VERIFIED = "results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seed
 CHECKPOINTS = "results/checkpoints"
 #: What a sweep that was interrupted goes on from: states of its trainings, clocks that took time. Deleted at its end.
 SWEPT = f"{CHECKPOINTS}/sweep/{{point}}.npz"
-#: A sweep that is submitted: its plan, trainings that points share, points that train, and all other points.
+#: A sweep that is submitted: its plan, a file for each of its points, and trainings that points share.
 SWEEP_PLAN = "results/sweep/plan/{name}.json"
-SWEEP_TRAINING = "results/sweep/training/{task}/{name}.npz"
-SWEEP_TRAINED_POINT = "results/sweep/trained_point/{task}/{name}.npz"
 SWEEP_POINT = "results/sweep/point/{name}.npz"
+SWEEP_TRAINING = "results/sweep/training/{task}/{name}.npz"
+#: Written at the end of a job that measures several points, without and with trainings of their own.
+SWEEP_POINTS = "results/sweep/points/{name}.json"
+SWEEP_TRAINED_POINTS = "results/sweep/trained_points/{task}/{name}.json"
 #: What a job read, by its first file.
 RECORD = "results/records/{output}.json"
 #: Results of ``gcexp run``, a folder for each.

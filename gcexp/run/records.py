@@ -140,6 +140,12 @@ def state(output: Path | str) -> str:
     return f"{digest} {', '.join(changed)}"
 
 
+def is_current(output: Path | str) -> bool:
+    """Whether a job has made its first file, and all that it read is as it was."""
+    record = _loaded(record_of(output))
+    return record is not None and os.path.exists(output) and not changes(record)
+
+
 def state_of(pattern: str) -> Callable[[dict], str]:
     """The `state` of a rule's jobs by its first file, as Snakemake asks: when it changes, the job runs again."""
     return lambda wildcards: state(pattern.format(**wildcards))

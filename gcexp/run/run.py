@@ -145,8 +145,9 @@ class Run:
         from gcexp.timeline import run_clock
 
         seed = self.seeds[0]
-        some = min(_TRIED, self.iterations)
-        self._require_exact(run_clock(self.scheme_of(seed), self.delay_model, (seed,), some))
+        scheme = self.scheme_of(seed)
+        some = min(_TRIED + scheme.lag, self.iterations)
+        self._require_exact(run_clock(scheme, self.delay_model, (seed,), some))
 
     def _require_exact(self, timeline: Timeline) -> None:
         """Refuse a clock with a coefficient that is not 1 where the scheme declares itself exact."""
@@ -237,6 +238,11 @@ class Run:
         return self.tokens[part].partition("+")[0] if part in self.tokens else None
 
     @property
+    def name(self) -> str:
+        """What it is called where nobody gave it a label: its scheme, else the class of its code."""
+        return self.label or self.option("scheme") or type(self.scheme.code).__name__
+
+    @property
     def length(self) -> str:
         """``T600``, or ``T600-h0.8`` with a horizon."""
         told = f"T{self.iterations}"
@@ -263,7 +269,12 @@ class Run:
 
         The scheme declares it, here and nowhere else; `clock` refuses a timeline that says otherwise.
         """
-        return bool(self.config["exact"])
+        return bool(self.config["exact"]) and self.config.get("decodes", True)
+
+    @property
+    def decodes(self) -> bool:
+        """Whether gradients are decoded: neither a bound nor a clock only."""
+        return not self.config["bound"] and self.config.get("decodes", True)
 
     @property
     def training_key(self) -> str:
@@ -408,9 +419,9 @@ class Run:
         from gcexp.run.verification import verify_decoding
 
         def code_of(seed: int):
-            return self.scheme_of(seed).code
+            return self.scheme_of(seed).decoder
 
-        return verify_decoding(code_of, timeline, trajectory, self.task, load(data), kept)
+        return verify_decoding(code_of, timeline, trajectory, self.task, self.optimizer, load(data), kept)
 
     def loads(self) -> dict[str, float]:
         """What its workers compute and send; of a code that is drawn for each seed, over the seeds.

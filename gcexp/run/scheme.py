@@ -93,6 +93,7 @@ def build_scheme(config: dict, seed: int | None = None, codes: Codes | None = No
         chunks=fitted(int | None, config.get("chunks"), "chunks"),
         loads=build(config, "loads"),
         bound=bound,
+        decodes=fitted(bool, config.get("decodes", True), "decodes"),
     )
     s = getattr(scheme.wait, "s", None)
     if s is not None and not 0 <= s < code.n:
@@ -103,13 +104,18 @@ def build_scheme(config: dict, seed: int | None = None, codes: Codes | None = No
 
 
 def require_trainable(config: dict) -> None:
-    """Refuse to train with a bound of durations, on a delay that is a clock only, or seeds together if not exactly."""
+    """Refuse to train where nothing is decoded, on a delay that is a clock only, or seeds together if not exactly."""
     if _of_class(config["delay"], "clock_only", "draw"):
         raise UserError("local_steps has a clock but no training curve")
     if config["bound"]:
         raise UserError(
             "the scheme declares bound: true, durations without a decode, so no task can be trained with it "
             "(allowed: gcexp simulate, figures of kind timings)"
+        )
+    if not config.get("decodes", True):
+        raise UserError(
+            "the scheme declares decodes: false, a clock whose decoder is not written yet, so no task can be trained "
+            "with it (allowed: gcexp simulate, figures of kind timings)"
         )
     if not config["exact"] and _of_class(config["task"], "exact_only", "together"):
         raise UserError(

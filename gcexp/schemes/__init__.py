@@ -8,8 +8,10 @@ from gcexp.schemes.late import LATE
 from gcexp.schemes.loads import Backup, Loads, Uneven
 from gcexp.schemes.micro_batches import Covered, DropCompute
 from gcexp.schemes.placement import Best, Given, Greedy, Hindsight, Home, Pairs, Placement, Zipper
+from gcexp.schemes.reordering import Reordering
 from gcexp.schemes.restart import Restart
 from gcexp.schemes.scheme import Scheme
+from gcexp.schemes.selective_repeat import SelectiveRepeat
 from gcexp.schemes.stopping import Deadline, DecodableOrFastest, Recovered
 from gcexp.schemes.waiting import Decodable, Fastest, Fewest, Lead, WaitingRule
 
@@ -37,8 +39,10 @@ __all__ = [
     "PrefixDeadline",
     "QuorumGrace",
     "Recovered",
+    "Reordering",
     "Restart",
     "Scheme",
+    "SelectiveRepeat",
     "Span",
     "Spanned",
     "Uneven",

@@ -194,20 +194,39 @@ class Uneven(_Shares):
                 f"know=last learns from the iteration before, but the rows of {draws.renewed} belong "
                 "to different workers (persistent: false)",
             )
-            found = np.empty(draws.shape)
-            for t in range(draws.shape[1]):
-                found[:, t] = 1.0 if seen is None else water_loads(*seen, self.cap)
-                if seen is None:
-                    seen = fixed[:, t], growing[:, t]
-                else:
-                    measured = found[:, t] > 0
-                    seen = (
-                        np.where(measured, fixed[:, t], seen[0]),
-                        np.where(measured, growing[:, t], seen[1]),
-                    )
-            return found
+            even = np.ones((len(fixed), 0 if seen else 1, draws.shape[2]))
+            if seen is None:
+                seen = fixed[:, 0], growing[:, 0]
+                fixed, growing = fixed[:, 1:], growing[:, 1:]
+            found, seen = _from_last_measured(fixed, growing, seen, self.cap)
+            return np.concatenate([even, found], axis=1)
 
         return loads
+
+
+def _from_last_measured(
+    fixed: np.ndarray, growing: np.ndarray, seen: tuple[np.ndarray, np.ndarray], cap: float | None
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Loads (S, T, n) from each worker's parts when it last had something to do, and these parts after the last row.
+
+    Who had something to do depends on the loads before. So the loads are computed for all iterations as if everybody
+    always had, and those that a worker without work makes wrong are computed again, until there are none.
+    """
+    fixed = np.concatenate([seen[0][:, None], fixed], axis=1)
+    growing = np.concatenate([seen[1][:, None], growing], axis=1)
+    rows = np.arange(fixed.shape[1])[:, None]
+    source = np.broadcast_to(
+        rows, fixed.shape
+    )  # the row from which a worker's parts are known after each row
+    loads = water_loads(fixed[:, :-1], growing[:, :-1], cap)
+    while True:
+        measured = np.concatenate([np.ones_like(fixed[:, :1], bool), loads > 0], axis=1)
+        before, source = source, np.maximum.accumulate(np.where(measured, rows, 0), axis=1)
+        known_fixed, known_growing = (np.take_along_axis(part, source, axis=1) for part in (fixed, growing))
+        wrong = (source != before).any(-1)[:, :-1]
+        if not wrong.any():
+            return loads, (known_fixed[:, -1], known_growing[:, -1])
+        loads[wrong] = water_loads(known_fixed[:, :-1][wrong], known_growing[:, :-1][wrong], cap)
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 
 import numpy as np
 
 from gcexp.codes import Code
+from gcexp.codes.by_message import by_message
 from gcexp.errors import require, require_known
 from gcexp.extras import extras
 from gcexp.schema import quoted
@@ -57,7 +59,9 @@ class Scheme:
         How much each worker is given, where that is not what the code says.
     bound : bool
         Declares that only durations mean anything, which nothing can beat: a rule with `durations_only`, or uneven
-        loads chosen in hindsight.
+        loads chosen in hindsight. A bound decodes nothing.
+    decodes : bool
+        False where the scheme can be timed, but nobody has written its decoder yet: a clock only.
 
     Raises
     ------
@@ -74,6 +78,7 @@ class Scheme:
     chunks: int | None = None
     loads: Loads | None = None
     bound: bool = False
+    decodes: bool = True
 
     def __post_init__(self):
         require(0 <= self.overhead < inf, f"overhead must be a time >= 0, got {self.overhead}")
@@ -96,10 +101,50 @@ class Scheme:
                 self.placement is None,
                 f"loads belong to fixed workers, but {self.placement!r} moves workers: choose one of the two",
             )
+        self._check_assignment()
         if durations_only(self.wait):
             object.__setattr__(self, "bound", True)
         if self.bound:
             self._check_bound()
+            object.__setattr__(self, "decodes", False)
+
+    def _check_assignment(self) -> None:
+        """Refuse a rule that says what workers compute where that has no meaning."""
+        rule = extras(WaitingExtras, self.wait)
+        lag_fits = rule.lag == 0 if rule.ages is None else rule.lag >= 1
+        require(lag_fits, f"{self.wait!r} needs a lag >= 1 with ages, and none without, got lag={rule.lag}")
+        if rule.order is None and rule.ages is None:
+            return
+        _ = self.decoder
+        require(
+            rule.begin is not None,
+            f"{self.wait!r} says before each iteration what workers compute, so it needs a memory: a method begin",
+        )
+        require(
+            rule.order is None or rule.ages is None,
+            f"{self.wait!r} has both order and ages, but messages are ordered within their own iteration only",
+        )
+        require(
+            self.loads is None,
+            f"loads say what workers compute, and so does {self.wait!r}: choose one of the two",
+        )
+
+    @property
+    def lag(self) -> int:
+        """Iterations after which a gradient is decoded at the latest: 0 but for codes over time."""
+        return extras(WaitingExtras, self.wait).lag
+
+    @cached_property
+    def decoder(self) -> Code:
+        """The code that decodes the responses: where the rule orders messages, each of them is counted by itself."""
+        orders = extras(WaitingExtras, self.wait).order is not None
+        return by_message(self.code) if orders else self.code
+
+    def counted(self, patterns: np.ndarray) -> np.ndarray:
+        """Messages of each worker in patterns of `decoder`, (U, n)."""
+        if self.decoder is self.code:
+            return patterns
+        return patterns @ (self.code.owner[:, None] == np.arange(self.code.n)).astype(np.int16)
 
     def _check_bound(self) -> None:
         rule = extras(WaitingExtras, self.wait)

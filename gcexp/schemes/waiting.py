@@ -72,6 +72,15 @@ class WaitingExtras(WorkerLimit):
     #: nothing is known. Its other method is then ``stop(code, arrive, state) -> (time, responses, state)``. It is asked
     #: iteration by iteration, T = 1, and keeps nothing but arrivals cut at their stops.
     begin: Callable[[Lead | None], Any] | None = None
+    #: Of a rule with a memory: ``order(code, state)`` gives the place of each message in its worker's order (S, M), or
+    #: (M,) for all seeds, in the next iteration. The other method is then called with the code counted message by
+    #: message (`gcexp.codes.ByMessage`), and its arrivals and responses are (S, 1, M).
+    order: Callable[[Code, Any], np.ndarray] | None = None
+    #: Of a rule with a memory, for codes over time: ``ages(code, state)`` gives for each worker (S, n), or (n,) for all
+    #: seeds, to which iteration its messages belong in the next one: 0 that one, 1 the one before, ..., at most `lag`.
+    #: The messages of an iteration are decoded as soon as its quorums are met, and `lag` iterations later in any case.
+    ages: Callable[[Code, Any], np.ndarray] | None = None
+    lag: int = 0
     #: All workers have stopped computing when the master stops, so that nobody is late for any value of ``late``.
     halts: bool = False
     #: All workers start together in each iteration, whatever happened before: ``late`` must be "stop".

@@ -29,7 +29,7 @@ class Task(Protocol):
     evaluate_every : int
         The model is scored after every so many updates, after none, and after the last.
     verify_every : int
-        Parameters are kept for verification before every so many updates, the first included.
+        Parameters are kept for verification before and after one update in so many, the first included.
 
     See Also
     --------
@@ -143,7 +143,7 @@ class Optimizer(Protocol):
         """Raise `ParameterError` unless the rule is meaningful for all rows of coefficients (U, k)."""
 
     def init(self, parameters: np.ndarray) -> dict[str, np.ndarray]:
-        """State before the first update: named arrays, kept in the checkpoint."""
+        """State before the first update: named arrays whose shapes stay, kept in checkpoints and for verification."""
 
     def update(
         self,

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from gcexp.data import Dataset
 
 _SCORE = "score."  # npz names of scores start with this
-_RULE = "at_rule."  # and in a checkpoint those of the optimiser's state
+_STATE = "state."  # those of the optimiser's state at the kept parameters
+_RULE = "at_rule."  # and in a checkpoint those of the optimiser's state as it is now
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +40,11 @@ class Trajectory:
     scores : dict of ndarray (S, E)
         By name; NaN where a seed has no score: beyond its steps, or where only another seed ended.
     verified : ndarray (V,)
-        Iterations whose parameters are kept, from before the update.
-    parameters : ndarray (S, V, l)
-        float32; NaN beyond a seed's steps.
+        Iterations whose step is kept.
+    parameters, parameters_after : ndarray (S, V, l)
+        Before and after the update of these iterations; float32, NaN beyond a seed's steps.
+    state : dict of ndarray (S, V, ...)
+        The optimiser's state before the update, by name, in the optimiser's own types.
     skipped : ndarray (S,)
         Iterations that recovered nothing and left the model as it was.
     """
@@ -52,18 +55,24 @@ class Trajectory:
     scores: dict[str, np.ndarray]
     verified: np.ndarray
     parameters: np.ndarray
+    parameters_after: np.ndarray
+    state: dict[str, np.ndarray]
     skipped: np.ndarray
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All fields as named arrays, scores one by one."""
-        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "scores"}
-        return plain | {_SCORE + name: values for name, values in self.scores.items()}
+        """All fields as named arrays, scores and the parts of the state one by one."""
+        found = {name: getattr(self, name) for name in _plain_fields()}
+        for name, values in self.scores.items():
+            found[_SCORE + name] = values
+        for name, values in self.state.items():
+            found[_STATE + name] = values
+        return found
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Trajectory:
         """Undo `arrays`; further names are ignored."""
-        scores = {name.removeprefix(_SCORE): arrays[name] for name in arrays if name.startswith(_SCORE)}
-        return cls(scores=scores, **{f.name: arrays[f.name] for f in fields(cls) if f.name != "scores"})
+        plain = {name: arrays[name] for name in _plain_fields()}
+        return cls(**plain, scores=_named(arrays, _SCORE), state=_named(arrays, _STATE))
 
     def save(self, path: Path | str, **more: np.ndarray) -> None:
         """Write all fields, and `more`, as one npz file."""
@@ -84,14 +93,24 @@ class Trajectory:
                 raise ValueError(f"{name} is of type {arrays[name].dtype}, not whole numbers")
         if self.parameters.dtype.kind != "f":
             raise ValueError(f"parameters are of type {self.parameters.dtype}, not numbers")
+        if self.parameters_after.shape != (S, V, l):
+            raise ValueError(f"parameters_after has shape {self.parameters_after.shape}, not {(S, V, l)}")
+        for name, values in self.state.items():
+            if values.shape[:2] != (S, V):
+                raise ValueError(
+                    f"{_STATE}{name} has shape {values.shape}, which does not begin with {(S, V)}"
+                )
 
     @classmethod
     def load(cls, path: Path | str) -> Trajectory:
-        """Read what `save` wrote; parameters stay in the file until they are used."""
+        """Read what `save` wrote; kept steps stay in the file until they are used."""
         try:
+            arrays = {}
             with np.load(path) as stored:
-                arrays = {name: stored[name] for name in stored.files if name != "parameters"}
-            found = cls.from_arrays(arrays | {"parameters": _mapped(Path(path), "parameters.npy")})
+                for name in stored.files:
+                    large = name.startswith(("parameters", _STATE))
+                    arrays[name] = _mapped(Path(path), f"{name}.npy") if large else stored[name]
+            found = cls.from_arrays(arrays)
             found._check()
             return found
         except FileNotFoundError:
@@ -100,6 +119,16 @@ class Trajectory:
             raise UserError(
                 f"{path} is not a trajectory written by this version ({error}); delete it and run again"
             ) from error
+
+
+def _plain_fields() -> list[str]:
+    """The fields of a trajectory that are one array each."""
+    return [field.name for field in fields(Trajectory) if field.name not in ("scores", "state")]
+
+
+def _named(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """The arrays whose names begin with a prefix, without it."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _mapped(path: Path, member: str) -> np.ndarray:
@@ -223,7 +252,7 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
                 statistics = (saved["at_statistics"] if start else gathered(),)
             if start:
                 parameters = saved["at_parameters"]
-                rule = {name.removeprefix(_RULE): saved[name] for name in saved if name.startswith(_RULE)}
+                rule = _named(saved, _RULE)
             else:
                 parameters = problem.initial()
                 rule = optimizer.init(parameters)
@@ -239,8 +268,10 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
                         trajectory.scores.setdefault(name, blank)[rows, column_of[t]] = value
                 if t == steps[row]:
                     break
-                if t % task.verify_every == 0:
-                    trajectory.parameters[rows, t // task.verify_every] = parameters
+                kept = t // task.verify_every if t % task.verify_every == 0 else None
+                if kept is not None:
+                    trajectory.parameters[rows, kept] = parameters
+                    _keep_state(trajectory, rows, kept, rule)
                 c = coefficients[pattern[row, t]]
                 if c.any():
                     gradient = problem.gradient(parameters, c, t, *statistics)
@@ -252,6 +283,8 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
                     score = None
                 else:  # the time passed, the model stays: no momentum, no decay
                     trajectory.skipped[row] += 1
+                if kept is not None:
+                    trajectory.parameters_after[rows, kept] = parameters
                 moving.update()
                 if checkpoint and checkpoint.due:
                     save(row, t + 1)
@@ -264,15 +297,35 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
 def _blank(task: Task, seeds: np.ndarray, steps: np.ndarray, grids: list[np.ndarray], l: int) -> Trajectory:
     """A trajectory before anything was scored or kept, with l parameters."""
     verified = np.arange(0, steps.max(), task.verify_every)
+    parameters = np.full((len(seeds), len(verified), l), np.nan, np.float32)
     return Trajectory(
         seeds,
         steps,
         evaluated=np.unique(np.concatenate(grids)),
         scores={},
         verified=verified,
-        parameters=np.full((len(seeds), len(verified), l), np.nan, np.float32),
+        parameters=parameters,
+        parameters_after=parameters.copy(),
+        state={},
         skipped=np.zeros(len(seeds), np.int64),
     )
+
+
+def _keep_state(trajectory: Trajectory, rows: int | slice, kept: int, rule: dict[str, np.ndarray]) -> None:
+    """Keep the optimiser's state of one seed, or of all of them where `rows` is a slice."""
+    for name, array in rule.items():
+        values = np.asarray(array)
+        shape = values.shape[1:] if isinstance(rows, slice) else values.shape
+        if name not in trajectory.state:
+            blank = np.nan if values.dtype.kind == "f" else 0
+            seeds_and_steps = trajectory.parameters.shape[:2]
+            trajectory.state[name] = np.full((*seeds_and_steps, *shape), blank, values.dtype)
+        place = trajectory.state[name]
+        require(
+            place.shape[2:] == shape,
+            f"the optimiser's state {name!r} must keep its shape {place.shape[2:]} while it trains, got {shape}",
+        )
+        place[rows, kept] = values
 
 
 def _require_finite(parameters: np.ndarray, seeds: np.ndarray, iteration: int) -> None:

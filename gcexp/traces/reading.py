@@ -67,8 +67,9 @@ def read_trace(
 
     Logs of other forms are read as well, recognised by their content: text with any separator, long (a row for each
     iteration and worker) or wide (a column for each worker), compressed or not; lines and lists of JSON; Parquet;
-    arrays of numpy's; a folder of files, one for each worker; recordings of `gcexp.distributed.Recorder`; profiler
-    traces of PyTorch. ``decisions`` of the record says what was taken for what. What may mean two things is refused.
+    arrays of numpy's; a folder of files, one for each worker; recordings of `gcexp.distributed.Recorder`; a folder of
+    PyTorch profiler traces (`gcexp.traces.kineto`). ``decisions`` of the record says what was taken for what. What may
+    mean two things is refused.
 
     Parameters
     ----------
@@ -194,7 +195,15 @@ def _stem(path: Path) -> str:
 
 
 def _of_folder(folder: Path, given: tuple, unit: str) -> TraceFile:
-    """The record of the files in a folder: one log for each worker, or logs with the same columns."""
+    """The record of the files in a folder: of a profiler, or one log for each worker, or logs with the same columns."""
+    from gcexp.traces.kineto import is_profiler_folder, read_profiler_folder
+    from gcexp.traces.tables import of_frame
+
+    if is_profiler_folder(folder):
+        times, decisions = read_profiler_folder(folder)
+        return _recorded(
+            of_frame(times, f"trace {folder.name}", decisions), folder.name, Flags(unit="s"), given, unit
+        )
     files = []
     for path in sorted(folder.iterdir()):
         ending = Path(path.name.removesuffix(path.suffix)).suffix if path.suffix in _PACKED else path.suffix

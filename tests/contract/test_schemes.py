@@ -23,7 +23,7 @@ from gcexp.run.compose import compose
 from gcexp.run.measurement import HomeTrainings, Measurement, write_timeline
 from gcexp.run.options import options
 from gcexp.run.run import Run
-from gcexp.schemes import Capacity, Covered, DropCompute, Fewest, PrefixDeadline, Restart
+from gcexp.schemes import Capacity, Covered, DropCompute, Fewest, PrefixDeadline, Reordering, Restart
 from gcexp.testing import checks
 from gcexp.timeline import Game
 from gcexp.traces.reading import read_trace
@@ -77,6 +77,7 @@ CODES = {
     Capacity: ["scheme=capacity"],
     Covered: ["scheme=partial_work"],
     DropCompute: ["scheme=dropcompute"],
+    Reordering: ["scheme=spare"],
 }
 
 

@@ -1,5 +1,6 @@
 """Ranks on this machine: one process that has torch forks them for every test."""
 
+import inspect
 import json
 import os
 import subprocess
@@ -48,9 +49,13 @@ def alone(monkeypatch):
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
 
-    def wrapped(model=None, forward_sync_buffers=False, **options):
+    # The option that broadcasts buffers, which newer versions of torch have renamed.
+    known = inspect.signature(DistributedDataParallel).parameters
+    buffers_option = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"
+
+    def wrapped(model=None, broadcasts=False, **options):
         model = model or nn.Linear(2, 1)
-        return DistributedDataParallel(model, forward_sync_buffers=forward_sync_buffers, **options)
+        return DistributedDataParallel(model, **{buffers_option: broadcasts}, **options)
 
     yield wrapped
     dist.destroy_process_group()

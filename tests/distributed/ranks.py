@@ -7,6 +7,7 @@ a run the options of `train`. The answer is a line with what each rank found in 
 import copy
 import gc
 import hashlib
+import inspect
 import itertools
 import json
 import multiprocessing
@@ -39,6 +40,9 @@ from gcexp.distributed import Coded, Recorder
 from gcexp.seeding import rng
 
 N = 4
+# The option of DistributedDataParallel that broadcasts buffers, which newer versions of torch have renamed.
+_OPTIONS = inspect.signature(DistributedDataParallel).parameters
+BUFFERS = "forward_sync_buffers" if "forward_sync_buffers" in _OPTIONS else "broadcast_buffers"
 HUNG = 1200  # seconds, after which a run hangs: ten times what a slow machine with much else to do takes
 
 
@@ -98,7 +102,7 @@ def train(
     x, y = torch.randn(samples, 10).to(net[0].weight.dtype), torch.randn(samples).to(net[0].weight.dtype)
     more = {"bucket_cap_mb": bucket_mb, "static_graph": static, "gradient_as_bucket_view": view}
     more["find_unused_parameters"] = unused
-    wide = DistributedDataParallel(net, forward_sync_buffers=False, **more)
+    wide = DistributedDataParallel(net, **{BUFFERS: False}, **more)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
     if record:
         Recorder(record, model=wide)

@@ -29,7 +29,7 @@ from gcexp.distributed.refusals import check_scheme
 from gcexp.distributed.star import Collector, Sender
 from gcexp.distributed.wire import Seat, welcome
 from gcexp.errors import UserError
-from gcexp.schemes import Deadline, Fastest, Fewest, Home, Restart, Scheme
+from gcexp.schemes import Deadline, Fastest, Fewest, Home, Restart, Scheme, SelectiveRepeat
 from gcexp.seeding import rng
 
 LENGTH = 1000
@@ -200,7 +200,7 @@ def test_what_cannot_work_is_refused_by_name(alone):
     for told, model, scheme, options in [
         ("DistributedDataParallel.* Linear", nn.Linear(2, 1), ONE, {}),
         ("find_unused_parameters=True", alone(find_unused_parameters=True), ONE, {}),
-        ("forward_sync_buffers=False", alone(buffered, forward_sync_buffers=True), ONE, {}),
+        ("(forward_sync|broadcast)_buffers=False", alone(buffered, broadcasts=True), ONE, {}),
         ("communication hook", hooked, ONE, {}),
         ("2 of 1", smaller, ONE, {}),
         ("late=stop", alone(), ONE, {"late": "stop"}),
@@ -222,6 +222,8 @@ def test_schemes_that_a_backward_pass_cannot_follow_are_refused_by_name():
         "CyclicMDS.* complex": alike(codes.CyclicMDS(n=3, s=1)),
         "wait=restart": Scheme(Uncoded(n=3), Restart((1.0,), (1.0,), (1.0, 1.0))),
         "Fewest": Scheme(codes.Clustered(n=3, clusters=1, d=2), Fewest()),
+        "decodes: false": Scheme(codes.Uncoded(3), Fastest(s=1), decodes=False),
+        "SelectiveRepeat": Scheme(codes.CyclicRepetition(3, s=1), SelectiveRepeat()),
         "Home": alike(Uncoded(n=3), placement=Home()),
     }.items():
         with pytest.raises(UserError, match=told):

@@ -30,17 +30,36 @@ if missing := [program for program in NEEDED if shutil.which(program, path=PLACE
     pytest.skip(told, allow_module_level=True)
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """What a shell needs to know of a cluster that lives as long as the tests."""
-    folder = tmp_path_factory.mktemp("slurm")
+@contextlib.contextmanager
+def started(folder, *nodes):
+    """A cluster, which this process knows until it is stopped."""
     path = f"{folder}/bin:{PLACES}"
-    subprocess.run(["bash", NODE, "start", folder], check=True, env=os.environ | {"PATH": path}, timeout=LONG)
+    subprocess.run(
+        ["bash", NODE, "start", folder, *nodes], check=True, env=os.environ | {"PATH": path}, timeout=LONG
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", path)
         patch.setenv("SLURM_CONF", f"{folder}/slurm.conf")
+        try:
+            yield folder
+        finally:
+            subprocess.run(["bash", NODE, "stop", folder], check=True, timeout=LONG)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """A node that lives as long as the tests."""
+    with started(tmp_path_factory.mktemp("slurm")) as folder:
         yield folder
-        subprocess.run(["bash", NODE, "stop", folder], check=True, timeout=LONG)
+
+
+def test_a_second_start_finds_the_programs_of_slurm_and_all_cores(cluster, tmp_path):
+    subprocess.run(
+        ["bash", NODE, "configure", tmp_path], check=True
+    )  # this path has a srun of `start` already
+    assert str(cluster) not in (tmp_path / "bin/srun").read_text()
+    assert f" CPUs={os.cpu_count()} " in (tmp_path / "slurm.conf").read_text()
+    assert squeue("sinfo", "--noheader", "--partition=all", "--format=%c").strip() == str(os.cpu_count())
 
 
 def submit(project, *arguments, timeout=LONG):
@@ -80,10 +99,12 @@ def test_a_failure_is_told_with_its_log(cluster, fresh):
     with open(fresh / data, "r+b") as file:
         file.seek(1000)
         file.write(b"!")
-    code, output = submit(fresh, TRAINED.replace("T3000/seeds0-2", "T30/seeds0-1"))
+    code, output = submit(fresh, TRAINED.replace("T3000/seeds0-2", "T30/seeds0-1"), "--retries", "0")
     assert code != 0 and "Traceback" not in output
     assert f"gcexp: {data}: expected sha256" in output
-    assert "failed: training digits_mlp, exact (log: logs/trajectory/digits_mlp/" in output
+    told = r"failed: training digits_mlp, exact \(job \d+: FAILED on n1; log: logs/trajectory/digits_mlp/"
+    assert re.search(told, output), output
+    assert "repeat it: gcexp job train" in output and "\ngo on: snakemake results/trajectory/" in output
     assert (fresh / "logs/slurm").is_dir()
 
 
@@ -93,8 +114,8 @@ def test_a_job_that_the_cluster_kills_ends_the_workflow(cluster, fresh, tmp_path
         squeue("scancel", *queued())
         assert process.wait(120) != 0
     output = (tmp_path / "output.txt").read_text()
-    assert "failed: training digits_mlp, exact (log: logs/trajectory/digits_mlp/" in output
-    assert "repeat it: gcexp job train" in output and not (fresh / TRAINED).exists()
+    assert re.search(r"failed: training digits_mlp, exact \(job \d+: CANCELLED on n1; ", output), output
+    assert f"go on: snakemake {TRAINED} --workflow-profile" in output and not (fresh / TRAINED).exists()
 
 
 @pytest.mark.parametrize("profile", ["slurm", "cluster_generic"])
@@ -163,7 +184,8 @@ def training_on(profile, project, folder):
     project.edit(project.figure, "scheme: cgc", "scheme: cgc, iterations: 3000, seeds: 3")
     with open(folder / "output.txt", "w") as output:
         profile = f"profiles/{profile}"
-        process = project.start("snakemake", TRAINED, "--workflow-profile", profile, output=output)
+        once = ("--retries", "0")
+        process = project.start("snakemake", TRAINED, "--workflow-profile", profile, *once, output=output)
         try:
             wait(lambda: trainers(project) or process.poll() is not None, "training", 180)
             assert process.poll() is None, (folder / "output.txt").read_text()

@@ -11,6 +11,7 @@ from gcexp.analysis.claims import (
     Undecided,
     Verdict,
     all_instances,
+    because,
     before,
     claim,
     every,
@@ -131,18 +132,41 @@ def statement(**more) -> Statement:
         (["reproduced", "undecided"], "undecided"),
         (["reproduced", "not reproduced"], "partly"),
         (["undecided", "not reproduced"], "not reproduced"),
+        (["reproduced", "consistent"], "consistent"),
+        (["consistent", "undecided"], "undecided"),
+        (["consistent", "not reproduced"], "partly"),
     ],
 )
 def test_a_statement_is_judged_by_all_that_answers_it(found, outcome):
     verdicts = [{"a": Verdict(one, "0.3")} for one in found]
     answers = [
-        Evidence(f"f{i}", verdict, (), Claim(("a",), assumed=i == 0)) for i, verdict in enumerate(verdicts)
+        Evidence(f"f{i}", verdict, (), Claim(("a",), assumed=i == 0, calibrated="fitted"))
+        for i, verdict in enumerate(verdicts)
     ]
     (row,) = outcomes("p", [statement()], answers)
     assert (row.outcome, row.assumed) == (outcome, "yes" if found else "")
     assert bool(row.reason) == (outcome != "reproduced")
     other = dataclasses.replace(row, outcome="partly" if outcome != "partly" else "undecided")
     assert changed([row], [other]) and not changed([row], [row]) and not changed([row], [])
+
+
+def test_calibrated_inputs_find_a_statement_consistent_at_best():
+    for time, outcome in ((1.0, "consistent"), (3.0, "not reproduced")):
+
+        @claim("a", calibrated="The delays were fitted to it.")
+        def fitted(time=time):
+            return because(within(time, below=2), f"It takes {time:.1f} s.")
+
+        verdicts = judge(fitted, {})
+        (row,) = outcomes("p", [statement()], [Evidence("fitted", verdicts, (), fitted.claim)])
+        assert row.outcome == outcome
+        assert ("fitted to it" in row.reason) == (outcome == "consistent") and f"{time} s" in row.reason
+
+
+def test_what_to_know_of_a_statement_stands_beside_a_reproduced_one_as_well():
+    told = because(Verdict("reproduced"), "58 sets are lost.")
+    (row,) = outcomes("p", [statement()], [Evidence("f", {"a": told}, (), Claim(("a",)))])
+    assert (row.outcome, row.reason) == ("reproduced", "58 sets are lost.")
 
 
 def test_a_statement_that_is_not_reproduced_wants_a_reason(refused):

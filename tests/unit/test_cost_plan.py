@@ -7,7 +7,9 @@ import pytest
 from gcexp.command.main import main
 from gcexp.report import plan as plans
 from gcexp.report.figurefile import figure, target_files
-from gcexp.report.plan import Rate, costs, plan
+from gcexp.report.plan import plan
+from gcexp.run import costs as rates
+from gcexp.run.costs import Rate, costs
 
 pytestmark = pytest.mark.paper("comm_efficient", "dynamic_clustering", "partial_recovery")
 
@@ -68,7 +70,7 @@ def test_every_job_costs_what_its_rates_say(paper, monkeypatch):
     (paper / "figures/one.yaml").write_text(SMALL)
     rows = "".join(f"{t},{w},2.0\n" for t in range(30) for w in range(6))
     Path("times.csv").write_text(f"iteration,worker,time\n{rows}")
-    monkeypatch.setattr(plans, "costs", lambda: RATES)
+    monkeypatch.setattr(rates, "costs", lambda: RATES)
     trained = [4 + 10 * 60 + 1e3 * (2 + 30)]
     for steps in (60, 23):
         replayed = 3 + 1e4 * (2 + steps / 10) * 4 / 6

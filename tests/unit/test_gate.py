@@ -294,8 +294,8 @@ def test_a_wrong_cost(written, cost):
     Path("conf/costs.csv").write_text(
         f"job,option,start_s,unit_s,memory_mib,unit_bytes,score_s\ntable,*,{cost},0,0,0,0\n"
     )
-    from gcexp.report import plan
+    from gcexp.run.costs import costs
 
     with pytest.raises(UserError) as caught:
-        plan.costs()
+        costs()
     assert_named(("costs.csv: line 2", "start_s", repr(cost)), str(caught.value))

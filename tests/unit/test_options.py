@@ -4,11 +4,13 @@ import os
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gcexp.command.list import phrases
 from gcexp.command.main import main
 from gcexp.errors import UserError
+from gcexp.report.entries import run_of_keys
 from gcexp.run.build import build
 from gcexp.run.compose import compose
 from gcexp.run.options import aliases, option_file, options, papers, search_dirs
@@ -38,6 +40,24 @@ def test_a_code_is_a_scheme():
     assert compose(["code=plain"]) == plain  # as a code it says nothing of the run
     assert compose(["scheme=plain", "wait=fastest"])["wait"] == plain["wait"]
     assert build(config, "code").n == 10
+
+
+def test_a_clock_only_is_no_bound(capsys):
+    """Lists and legends tell a scheme whose decoder is missing from a bound, and neither has gradients."""
+    Path("conf/code/plain.yaml").write_text(f"{CODE}exact: true\ndecodes: false\n")
+    assert main(["list", "schemes"]) == 0
+    marked = [line for line in capsys.readouterr().out.splitlines() if line.endswith("]")]
+    marks = {line.split()[0]: line.rpartition(" [")[2] for line in marked}
+    assert marks == {"plain": "clock only]", "lb": "bound]", "capacity": "bound]", "work_floor": "bound]"}
+    for keys, label, decodes in (
+        ({"scheme": "plain"}, "A, clock only", False),
+        ({"scheme": "uncoded", "decodes": False}, "A, clock only", False),
+        ({"scheme": "uncoded", "wait": "capacity", "bound": True, "exact": False}, "A", False),
+        ({"scheme": "cgc"}, "A", True),
+    ):
+        run = run_of_keys({"label": "A", "delay": "pareto", "iterations": 3, "seeds": 1, **keys})
+        assert (run.label, run.decodes) == (label, decodes)
+        assert run.clock().coefficients.any() == decodes == np.isfinite(run.summary().error[0])
 
 
 def test_a_scheme_with_a_file_comes_first():

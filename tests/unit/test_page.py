@@ -1,8 +1,10 @@
 """The pages of papers and figures: their parts and order, equal bytes, and nothing that people write becomes markup."""
 
 import html.parser
+import json
+import math
 import shutil
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from gcexp.command.main import main
 from gcexp.errors import DataError
 from gcexp.report import end_message, page, statements
+from gcexp.report.evidence import Passage, Passages
 from gcexp.report.figurefile import named_figures, target_files
 from gcexp.report.page import write_pages
 from gcexp.report.paper import Paper, papers
@@ -59,9 +62,9 @@ def site(tmp_path, monkeypatch):
         (tmp_path / kind.format(target)).touch()
         (tmp_path / "data" / f"{target}.csv").write_text("scheme,s,fraction\n2 < 3,1,1/2\n")
 
-    def written(stated=(), targets=TARGETS):
+    def written(stated=(), targets=TARGETS, preset="paper"):
         monkeypatch.setattr(page, "committed", lambda: list(stated))
-        write_pages("paper", named_figures(targets, "paper"), tmp_path / "index.html")
+        write_pages(preset, named_figures(targets, preset), tmp_path / "index.html")
         return {path.stem: Page(path.read_text("utf-8")) for path in tmp_path.glob("*.html")}
 
     return written
@@ -103,6 +106,44 @@ def test_statements_stand_on_their_paper_and_in_their_figure(site):
     article = text[text.index('id="adaptive_fig3"') : text.index('id="adaptive_table1"')]
     assert "shown says" in article and "chosen after the numbers had been seen" in article
     assert "elsewhere says" not in text and "elsewhere says" in pages["soft_bibd"].text
+
+
+@pytest.mark.paper("adaptive")
+def test_outcomes_name_the_published_table_that_they_rest_on(site):
+    stated = [row(statement="main says", main="yes", target="adaptive_fig3")]
+    paper = site(stated)["adaptive"].text
+    article = paper[paper.index('id="adaptive_fig3"') : paper.index('id="adaptive_table1"')]
+    commit = json.loads((PUBLISHED / "data/adaptive_fig3.provenance.json").read_text())["commit"]
+    assert f"commit {commit[:10]}" in article and "published table" in article
+    assert "Outcomes rest on the published tables" in paper and "not on the picture" not in paper
+    quick = site(stated, preset="quick")["adaptive"].text
+    assert "not on the picture above" in quick and "the quick preset made" in quick
+
+
+@pytest.mark.paper("partial_recovery")
+def test_a_run_that_tells_another_story_stands_beside_the_published_one(site, tmp_path, monkeypatch):
+    target = "partial_recovery_fig4_fixed_s"
+    (tmp_path / "figures" / f"{target}.png").touch()
+    first, second = (
+        Passage((), name, time, time - 0.1, time + 0.1, 5, 5) for name, time in (("A", 1), ("B", 2))
+    )
+    late = replace(first, median=3.0, high=math.inf)
+    monkeypatch.setattr(
+        page, "published_passages", lambda target: Passages(0.8, "test_accuracy", (), (first, second))
+    )
+    for here, told in ((first, False), (late, True)):
+        found = Passages(0.9, "test_accuracy", (), (here, second))
+        monkeypatch.setattr(page, "passages", lambda *given, found=found: found)
+        text = site(targets=[target], preset="quick")["partial_recovery"].text
+        assert ("another story" in text) == told and ("A comes after B" in text) == told
+        assert ("Published (paper preset" in text) == told
+        assert "The paper&#39;s: " in text or "The paper's: " in text
+
+
+@pytest.mark.paper("adaptive")
+def test_consistent_statements_count_apart(site):
+    text = site([row(main="yes"), row(id="b", main="yes", outcome="consistent")])["adaptive"].text
+    assert "1 reproduced, 1 consistent" in text and 'class="outcome consistent"' in text
 
 
 @pytest.mark.paper("adaptive")

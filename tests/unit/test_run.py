@@ -109,6 +109,7 @@ def test_a_run_that_exists_can_run(here):
         (["delay.scale=-1"], "scale"),
         (["optimizer.learning_rate=x"], "learning_rate"),
         (["scheme=lb"], "bound"),
+        (["scheme=frc", "decodes=false"], "decodes: false"),
         (["task._target_=3"], "task._target_"),
     ):
         with pytest.raises(UserError) as told:

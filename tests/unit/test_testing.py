@@ -38,6 +38,20 @@ class HalfAfterFirst:
 
 
 @dataclass(frozen=True)
+class LessAfterLong:
+    """Wait for four of five workers, and after an iteration longer than 1.5 for two: later times, earlier stops."""
+
+    def begin(self, lead):
+        return None
+
+    def stop(self, code, arrive, state):
+        at = np.sort(arrive(), axis=-1)
+        was_long = np.zeros(at.shape[:2], bool) if state is None else state
+        time = np.where(was_long, at[..., 1], at[..., 3])
+        return time, ((arrive() <= time[..., None]) * code.messages).astype(np.int16), time > 1.5
+
+
+@dataclass(frozen=True)
 class Ramp:
     """Not random at all: worker w takes w + 1 for all data, every third iteration twice as long."""
 
@@ -84,7 +98,11 @@ def points() -> Dataset:
 
 @parametrize_with_checks(
     codes=[Triangle],
-    waits=[Scheme(CyclicRepetition(n=5, s=2), HalfAfterFirst()), (Scheme(Triangle(), Decodable()), Ramp())],
+    waits=[
+        Scheme(CyclicRepetition(n=5, s=2), HalfAfterFirst()),
+        Scheme(CyclicRepetition(n=5, s=2), LessAfterLong()),
+        (Scheme(Triangle(), Decodable()), Ramp()),
+    ],
     delays=[Ramp(), (Ramp(), 3)],
     tasks=[(Mean(), points(), 5)],
 )
@@ -141,6 +159,13 @@ def oracle(self, code, arrive):
     return time + arrive().max(), responses
 
 
+def impatient(self, code, arrive, state):
+    """Less for whoever takes long in this very iteration."""
+    at = np.sort(arrive(), axis=-1)
+    time = np.where(at[..., 3] > 1.5, at[..., 1], at[..., 3])
+    return time, ((arrive() <= time[..., None]) * code.messages).astype(np.int16), state
+
+
 def of_one_stream(self, seeds, iterations, n):
     """More workers change every draw."""
     start = np.stack([np.random.default_rng(seed).random((iterations, n)) for seed in seeds])
@@ -179,6 +204,10 @@ CODE = CyclicRepetition(n=5, s=2)
         ({"codes": [unpicklable]}, "survives_pickling"),
         ({"waits": [Scheme(CODE, variant(HalfAfterFirst, stop=eager)())]}, "hears_only_what_arrived"),
         ({"waits": [Scheme(CODE, variant(HalfAfterFirst, stop=oracle)())]}, "decides_each_iteration_alone"),
+        (
+            {"waits": [Scheme(CODE, variant(LessAfterLong, stop=impatient)())]},
+            "later_arrivals_never_stop_it_earlier",
+        ),
         ({"delays": [variant(Ramp, draw=of_one_stream)()]}, "does_not_depend_on_what_else_is_drawn"),
         ({"delays": [variant(Ramp, draw=backwards)()]}, "more_work_takes_no_less"),
         ({"tasks": [(variant(Mean, scores=("auc",))(), points(), 5)]}, "scores_are_those_declared"),
@@ -194,3 +223,36 @@ def test_what_is_broken_is_caught(subjects, caught):
         except Exception as error:
             broken[check.name] = error
     assert caught in broken, broken
+    said = "\n".join([str(broken[caught]), *getattr(broken[caught], "__notes__", ())])
+    assert f"-{caught}: " in said and "Cure: " in said
+
+
+def test_every_check_says_what_has_to_hold_and_the_cure():
+    subjects = {"codes": [Triangle], "waits": [Scheme(CODE, Decodable())], "delays": [Ramp()]}
+    found = list(checks(**subjects, tasks=[(Mean(), points(), 5)]))
+    assert len(found) > 30 and all("Cure: " in check.meaning for check in found)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Stop after so many seconds, whoever has answered."""
+
+    seconds: float
+
+    def stop(self, code, arrive):
+        time = np.full(arrive().shape[:2], self.seconds)
+        return time, ((arrive() <= self.seconds) * code.messages).astype(np.int16)
+
+
+@pytest.mark.parametrize("seconds", [1.0, 2e-3])
+def test_a_limit_of_milliseconds_keeps_its_contract(seconds):
+    for check in checks(waits=[Scheme(CODE, Limit(seconds))]):
+        check()
+
+
+def test_a_rule_that_hears_nobody_is_told_so():
+    (check,) = [
+        one for one in checks(waits=[Scheme(CODE, Limit(1e-9))]) if one.name == "gives_times_and_counts"
+    ]
+    with pytest.raises(AssertionError, match="nobody is heard(.|\n)*"):
+        check()

@@ -15,16 +15,19 @@ from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.data.load import Dataset
 from gcexp.delays import Pareto
 from gcexp.errors import ParameterError
-from gcexp.run.verification import SINGLE, decoded_vector, failure, verify_decoding
+from gcexp.run.verification import SINGLE, STEP, decoded_vector, failure, verify_decoding
 from gcexp.schemes import Fastest, Scheme
 from gcexp.tasks import GradientDescent
 from gcexp.tasks.mlp import MultilayerPerceptron, PerceptronProblem
+from gcexp.tasks.optimizers import AcceleratedGradient, Adam, Momentum
+from gcexp.tasks.schedules import StepDecay
 from gcexp.tasks.shards import Reshuffled, ShardedPerceptron
 from gcexp.tasks.training import train
 from gcexp.timeline import joined, simulate
 
 TASK = MultilayerPerceptron("digits", evaluate_every=5, verify_every=3)
 SEEDS, T = (0, 1), 7
+DESCENT = GradientDescent()
 X, Y = load_digits(return_X_y=True)
 X = np.ascontiguousarray(X / 16, dtype=np.float32)
 DATA = Dataset("digits", X[:400], Y[:400], X[1500:], Y[1500:], "")
@@ -43,10 +46,10 @@ def clock(code, s, seeds=SEEDS):
     return simulate(Scheme(code, Fastest(s=s)), draws)
 
 
-def trained(timeline, exact=False, task=TASK):
+def trained(timeline, exact=False, task=TASK, rule=DESCENT):
     """Trajectory of a timeline's coefficients."""
     used = () if exact else (timeline.coefficients, timeline.pattern)
-    return train(task, GradientDescent(), DATA, SEEDS, timeline.steps, *used)
+    return train(task, rule, DATA, SEEDS, timeline.steps, *used)
 
 
 def run(code, s, exact=False):
@@ -54,10 +57,21 @@ def run(code, s, exact=False):
     return timeline, trained(timeline, exact)
 
 
-def replayed(code, timeline, trajectory, task=TASK):
+def replayed(code, timeline, trajectory, task=TASK, rule=DESCENT):
     """The report of a code, or of one for each seed."""
     of_seed = code if callable(code) else lambda seed: code
-    return verify_decoding(of_seed, timeline, trajectory, task, DATA)
+    return verify_decoding(of_seed, timeline, trajectory, task, rule, DATA)
+
+
+def with_steps(trajectory, verified, kept):
+    """A trajectory that kept only some of its steps."""
+    return replace(
+        trajectory,
+        verified=np.asarray(verified),
+        parameters=trajectory.parameters[:, kept],
+        parameters_after=trajectory.parameters_after[:, kept],
+        state={name: values[:, kept] for name, values in trajectory.state.items()},
+    )
 
 
 UNCODED = Uncoded(n=6)
@@ -90,9 +104,9 @@ def test_true_path_and_weighted_pass_agree(code, s, exact):
     assert [(check["seed"], check["iteration"]) for check in report["checks"]] == asked
     assert report["decoded_error"] < 1e-10
     assert report["weighted_error"] < 1e-10
-    assert (
-        report["rounding_error"] < 1e-5 < report["rounding_bound"]
-    )  # these few samples have no unit at its kink
+    # These few samples have no unit at its kink.
+    assert report["rounding_error"] < 1e-5 < report["rounding_bound"]
+    assert report["step_error"] == 0 < report["step_bound"]
     assert report["noise_gain"] > 0
     if exact:
         assert all(c["recovered"] == 1 for c in report["checks"])
@@ -130,7 +144,9 @@ def test_skipped_updates_are_listed(forgotten):
     nobody = timeline.pattern[0, 3]
     patterns, c = timeline.patterns.copy(), timeline.coefficients.copy()
     patterns[nobody], c[nobody] = 0, 0
-    report = replayed(UNCODED, replace(timeline, patterns=patterns, coefficients=c), trajectory)
+    empty = replace(timeline, patterns=patterns, coefficients=c)
+    assert not replayed(UNCODED, empty, trajectory)["passed"]  # it moved all the same
+    report = replayed(UNCODED, empty, trained(empty))
     assert report["passed"]
     assert {"seed": 0, "iteration": 3, "skipped": True, "recovered": 0.0} in report["checks"]
 
@@ -211,6 +227,95 @@ def test_a_wrong_weighted_pass_is_found(forgotten, monkeypatch, precision):
     assert report[f"{name}_error"] > report[f"{name}_bound"]
 
 
+# --- What the loop of a training may do wrong ---------------------------------------------------------------------
+
+
+class Clipped(GradientDescent):
+    """Only the direction of a gradient counts."""
+
+    def update(self, gradient, *rest):
+        return super().update(gradient * (50 / np.linalg.norm(gradient)), *rest)
+
+
+def partition_left_out(timeline):
+    c = timeline.coefficients.astype(float)
+    c[:, 4] = 0
+    return replace(timeline, coefficients=c)
+
+
+def coefficients_of_the_iteration_before(timeline):
+    return replace(timeline, pattern=np.roll(timeline.pattern, 1, axis=1))
+
+
+RULES = {
+    "descent": DESCENT,
+    "momentum": Momentum(0.1, weight_decay=0.01),
+    "nesterov": Momentum(0.1, nesterov=True, schedule=StepDecay(every=2)),
+    "accelerated": AcceleratedGradient(0.5, l2=0.1),
+    "adam": Adam(0.01),
+    "adamw": Adam(0.01, weight_decay=0.1, decoupled=True),
+    "clipped": Clipped(),
+}
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_a_step_by_other_coefficients_is_found(rule):
+    timeline = clock(UNCODED, 2)
+    assert replayed(UNCODED, timeline, trained(timeline, rule=rule), rule=rule)["step_error"] == 0
+    for wrong in (partition_left_out, coefficients_of_the_iteration_before):
+        report = replayed(UNCODED, timeline, trained(wrong(timeline), rule=rule), rule=rule)
+        assert not report["passed"] and report["step_error"] > STEP
+        assert report["rounding_error"] < SINGLE  # the pass itself is right
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_a_step_of_another_length_is_found(rule):
+    timeline = clock(UNCODED, 2)
+    longer = replace(rule, learning_rate=1.1 * rule.learning_rate)
+    assert not replayed(UNCODED, timeline, trained(timeline, rule=longer), rule=rule)["passed"]
+
+
+def test_a_state_that_outlives_its_seed_is_found():
+    class Lasting(Momentum):
+        def init(self, parameters):
+            return {"velocity": np.full_like(parameters, 0.01), "updates": np.array(0)}
+
+    timeline, rule = clock(UNCODED, 2), Momentum(0.1)
+    report = replayed(UNCODED, timeline, trained(timeline, rule=Lasting(0.1)), rule=rule)
+    assert {sentence.partition(":")[0] for sentence in report["failures"]} >= {
+        f"seed {s}, iteration 0" for s in SEEDS
+    }
+
+
+def test_steps_in_float64_are_known_to_float32():
+    """Kept parameters are rounded; where they are large beside a step, that is no defect."""
+    x, target = np.random.default_rng(0).normal(size=(60, 4)), 1000.0
+
+    class Rows:
+        n_samples = 60
+
+        def initial(self):
+            return np.full(4, target)
+
+        def gradient(self, w, c, t):
+            return x.T @ (np.repeat(c, 60 // len(c)) * (x @ (w - target - 1e-3)))
+
+        def partition_gradients(self, w, k, t):
+            return np.stack([self.gradient(w.astype(float), one, t) for one in np.eye(k)])
+
+        def recovered_samples(self, c):
+            return 60
+
+        def score(self, w):
+            return {"test_loss": 0.0}
+
+    task = SimpleNamespace(problem=lambda data, seed: Rows(), evaluate_every=5, verify_every=3)
+    for rule in (DESCENT, Momentum(0.1), AcceleratedGradient(0.3, l2=0)):
+        trajectory = trained(clock(UNCODED, 0), exact=True, task=task, rule=rule)
+        report = replayed(UNCODED, clock(UNCODED, 0), trajectory, task, rule)
+        assert report["passed"] and report["step_error"] > 1e-5
+
+
 # --- What float32 may do, and what it may not ---------------------------------------------------------------------
 
 
@@ -222,8 +327,8 @@ def kinked():
     timeline = simulate(Scheme(code, Fastest(s=4)), Pareto(1.0, 1.2).draw((1,), 1101, code.n))
     whole = train(rare, GradientDescent(), data, (1,), (1101,), progress=False)
     few = np.array([0, 1100])  # checks are the expensive part
-    trajectory = replace(whole, verified=few, parameters=whole.parameters[:, few // 100])
-    return lambda seed: code, timeline, trajectory, rare, data
+    trajectory = with_steps(whole, few, few // 100)
+    return lambda seed: code, timeline, trajectory, rare, DESCENT, data
 
 
 def test_a_unit_at_its_kink_raises_no_alarm(kinked):
@@ -312,10 +417,14 @@ def test_near_an_optimum_rounding_is_no_defect():
     code = Uncoded(n=6)
     timeline, trajectory = clock(code, 0), trained(clock(code, 0), exact=True)
     kept = np.stack([0 * best, best])[None].repeat(2, axis=0)
-    trajectory = replace(trajectory, verified=np.array([0, 3]), parameters=kept)
+    after = kept.copy()
+    for place, step in np.ndindex(kept.shape[:2]):
+        gradient = LeastSquares().gradient(kept[place, step], np.ones(6), 0)
+        after[place, step], _ = DESCENT.update(gradient, {}, kept[place, step], 60, 60)
+    trajectory = replace(trajectory, verified=np.array([0, 3]), parameters=kept, parameters_after=after)
     task = SimpleNamespace(problem=lambda data, seed: LeastSquares())
     assert replayed(code, timeline, trajectory, task)["passed"]
-    alone = replace(trajectory, verified=np.array([3]), parameters=kept[:, 1:])
+    alone = with_steps(trajectory, [3], [1])
     assert replayed(code, timeline, alone, task)["rounding_error"] > SINGLE
 
 

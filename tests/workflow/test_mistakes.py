@@ -164,11 +164,19 @@ def test_trajectories_with_other_arrays(here, refused):
     lengths = {"seeds": 2, "steps": 2, "skipped": 2, "evaluated": 3, "verified": 1}
     whole = {name: np.zeros(length, int) for name, length in lengths.items()}
     whole |= {"score.loss": np.zeros((2, 3)), "parameters": np.zeros((2, 1, 5), np.float32)}
+    whole["parameters_after"] = whole["parameters"]
+    whole["state.velocity"] = whole["parameters"]
     np.savez("whole.npz", **whole)
+    assert Trajectory.load("whole.npz").state.keys() == {"velocity"}
     for content in (b"", b"garbage", Path("whole.npz").read_bytes()[:300]):
         Path("bad.npz").write_bytes(content)
         refused("bad.npz", Trajectory.load, "bad.npz")
-    for more in ({"steps": np.zeros(2)}, {"score.loss": np.zeros(3)}, {"parameters": np.array("x")}):
+    for more in (
+        {"steps": np.zeros(2)},
+        {"score.loss": np.zeros(3)},
+        {"parameters": np.array("x")},
+        {"state.velocity": np.zeros(2)},
+    ):
         np.savez("bad.npz", **whole | more)
         refused("bad.npz", Trajectory.load, "bad.npz")
     Path("file.provenance.json").write_text('{"config": ')

@@ -56,11 +56,12 @@ def test_the_runs_behind_a_figure_a_paper_and_all_are_imported_by_name(project):
 
 def test_a_cluster_resumes_and_repeats_as_a_desk_does(fresh):
     """A profile is read in place of the default one, not beside it."""
-    read = lambda name: yaml.safe_load((fresh / "profiles" / name / "config.yaml").read_text())  # noqa: E731
-    desk, planned = read("default"), fresh.planned()
+    read = lambda path: yaml.safe_load((fresh / "profiles" / path).read_text())  # noqa: E731
+    desk, planned = read("default/config.v9+.yaml"), fresh.planned()
     for profile in ("slurm", "cluster_generic"):
         keys = ("rerun-incomplete", "show-failed-logs", "rerun-triggers")
-        assert {key: read(profile)[key] for key in keys} == {key: desk[key] for key in keys}
+        own = read(f"{profile}/config.yaml")
+        assert {key: own[key] for key in keys} == {key: desk[key] for key in keys}
         assert fresh.planned("--workflow-profile", f"profiles/{profile}") == planned
 
 

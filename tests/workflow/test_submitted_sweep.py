@@ -42,7 +42,7 @@ def test_points_that_are_jobs_give_the_bytes_of_one_process(folder):
     points = ("scheme=cgc,cyclic_partial,frc", "s=1,2", *CLOCKS)
     here, _ = swept(folder, *points)
     there, said = swept(folder, *points, *SUBMITTED)
-    assert there == here and jobs(said) == 4 and "impossible" in said
+    assert there == here and jobs(said) == 1 and "impossible" in said
     again, said = swept(folder, *points, *SUBMITTED)
     assert again == here and jobs(said) == 0
 

@@ -14,7 +14,7 @@ from gcexp.files import remove_half_written
 from gcexp.report import end_message, figurefile
 from gcexp.report.paper import papers_fingerprint
 from gcexp.report.request import Request, complete_settings, default_settings
-from gcexp.run import datasets, dependencies, paths, records
+from gcexp.run import costs, datasets, dependencies, paths, records
 from gcexp.run.yaml_values import read_yaml
 from gcexp.run.run import run_of_path
 
@@ -69,6 +69,7 @@ wildcard_constraints:
 
 onstart:
     remove_half_written(*paths.WRITTEN)  # of jobs that were killed
+    snakemake_inside.outlast_controller(workflow)
     progress.watch(logger, snakemake_inside.planned_jobs(workflow))
 
 
@@ -92,6 +93,11 @@ def overrides(wildcards):
 
 def fingerprint_of_run(wildcards, *stages):
     return run_of(wildcards).fingerprint(*stages)
+
+
+def asked_by_training(rule):
+    # Memory and time by the same rates as `gcexp plan`.
+    return snakemake_inside.asked_resources(workflow, rule, lambda w: costs.of_training(run_of(w)))
 
 
 def described_data(wildcards):

@@ -9,8 +9,7 @@ rule train_exact:
     conda:
         "../envs/train.yaml"
     resources:
-        mem_mb=3000,
-        runtime=600,
+        **asked_by_training("train_exact"),
     params:
         fingerprint=lambda w: fingerprint_of_run(w, "trajectory"),
         record=records.state_of(paths.EXACT),
@@ -33,8 +32,7 @@ rule train:
     conda:
         "../envs/train.yaml"
     resources:
-        mem_mb=3000,
-        runtime=600,
+        **asked_by_training("train"),
     params:
         fingerprint=lambda w: fingerprint_of_run(w, "timeline", "trajectory", "replay"),
         record=records.state_of(paths.APPROXIMATE),

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import pandas as pd
 
-from gcexp.analysis.claims import Verdict, below, claim, equals, every, less, number, ratio_within, within
+from gcexp.analysis.claims import (
+    Verdict,
+    because,
+    below,
+    claim,
+    equals,
+    every,
+    less,
+    number,
+    ratio_within,
+    selected,
+    within,
+)
 
-from .times import RESOLUTION
+from .times import PHASES, RESOLUTION
 
 CHANCES = (0.05, 0.1)
 CGC, G_CGC = ([f"{family}({s})" for s in range(3)] for family in ("CGC", "G-CGC"))
@@ -21,25 +34,37 @@ CGC, G_CGC = ([f"{family}({s})" for s in range(3)] for family in ("CGC", "G-CGC"
     "thm2_order",
     "thm2_linear",
     figure="condition",
-    reason="The 0.83-quantile of the condition number grows about as n^1.5, n^2.0 and n^3.6 for s = 0, 1 and 2, from "
-    "n = 20 to 160. In the proof, step (102) bounds the smallest eigenvalue by 0 for r_s >= 2, and the exponent "
-    "1/(6 eps) comes from (106)(c), which multiplies mu by sigma.",
 )
 def condition_number_grows_linearly(table):
     """The fitted exponent of drawn E is at most 1.25 for s = 0, 1, 2."""
-    return within(_largest_exponent(table, "drawn"), at_most=1.25)
+    found = within(_largest_exponent(table, "drawn"), at_most=1.25)
+    reason = (
+        f"The 0.83-quantile of the condition number grows about as {_growth(table, 'drawn')} for s = 0, 1 and 2, "
+        "fitted from n = 20 to 160. In the proof, step (102) bounds the smallest eigenvalue by 0 for r_s >= 2, and "
+        "the exponent 1/(6 eps) comes from (106)(c), which multiplies mu by sigma."
+    )
+    return because(found, reason)
 
 
 @claim(
     "rem2_search",
     figure="condition",
     assumed=True,
-    reason="Keeping the best of several E divides the condition number by 2 to 13 but does not change its growth: that "
-    "of the best of 16, chosen anew for each n and s, is about n^1.2, n^2.2 and n^3.6.",
 )
 def search_makes_the_growth_linear(table):
     """The fitted exponent of the best of 16 E is at most 1.25 for s = 0, 1, 2."""
-    return within(_largest_exponent(table, "best"), at_most=1.25)
+    found = within(_largest_exponent(table, "best"), at_most=1.25)
+    reason = (
+        "Keeping the best of several E lowers the condition number but does not change its growth: that of the best "
+        f"of 16, chosen anew for each n and s, is about {_growth(table, 'best')} for s = 0, 1 and 2."
+    )
+    return because(found, reason)
+
+
+def _growth(table: pd.DataFrame, matrices: str) -> str:
+    """The fitted growth for s = 0, 1 and 2 in words."""
+    powers = [f"n^{number(table, 'exponent', {'matrices': matrices, 'n': 80, 's': s}):.1f}" for s in range(3)]
+    return f"{powers[0]}, {powers[1]} and {powers[2]}"
 
 
 def _largest_exponent(table: pd.DataFrame, matrices: str) -> float:
@@ -52,50 +77,70 @@ def search_helps(condition, stability):
     for n in (20, 40, 80):
         yield below(condition, "condition", "best", "drawn", {"s": 2, "n": n}, by="matrices")
     chosen = number(stability, "error", {"method": "chosen, refined", "n": 20})
-    yield less(chosen, _errors(stability, "float64", [20], "median")[0])
+    yield less(chosen, _median_errors(stability, "float64, worst set", [20])[0])
 
 
 # --- Large clusters --------------------------------------------------------------------------------------------
 
-_IN_BOTH_PRECISIONS = (
-    "The paper states no precision. In single precision, the default of PyTorch, which it used, the median error of a "
-    "decoded gradient is 0.03, 0.07, 0.15, 0.18, 0.83, 2.2, 0.11 and 10.4 for n = 8, 12, 16, 20, 24, 28, 32 and 40: "
-    "decoding fails around the size that the authors name, without a sharp step at 24. In double precision it is 2e-6 "
-    "to 1.4e-4 for n = 28 to 40, and 0.1 in the worst draw."
-)
+SIZES = (8, 12, 16, 20, 24, 28, 32, 40)
+DRAWS = 40
 
 
-def _errors(table: pd.DataFrame, method: str, sizes: list[int], statistic: str) -> list[float]:
-    """The largest or the median error of the five drawn codes of each size."""
-    return [number(table, "error", {"method": method, "n": n}, statistic, rows=5) for n in sizes]
+def _median_errors(
+    table: pd.DataFrame, method: str, sizes: Sequence[int], statistic: str = "median"
+) -> list[float]:
+    """For each size the median error of the drawn codes, or another statistic of theirs."""
+    return [number(table, "error", {"method": method, "n": n}, statistic, rows=DRAWS) for n in sizes]
 
 
-@claim(
-    "stability_n24",
-    "agc_large_cluster",
-    figure="stability",
-    assumed=True,
-    post_hoc="the limits of 0.5 and 1 on the error (2026-11-24)",
-)
-def single_precision_fails_in_large_clusters(table):
-    """In single precision no drawn code errs by more than 0.5 for n <= 20, and some errs by more than 1 for n >= 28."""
-    yield within(max(_errors(table, "float32", [8, 12, 16, 20], "max")), at_most=0.5)
-    yield within(min(_errors(table, "float32", [28, 32, 40], "max")), above=1)
+def _lost_shares(table: pd.DataFrame, sizes: Sequence[int]) -> list[float]:
+    """For each size the share of sets of stragglers that lose more than a tenth in single precision."""
+    return [
+        number(table, "lost", {"method": "float32, worst set", "n": n}, "mean", rows=DRAWS) for n in sizes
+    ]
 
 
-@claim("stability_n24", figure="stability", assumed=True, reason=_IN_BOTH_PRECISIONS)
+def _errors_in_words(table: pd.DataFrame) -> str:
+    """What both precisions lose, with the numbers of the table."""
+    sizes = ", ".join(map(str, SIZES[:-1])) + f" and {SIZES[-1]}"
+    worst = ", ".join(f"{one:.2g}" for one in _median_errors(table, "float32, worst set", SIZES))
+    typical = _median_errors(table, "float32, typical set", SIZES)
+    lost = dict(zip(SIZES, _lost_shares(table, SIZES), strict=True))
+    double = _median_errors(table, "float64, worst set", [28, 32, 40])
+    double_at_most = max(_median_errors(table, "float64, worst set", [28, 32, 40], "max"))
+    return (
+        f"The paper states neither its precision nor the error that it means. Over {DRAWS} drawn codes with d = 3, 75 "
+        "sets of 0 to 2 stragglers each, in single precision, the default of PyTorch, which it used: the median "
+        f"error of the worst set is {worst} for n = {sizes}; that of the typical (median) set is {min(typical):.1g} "
+        f"to {max(typical):.1g}; the share of sets that lose more than a tenth of the gradient grows from "
+        f"{lost[8]:.1%} (n = 8) to {lost[40]:.1%} (n = 40) without a threshold between 20 ({lost[20]:.1%}) and 24 "
+        f"({lost[24]:.1%}). In double precision the median error of the worst set is {min(double):.0e} to "
+        f"{max(double):.0e} at n = 28 to 40, and {double_at_most:.2g} in the worst draw."
+    )
+
+
+@claim("stability_n24", "agc_large_cluster", figure="stability", assumed=True)
+def single_precision_loses_more_in_large_clusters(table):
+    """In single precision the median error of the worst and of the typical set, and the share lost, grow to n = 40."""
+    for method in ("float32, worst set", "float32, typical set"):
+        small, large = _median_errors(table, method, [8, 40])
+        yield less(small, large)
+    yield less(max(_lost_shares(table, [8, 12, 16, 20])), _lost_shares(table, [40])[0])
+
+
+@claim("stability_n24", figure="stability", assumed=True)
 def single_precision_fails_above_24(table):
-    """In single precision the median error is larger for every n above 24 than for every n up to 24."""
-    small, large = [8, 12, 16, 20, 24], [28, 32, 40]
-    medians = (_errors(table, "float32", sizes, "median") for sizes in (small, large))
-    return less(max(next(medians)), min(next(medians)))
+    """In single precision the median error of the worst set is larger for every n above 24 than up to 24."""
+    small = _median_errors(table, "float32, worst set", [8, 12, 16, 20, 24])
+    large = _median_errors(table, "float32, worst set", [28, 32, 40])
+    return because(less(max(small), min(large)), _errors_in_words(table))
 
 
-@claim("stability_n24", "agc_large_cluster", figure="stability", assumed=True, reason=_IN_BOTH_PRECISIONS)
-def double_precision_fails_above_24(table):
-    """In double precision the median error is above 1e-2 over n = 28, 32 and 40."""
-    large = {"method": "float64", "n": [28, 32, 40]}
-    return within(number(table, "error", large, "median", rows=15), above=1e-2)
+@claim("stability_n24", "agc_large_cluster", figure="stability", assumed=True)
+def typical_sets_fail_above_24(table):
+    """Above n = 24 at least half of the sets lose more than a tenth of the gradient, in single precision."""
+    shares = _lost_shares(table, [28, 32, 40])
+    return because(within(min(shares), at_least=0.5), _errors_in_words(table))
 
 
 @claim("gagc_n40", "agc_large_cluster", figure="stability", assumed=True)
@@ -109,6 +154,8 @@ def groups_stay_accurate(table):
 # --- Fig. 3: formulas over p -----------------------------------------------------------------------------------
 
 _RANGES = ["wide", "near zero", "beyond"]
+#: Half a unit of the last digit of what the paper prints: what "about" may mean, whatever comes out.
+HALF_A_DIGIT = {"0.01": 0.005, "0.23": 0.005, "0.3": 0.05}
 
 
 def _crossing(table: pd.DataFrame, family: str, s_max: int) -> float:
@@ -146,26 +193,34 @@ def best_fixed_codes(table):
         return number(table, "best_s_max", {"range": part, "scheme": f"{family}(0)"}, end, rows=rows)
 
     for family in ("CGC", "G-CGC"):
-        yield "fig3_best0", equals(_crossing(table, family, 0), 0.01, 0.003)
+        yield "fig3_best0", equals(_crossing(table, family, 0), 0.01, HALF_A_DIGIT["0.01"])
         yield f"fig3_best2_{family.lower().replace('-', '')}", equals(best(family, "beyond", "min", 4), 2)
         yield "tuning_needed", equals(best(family, "wide", "min", 101), 0)
         yield "tuning_needed", equals(best(family, "wide", "max", 101), 2)
     yield "fig3_best1_cgc", within(_crossing(table, "CGC", 0), at_most=0.015)
     for name in ("fig3_best1_cgc", "fig3_best2_cgc"):
-        yield name, equals(_crossing(table, "CGC", 1), 0.3, 0.005)
+        yield name, equals(_crossing(table, "CGC", 1), 0.3, HALF_A_DIGIT["0.3"])
     yield "fig3_best2_gcgc", within(_crossing(table, "G-CGC", 1), at_most=0.23)
 
 
-@claim(
-    "fig3_best1_gcgc",
-    figure="fig3",
-    reason="By (84) with the groups of (66) s_max = 2 is the best from p = 0.164 on, not from 0.23. With groups of 3, "
-    "3 and 5 workers, which reproduce the printed Table VI, it would be the best from 0.220 on.",
-)
+@claim("fig3_best1_gcgc", figure="fig3")
+def one_straggler_is_best_in_groups_from_1_per_cent(table):
+    """G-CGC(1) is the best G-CGC from p = 0.01 at the latest, to the printed digit, up to the next crossing."""
+    yield within(_crossing(table, "G-CGC", 0), at_most=0.01 + HALF_A_DIGIT["0.01"])
+
+
+@claim("fig3_best1_gcgc", figure="fig3")
 def one_straggler_is_best_in_groups_up_to_23_per_cent(table):
-    """G-CGC(1) is the best G-CGC from p = 0.01 at the latest up to about 0.23."""
-    yield within(_crossing(table, "G-CGC", 0), at_most=0.01)
-    yield equals(_crossing(table, "G-CGC", 1), 0.23, 0.01)
+    """G-CGC(1) is the best G-CGC up to p = 0.23, to the printed digit."""
+    end = _crossing(table, "G-CGC", 1)
+    three = number(table, "p", {"range": "three groups", "scheme": "G-CGC(1) and G-CGC(2)"})
+    share = (end - 0.01) / (0.23 - 0.01)
+    reason = (
+        f"By (84) with the groups of (66) s_max = 2 is the best from p = {end:.3f} on, so that s_max = 1 is the best "
+        f"in {share:.0%} of the interval from 0.01 to 0.23. With groups of 3, 3 and 5 workers, which reproduce the "
+        f"printed Table VI, it would be the best up to {three:.3f}."
+    )
+    return because(equals(end, 0.23, HALF_A_DIGIT["0.23"]), reason)
 
 
 # --- Figs. 4 and 5: the simulated clock ------------------------------------------------------------------------
@@ -177,7 +232,11 @@ def _faster(table: pd.DataFrame, label: str, *others: str) -> Verdict:
     return below(table, "mean_iteration_time_s", label, others, statistic="mean", rows=seeds)
 
 
-@claim("fig4_smaller_better", "fig4_cgc2_uncoded", "fig4_others_faster", "fig4_agc_cgc0", figure="fig4")
+@claim(
+    *("fig4_smaller_better", "fig4_cgc2_uncoded", "fig4_others_faster", "fig4_agc_cgc0"),
+    figure="fig4",
+    calibrated=PHASES,
+)
 def order_without_stragglers(table):
     """At p = 0 a smaller s_max is faster, CGC(2) alone slower than uncoded, and AGC (G-AGC) as fast as CGC(0)."""
     for family, s in product((CGC, G_CGC), (0, 1)):
@@ -190,13 +249,23 @@ def order_without_stragglers(table):
         yield "fig4_agc_cgc0", within(times[label] / times["CGC(0)"], above=0.95, below=1.05)
 
 
+def _lost_epoch_said(constant: pd.DataFrame, column: str, what: str) -> str:
+    """From which loss with the first epoch on an order holds, by the formula: the range of an assumed parameter."""
+    five, ten = (number(constant, column, {"p": p}, "max", rows=None) for p in CHANCES)
+    return (
+        f"By the formula {what} where a lost first epoch takes {five:.1f} s or more at p = 0.05 and {ten:.1f} s at "
+        "p = 0.1; 16 s is assumed."
+    )
+
+
 @claim(
     *("fig5_agc_best", "abstract_smallest_time", "tuning_needed", "complexity_acceptable"),
     *("intro_same_accuracy", "group_decode_trivial"),
     *("fig5_cgc1_best", "fig5_cgc2_uncoded_05", "fig5_cgc0_uncoded_10"),
-    figure=("fig5a", "fig5b"),
+    figure=("fig5a", "fig5b", "constant"),
+    calibrated=PHASES,
 )
-def order_with_stragglers(five, ten):
+def order_with_stragglers(five, ten, constant):
     """On the clock adaptive codes are the fastest of their class, CGC(1) the best CGC, and G-AGC the fastest of all."""
     for table in (five, ten):
         agc, g_agc = _faster(table, "AGC", *CGC), _faster(table, "G-AGC", *G_CGC)
@@ -206,22 +275,37 @@ def order_with_stragglers(five, ten):
         yield "tuning_needed", every(agc, g_agc)
         best = every(agc, g_agc, _faster(table, "G-AGC", "AGC"), _faster(table, "AGC", "uncoded"))
         for name in ("fig5_agc_best", "abstract_smallest_time"):
-            yield name, best
-        yield "fig5_cgc1_best", _faster(table, "CGC(1)", "CGC(0)", "CGC(2)")
+            yield (
+                name,
+                because(best, _lost_epoch_said(constant, "agc_first_from_s", "AGC is ahead of every CGC")),
+            )
+        fixed = _faster(table, "CGC(1)", "CGC(0)", "CGC(2)")
+        yield (
+            "fig5_cgc1_best",
+            because(fixed, _lost_epoch_said(constant, "cgc1_best_from_s", "CGC(1) is the best CGC")),
+        )
     yield "fig5_cgc2_uncoded_05", _faster(five, "uncoded", "CGC(2)")
     yield "fig5_cgc0_uncoded_10", _faster(ten, "uncoded", "CGC(0)", "G-CGC(0)")
 
 
-@claim(
-    "fig5_agc_best",
-    "abstract_smallest_time",
-    figure=("fig5a", "fig5b"),
-    reason="G-AGC is the fastest of all schemes, and AGC the fastest without groups. AGC is not faster than G-CGC(1), "
-    "neither here nor in Table VI of the paper.",
-)
-def agc_is_faster_than_g_cgc1(*tables):
+@claim("fig5_agc_best", "abstract_smallest_time", figure=("fig3", "fig5a", "fig5b"))
+def agc_is_faster_than_g_cgc1(fig3, *clocks):
     """On the clock AGC is faster than G-CGC(1), at p = 0.05 and 0.1."""
-    return every(_faster(table, "AGC", "G-CGC(1)") for table in tables)
+    curve = {"scheme": ["AGC", "G-CGC(1)"], "range": ["wide", "near zero"]}
+    times = selected(fig3, curve, "p").pivot_table(index="p", columns="scheme", values="average_time_s")
+    ahead = times.index[times["AGC"] < times["G-CGC(1)"]]
+    at_zero = times.loc[0.0]
+    pairs = []
+    for p, table in zip(CHANCES, clocks, strict=True):
+        means = table.groupby("label")["mean_iteration_time_s"].mean()
+        pairs.append(f"{means['AGC']:.2f} against {means['G-CGC(1)']:.2f} s at p = {p:g}")
+    reason = (
+        "G-AGC is the fastest of all schemes, and AGC the fastest without groups. AGC is slower than G-CGC(1) at "
+        f"both p of the experiment ({' and '.join(pairs)}, means over the seeds of the clock), as in Table VI of the "
+        f"paper. For few stragglers it is faster: by the formulas of Fig. 3 up to p = {ahead.max():.3g}, and at p = 0 "
+        f"it takes {at_zero['AGC']:.2f} against {at_zero['G-CGC(1)']:.2f} s."
+    )
+    return because(every(_faster(table, "AGC", "G-CGC(1)") for table in clocks), reason)
 
 
 # --- Table VI --------------------------------------------------------------------------------------------------
@@ -260,6 +344,7 @@ def formula_gives_table_6(table):
     *("modified_aet", "fig5_agc_best", "abstract_smallest_time"),
     *("fig5_cgc1_best", "fig5_cgc2_uncoded_05", "fig5_cgc0_uncoded_10"),
     figure="table6",
+    calibrated=PHASES,
 )
 def order_by_formula(table):
     """(91) and (92) give the printed numbers of CGC(0) and CGC(2); AGC is the fastest without groups, G-AGC of all."""
@@ -284,7 +369,7 @@ def cgc2_is_slower_than_uncoded(table):
     return _lower(table, "uncoded", "CGC(2)", p=0.1, resolution=RESOLUTION)
 
 
-@claim("fig5_vs_fig3", figure=("fig3", "fig5a", "table6"))
+@claim("fig5_vs_fig3", figure=("fig3", "fig5a", "table6"), calibrated=PHASES)
 def order_of_cgc0_and_cgc2(fig3, fig5a, table6):
     """At p = 0.05 CGC(0) is slower than CGC(2) in Fig. 3, and faster in the experiment and in Table VI."""
     yield below(fig3, "average_time_s", "CGC(2)", "CGC(0)", {"range": "wide", "p": 0.05}, by="scheme")
@@ -304,7 +389,7 @@ def _ends_before(table: pd.DataFrame, p: float, label: str, *others: str, or_equ
     return below(table, "simulated_time_s", label, others, {"delay.p": p}, **last)
 
 
-@claim("fig6_gagc_leftmost", "fig6_consistent", figure="fig6")
+@claim("fig6_gagc_leftmost", "fig6_consistent", figure="fig6", calibrated=PHASES)
 def curves_are_in_the_order_of_figs_4_and_5(table):
     """G-AGC finishes the same iterations first, at p = 0 with AGC; the others follow as in Figs. 4 and 5."""
     for p, label in product((0, *CHANCES), _SCHEMES):

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 from itertools import product
 
-from gcexp.analysis.claims import all_instances, before, claim, equals, every, less, number, within
+from gcexp.analysis.claims import (
+    all_instances,
+    because,
+    before,
+    claim,
+    equals,
+    every,
+    less,
+    number,
+    selected,
+    within,
+)
+from gcexp.analysis.ranges import range_said
 
 from ..cluster import fastest
 
 SIZES = (10, 15, 20)
 LEVEL = 0.84  # of the test AUC
-CONSTANTS = "constants of the delay (2026-11-22)"
+#: Said where a claim rests on the clock of `ec2_like`.
+CALIBRATED = (
+    "The constants of the delay were chosen so that the paper's 32 and 23 % come out (2026-11-22): it is consistent "
+    "with them, and no finding."
+)
 
 
 # --- Section 2: numerical stability ----------------------------------------------------------------------------
@@ -38,12 +54,19 @@ def plain_arithmetic_works_up_to_20(table):
     "stability_up_to_20",
     figure="stability",
     assumed=True,
-    reason="In plain double precision it holds up to n = 15, and at n = 20 for d = 4, m = 3: the error is 2e-4 to 9e-4 "
-    "there and 0.6 to 1.0 at n = 25, which is the boundary of the paper. It fails at n = 20 only for d = 6, m = 5, "
-    "where the worst set of responders errs by 0.05 to 0.5. With exact coefficients both errors are below 1e-6.",
 )
 def plain_arithmetic_works_for_long_splits(table):
-    return within(_error(table, "max", 2, PLAIN, n=20, m=5), at_most=1e-2)
+    def ends(n, m):
+        return " to ".join(f"{_error(table, end, 2, PLAIN, n=n, m=m):.1g}" for end in ("min", "max"))
+
+    exact = _error(table, "max", 4, ["exact, ascending", "exact, alternating"], n=20)
+    reason = (
+        "In plain double precision it holds up to n = 15. Two pairs were tried at n = 20, over two orders of the "
+        f"points, and one of them passes: for d = 4, m = 3 the worst set of responders errs by {ends(20, 3)}, and by "
+        f"{ends(25, 3)} at n = 25, which is the boundary of the paper; for d = 6, m = 5 it errs by {ends(20, 5)} at n "
+        f"= 20. With exact coefficients all these errors are at most {exact:.0e} at n = 20."
+    )
+    return because(within(_error(table, "max", 2, PLAIN, n=20, m=5), at_most=1e-2), reason)
 
 
 @claim(
@@ -75,24 +98,42 @@ def _saves(table, baseline, share):
     )
 
 
-@claim("fig3_at_least_32", "abstract_32_percent", figure="fig3", assumed=True, post_hoc=CONSTANTS)
-def saves_32_per_cent_of_naive(table):
+def _range_of_saving(table, baseline, share, what="The share is saved"):
+    """Over which sending times, at n = 10, both schemes with m > 1 save a share of a baseline's time."""
+    here = selected(table, {"delay.compute_mean": 0.5}, "delay.transmit_shift")
+    found = {}
+    for shift, rows in here.groupby("delay.transmit_shift"):
+        means = rows.groupby("label")["mean_iteration_time_s"].mean()
+        found[shift] = every(
+            less(means[label], (1 - share) * means[baseline]) for label in ("m = 3, s = 0", "m = 3, s = 1")
+        )
+    said = range_said("sending times", "times that of computing all data", found)
+    return f"{what} at n = 10 depending on the assumed time of sending: {said[0].lower()}{said[1:]}"
+
+
+@claim(
+    *("fig3_at_least_32", "abstract_32_percent"),
+    figure=("fig3", "map"),
+    assumed=True,
+    calibrated=CALIBRATED,
+)
+def saves_32_per_cent_of_naive(table, sending):
     """Both schemes with m > 1 take at least 32 % less time than the naive one, for every n."""
-    return _saves(table, "naive", 0.32)
+    return because(_saves(table, "naive", 0.32), _range_of_saving(sending, "naive", 0.32))
 
 
 @claim(
     *("fig3_at_least_23", "abstract_23_percent", "advantage_shown_twice", "model_consistent_with_ec2"),
-    figure="fig3",
+    figure=("fig3", "map"),
     assumed=True,
-    post_hoc=CONSTANTS,
+    calibrated=CALIBRATED,
 )
-def saves_23_per_cent_of_straggler_coding(table):
+def saves_23_per_cent_of_straggler_coding(table, sending):
     """Both schemes with m > 1 take at least 23 % less time than the best with m = 1, for every n."""
-    return _saves(table, "best m = 1", 0.23)
+    return because(_saves(table, "best m = 1", 0.23), _range_of_saving(sending, "m = 1, s = 3", 0.23))
 
 
-@claim("fig3_selection", figure="fig3", assumed=True, post_hoc=CONSTANTS)
+@claim("fig3_selection", figure="fig3", assumed=True, calibrated=CALIBRATED)
 def bars_are_those_of_the_fastest_pairs(table):
     """The pairs (m, s) are the fastest with m = 1 and the two fastest with m > 1 of all d <= n, by expected time."""
     chosen = {"best m = 1": "straggler_only", "best m > 1": "best", "second m > 1": "second"}
@@ -108,7 +149,7 @@ def naive_scheme_divides_evenly(table):
     return every(equals(_mean(table, "mean_load_fraction", n, "naive"), 1 / n, 1e-8) for n in SIZES)
 
 
-@claim("fig4_curves", figure=("fig3", "fig4"), assumed=True, post_hoc=CONSTANTS)
+@claim("fig4_curves", figure=("fig3", "fig4"), assumed=True, calibrated=CALIBRATED)
 def curves_are_those_of_the_pairs_of_fig_3(fig3, fig4):
     """Fig. 4 has the pairs of Fig. 3, each with an AUC in every iteration from 0 to 100."""
     bars, curves = (
@@ -126,21 +167,27 @@ def _sides(table, n):
     return rows.loc[short, "label"].unique(), rows.loc[~short, "label"].unique()
 
 
-@claim("fig4_target_much_faster", "fig4_always_left", figure="fig4", assumed=True, post_hoc=CONSTANTS)
+@claim("fig4_target_much_faster", "fig4_always_left", figure="fig4", assumed=True, calibrated=CALIBRATED)
 def short_messages_reach_the_target_first(table):
     """The two schemes with m > 1 reach a test AUC of 0.84 before the naive one and that with m = 1, for every n."""
     for_each_n = ((table[table["n"] == n], *map(list, _sides(table, n))) for n in SIZES)
     return every(before(*sides, level=LEVEL, y="test_auc") for sides in for_each_n)
 
 
-@claim("fig4_always_left", figure="fig4", assumed=True, post_hoc=CONSTANTS)
-def short_messages_are_always_left(table):
+@claim("fig4_always_left", figure=("fig4", "map"), assumed=True, calibrated=CALIBRATED)
+def short_messages_are_always_left(table, sending):
     """Iterations 1 to 100 end sooner with m > 1 than with m = 1 and than the naive ones, on average over the seeds."""
     later = table[table["iteration"] > 0]
     ends = later.groupby(["n", "label", "iteration"])["simulated_time_s"].mean()
+    sooner: list[bool] = []
     for n in SIZES:
         for left, right in product(*_sides(table, n)):
-            yield from ends[n, left] < ends[n, right]
+            sooner += list(ends[n, left] < ends[n, right])
+    said = [
+        _range_of_saving(sending, baseline, 0.0, f"Iterations are shorter than those with {name}")
+        for baseline, name in (("naive", "the naive scheme"), ("m = 1, s = 3", "m = 1, s = 3"))
+    ]
+    return because(all_instances(sooner), " ".join(said))
 
 
 @claim("experiment_task", figure="fig4", assumed=True)

@@ -163,8 +163,8 @@ def combinatorial_load_meets_the_bound_at_matching_alpha():
     "abstract_two_optimal_schemes",
     assumed=True,
     reason="The combinatorial scheme has exactly the load of the bound where alpha = 1 - C(s, y)/C(n, y). For "
-    "alpha = beta/n with n <= 15 this is so in 317 of 1120 cases; in the other 803 y is rounded up to a whole number, "
-    "and the load lies above the bound.",
+    "alpha = beta/n with n <= 15 this is so in 317 of 1120 cases; in the other 803 y is rounded up to a whole "
+    "number, and the load lies above the bound.",
 )
 def combinatorial_load_meets_the_bound_at_every_alpha():
     """For n <= 15, 1 <= s < n and alpha = beta/n the least whole y of Theorem 2 gives the load of Theorem 1."""
@@ -184,8 +184,8 @@ def _median_ratio(load: Callable[[int, int, Fraction], Fraction]) -> float:
     assumed=True,
     post_hoc="'slightly' read as a quarter (2026-11-24)",
     reason="The cyclic load is never below the combinatorial one, but often it is more than slightly higher: for "
-    "n <= 24 and whole alpha n the median ratio is 1.5, and 44 % of the cases have a ratio of at most 1.25. The paper "
-    "gives no number for 'slightly'.",
+    "n <= 24 and whole alpha n the median ratio is 1.5, and 44 % of the cases have a ratio of at most 1.25. The "
+    "paper gives no number for 'slightly'.",
 )
 def cyclic_load_is_at_most_a_quarter_higher_in_half_of_the_cases():
     """For n <= 24, 1 <= s < n and beta >= n - s the median of cyclic over combinatorial load is at most 1.25."""

@@ -54,7 +54,9 @@ def every_worker_is_chosen_equally_often():
             yield disjoint and len(set(map(len, families))) == 1 and own
 
 
-@claim("example1_y", assumed=True, post_hoc="s and the range of alpha are chosen so that y is 2 (2026-11-22)")
+@claim(
+    "example1_y", assumed=True, calibrated="s and the range of alpha are lost and were chosen so that y is 2."
+)
 def least_y_of_example_1_is_2():
     """At n = 5, s = 3 the least y is 2 for every alpha from 0.401 to 0.7 in steps of 0.001."""
     for i in range(401, 701):

@@ -14,7 +14,7 @@ from math import log, sqrt
 import numpy as np
 import pandas as pd
 
-from gcexp.analysis.claims import Verdict, all_instances, below, claim, equals, every, number, within
+from gcexp.analysis.claims import Verdict, all_instances, because, below, claim, equals, every, number, within
 from gcexp.codes.subset_designs import Combinatorial
 from gcexp.codes.uncoded import Uncoded
 from gcexp.theory import order_statistics
@@ -177,4 +177,12 @@ def uncoded_scheme_wins_in_model_d(section8, instances, counted):
     model = {"model": "D, server, exponential", "scheme": "uncoded"}
     yield within(number(section8, "quotient", model, "min", rows=19), above=1)
     yield _faster(instances, "uncoded", PAIRS, "D, δ = 0.5, W = 2")
-    yield in_every_case(counted, "VIII-D: uncoded not slower, δ = W/2")
+    shifted = in_every_case(counted, "VIII-D: uncoded not slower, δ = W/2")
+    unshifted = {"statement": "VIII-D: uncoded not slower, δ = 0"}
+    hold, cases = (number(counted, column, unshifted) for column in ("hold", "cases"))
+    remark = (
+        f"With a shift of half the mean the uncoded scheme is never slower in {cases:.0f} cases (n, beta) with n < "
+        f"60. Without a shift {cases - hold:.0f} of the {cases:.0f} are against it, which the paper's approximation "
+        "for large n does not see."
+    )
+    yield because(shifted, remark)

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from gcexp.analysis.claims import all_instances, claim, every, less, number, ratio_within, selected, within
+from gcexp.analysis.claims import (
+    REPRODUCED,
+    UNDECIDED,
+    Verdict,
+    all_instances,
+    because,
+    claim,
+    less,
+    number,
+    ratio_within,
+    selected,
+    within,
+)
 from gcexp.theory.errors import Parameters
 
 from .instances import ROUNDING, close, first_errors, incidence
@@ -58,17 +70,26 @@ def codes_of_equal_density_are_shown(table):
         yield close(rows["load"] / rows["k"], 3 / 8) and list(rows["s"]) == list(range(n + 1))
 
 
-@claim(
-    "fig2_comparable",
-    "abs_comparable_error",
-    figure="fig2",
-    assumed=True,
-    post_hoc="The bar 0.065 was set on 2026-11-22 after the largest difference, 0.0614, had been seen.",
-)
-def soft_design_is_comparable(table):
-    """The mean error of a Soft BIBD is within 0.065 of the design's at every s, in each of ten realisations."""
-    ends = [number(table, "excess", {"label": SOFT}, statistic, rows=170) for statistic in ("min", "max")]
-    return every(within(end, at_least=-0.065, at_most=0.065) for end in ends)
+@claim("fig2_comparable", "abs_comparable_error", figure="fig2", assumed=True)
+def mean_error_is_comparable(table):
+    """The mean error of each of ten realisations is not above the design's, for 1 <= s <= 14."""
+    rows = {"label": SOFT, "s": list(range(1, 15))}
+    return within(number(table, "excess", rows, "max", rows=140), at_most=0)
+
+
+@claim("fig2_comparable", "abs_comparable_error", figure="fig2", assumed=True)
+def largest_error_of_the_trials_is_comparable(table):
+    """At s = 8 the largest error of the 2000 trials of the first realisation is not above the design's."""
+    design = number(table, "value", {"label": DESIGN, "s": 8})
+    drawn = {"label": SOFT, "s": 8, "realisation": 0}
+    mean, largest = (number(table, column, drawn) for column in ("value", "largest"))
+    reason = (
+        f"The mean over the 2000 random sets is comparable: {mean:.3f} against {design:.3f} of the design at n = 16, "
+        "s = 8, and not above the design's for any s from 1 to 14, in each of ten realisations. The largest error of "
+        f"the 2000 trials is not: {largest:.3f} at s = 8, {largest / design:.1f} times the design's, whose error is "
+        "the same for every set."
+    )
+    return because(within(largest, at_most=design), reason)
 
 
 @claim(
@@ -95,13 +116,18 @@ def mean_error_is_below_theorem_2(table):
     "theorem2_suggests_realisation",
     figure="fig2",
     assumed=True,
-    reason="It is true of the mean error over random straggler sets. For the worst set at s = 8 the best of ten "
-    "realisations has the error 0.19 and the design 0.1. At s = n - 1 only a code with equal loads is not worse than "
-    "the design, and at s = n - 2 only one with equal intersections, so that no other code is as good at every s.",
 )
 def worst_set_of_some_realisation_is_not_worse(table):
     """At s = 8 one of ten realisations has no larger error than the design."""
-    return within(number(table, "excess", WORST_SET, "min", rows=10), at_most=0)
+    best = number(table, "value", WORST_SET, "min", rows=10)
+    design = number(table, "value", {"label": DESIGN, "s": 8})
+    reason = (
+        "It is true of the mean error over random straggler sets. For the worst set at n = 16, s = 8 the best of ten "
+        f"realisations has the error {best:.2f} and the design {design:.2f}. At s = n - 1 only a code with equal "
+        "loads is not worse than the design, and at s = n - 2 only one with equal intersections, so that no other "
+        "code is as good at every s."
+    )
+    return because(within(number(table, "excess", WORST_SET, "min", rows=10), at_most=0), reason)
 
 
 @claim("soft_performance_per_realisation", figure="fig2", assumed=True)
@@ -150,15 +176,17 @@ def product_is_not_worse_than_its_worse_factor(table):
     return within(number(table, "excess", {"label": label}, "max", rows=92), at_most=1e-12)
 
 
-@claim(
-    "bounds_guarantee_comparable",
-    figure="fig3",
-    assumed=True,
-    post_hoc="The bar 0.125 was set on 2026-11-22 after the largest excess, 0.122 at s = 65, had been seen.",
-)
+@claim("bounds_guarantee_comparable", figure="fig3", assumed=True)
 def theorem_5_guarantees_a_comparable_error(table):
-    """Theorem 5 exceeds the worse factor by at most 0.125 at any s."""
-    return within(number(table, "excess", {"label": "product: Theorem 5"}, "max", rows=92), at_most=0.125)
+    """How far Theorem 5 exceeds the worse factor, where the paper gives "comparable" no number."""
+    above = number(table, "excess", {"label": "product: Theorem 5"}, "max", rows=92)
+    if above <= 0:
+        return Verdict(REPRODUCED, f"{above:.3g} above the worse factor at most")
+    said = (
+        f"Theorem 5 exceeds the error of the worse factor by up to {above:.3f} of the squared norm over s = 0 to 91. "
+        "The paper gives no number to what it calls comparable; with any bar from there on it holds."
+    )
+    return Verdict(UNDECIDED, said)
 
 
 @claim("theorem5", "theorem6", figure="fig3", assumed=True)
@@ -174,15 +202,13 @@ def worst_sets_found_lie_between_the_bounds(table):
 # Sec. I: a training without a figure in the paper
 
 
-@claim(
-    "approximation_enough",
-    figure="training",
-    assumed=True,
-    post_hoc="The factor 1.2 was set on 2026-11-23, after the training had been seen.",
-)
+@claim("approximation_enough", figure="training", assumed=True)
 def approximate_sums_suffice(table):
-    """Training needs at most 1.2 times as many iterations to 90 % test accuracy as with the whole gradient."""
-    return every(
-        ratio_within(table, label, "whole gradient", level=0.9, clock="iteration", seeds=5, at_most=1.2)
-        for label in ("block design", "Soft BIBD")
-    )
+    """Training with either approximate sum reaches 90 % test accuracy in each of five seeds, within 300 iterations."""
+    said, reached = [], []
+    for label in ("block design", "Soft BIBD"):
+        ratio = ratio_within(table, label, "whole gradient", level=0.9, clock="iteration", seeds=5, above=0)
+        said.append(ratio.found.partition(", wanted")[0])
+        reached += list(selected(table, {"label": label}).groupby("seed")["test_accuracy"].max() >= 0.9)
+    remark = f"Median ratios of the iterations to 90 %, with their intervals over 5 seeds: {'; '.join(said)}."
+    return because(all_instances(reached), remark)

@@ -1,0 +1,169 @@
+"""What the page says beside a figure: on which published table outcomes rest, and when its curves reach their level.
+
+Where the curves of this run and the published ones come in another order, the page shows both.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gcexp.figures.tables import read_table, scores_of
+from gcexp.files import read_json, used
+from gcexp.report.comparison import comparison, identifying_columns
+from gcexp.report.figurefile import named_figures
+from gcexp.report.published import published_table
+from gcexp.run.provenance import provenance_file
+
+if TYPE_CHECKING:
+    from gcexp.report.figure import Figure
+
+
+@dataclass(frozen=True)
+class Passage:
+    """When the curve of one scheme first reaches the level of its figure.
+
+    Attributes
+    ----------
+    keys : tuple of str
+        Values of what tells it apart from other curves with its label, such as the panel.
+    label : str
+    median, low, high : float
+        Simulated time, and the interval of its median by the sign test; infinite where the level is not reached, or
+        where there are fewer than five seeds.
+    reached, seeds : int
+        How many seeds reach the level, and how many there are.
+    """
+
+    keys: tuple[str, ...]
+    label: str
+    median: float
+    low: float
+    high: float
+    reached: int
+    seeds: int
+
+    @property
+    def cells(self) -> list[str]:
+        """What a reader sees of it."""
+        interval = f"{self.low:.4g} to {self.high:.4g}" if math.isfinite(self.high) and self.low > 0 else "–"
+        median = f"{self.median:.4g}" if math.isfinite(self.median) else "not reached"
+        return [self.label, *self.keys, median, interval, f"{self.reached} of {self.seeds}"]
+
+
+@dataclass(frozen=True)
+class Passages:
+    """The first passages of a figure of curves: its level and score, names of the keys, and a row per scheme."""
+
+    level: float
+    score: str
+    keys: tuple[str, ...]
+    rows: tuple[Passage, ...]
+
+    @property
+    def table(self) -> list[list[str]]:
+        """Head and rows as text, in the order of the figure's runs."""
+        head = ["label", *self.keys, "median time", "interval of the median", "seeds that reach it"]
+        return [head, *(row.cells for row in self.rows)]
+
+
+def passages(figure: Figure, table: Path) -> Passages | None:
+    """When the curves of a figure reach its level, from its table.
+
+    It is None for a figure without curves or level, or whose table is not there, or whose runs have no seed in common.
+    """
+    level = figure.file.level
+    if figure.file.kind != "curves" or level is None or figure.file.passages or not table.is_file():
+        return None
+    frame = read_table(table)
+    if not set.intersection(*(set(rows["seed"]) for _, rows in frame.groupby(["label", "run"]))):
+        return None
+    found = identifying_columns(comparison(figure, frame).sort_index(), figure)
+    columns = list(found.columns)
+    keys = tuple(columns[2 : columns.index("seeds")])
+    rows = []
+    for row in found.to_dict("records"):
+        rows.append(
+            Passage(
+                keys=tuple("" if row[key] is None else f"{row[key]}" for key in keys),
+                label=row["label"],
+                median=row[f"time_to_{level:g}"],
+                low=row["low"],
+                high=row["high"],
+                reached=int(row["seeds_reached"]),
+                seeds=int(row["seeds"]),
+            )
+        )
+    return Passages(level, scores_of(frame)[0], keys, tuple(rows))
+
+
+def published_passages(target: str) -> Passages | None:
+    """The same from the published table, of the paper preset; None where there is none."""
+    table = published_table(target)
+    if table is None:
+        return None
+    used(table)
+    (figure,) = named_figures([target], "paper")
+    return passages(figure, table)
+
+
+def other_order(here: Iterable[Passage], published: Iterable[Passage]) -> list[str]:
+    """Pairs of schemes, in words, whose order by time to the level is another one here than in the published table.
+
+    Only pairs that the published table decides count: the interval of one lies below that of the other.
+
+    Examples
+    --------
+    >>> fast = Passage((), "Forget-19", 1.0, 0.8, 1.2, 5, 5)
+    >>> slow = Passage((), "CGC", 2.0, 1.8, 2.2, 5, 5)
+    >>> other_order([fast, slow], [fast, slow])
+    []
+    >>> other_order([Passage((), "Forget-19", 3.0, 2.5, 3.5, 5, 5), slow], [fast, slow])
+    ['Forget-19 comes after CGC, in the published table before it']
+    """
+    mine = {(row.keys, row.label): row for row in here}
+    told = []
+    for first, then in itertools.permutations(published, 2):
+        decided = first.keys == then.keys and first.high < then.low
+        ours = mine.get((first.keys, first.label))
+        theirs = mine.get((then.keys, then.label))
+        if decided and ours is not None and theirs is not None and ours.median > theirs.median:
+            where = f" ({', '.join(first.keys)})" if any(first.keys) else ""
+            told.append(f"{first.label} comes after {then.label}{where}, in the published table before it")
+    return told
+
+
+def published_source(target: str) -> str:
+    """Where the published table of a target is from, in words: preset, and commit with its date where git knows it.
+
+    It is empty where nothing is published, and names the preset alone where no provenance lies beside the table.
+    """
+    table = published_table(target)
+    if table is None:
+        return ""
+    provenance = provenance_file(table)
+    if not provenance.is_file():
+        return "paper preset"
+    used(provenance)
+    commit = str(read_json(provenance).get("commit") or "")
+    if not commit:
+        return "paper preset"
+    date = _date_of(commit)
+    return f"paper preset, {date}, commit {commit[:10]}" if date else f"paper preset, commit {commit[:10]}"
+
+
+@cache
+def _date_of(commit: str) -> str:
+    """The date of a commit, empty where this is no clone that has it."""
+    command = ["git", "show", "--no-patch", "--format=%cs", commit]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent)
+    except OSError:
+        return ""
+    return found.stdout.strip() if found.returncode == 0 else ""

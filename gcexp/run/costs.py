@@ -1,0 +1,194 @@
+"""Costs of runs by the rates of ``costs.csv``, and what a job asks a cluster for by them."""
+
+from __future__ import annotations
+
+import math
+import resource
+import time
+from dataclasses import dataclass, fields, replace
+from functools import cache
+
+from gcexp.errors import DataError
+from gcexp.files import rows_of
+from gcexp.run.measurement import home_data
+from gcexp.run.options import search_dirs
+from gcexp.run.run import Run
+
+_SAMPLED = 100  # iterations from which the length of a run is foretold
+_TRAINED = 3  # iterations from which the training of a task without a rate is foretold
+_IMPORTS_S = 2  # CPU seconds in which a training imports and reads what it needs
+_measured: dict[str, Rate] = {}  # by task
+_STARTING = 5  # minutes in which a job starts, under a busy file system too
+_SNAKEMAKE_MB = 1000  # of the processes around a job
+_UNKNOWN_MINUTES, _UNKNOWN_MB = 600, 3000  # of a job without a rate
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Cost of a kind of job in ``costs.csv``: a start, and so much for each unit of its size, in CPU seconds.
+
+    A unit of a clock is a worker in an iteration of a seed, of a training a gradient over all data, of a replay a
+    kept parameter of a seed; a training is scored besides.
+    """
+
+    start_s: float
+    unit_s: float
+    memory_mib: float
+    unit_bytes: float
+    score_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Estimated cost of one job: CPU seconds, peak memory in MiB, bytes on disk, and whether a rate is known."""
+
+    job: str
+    cpu_s: float
+    memory_mib: float
+    disk: float
+    known: bool = True
+
+
+def of_training(run: Run) -> Cost:
+    """Gradients over all data and scorings; an approximate training is replayed by the same job."""
+    task = run.config["task"]
+    steps, share = _learned(run)
+    scores = len(run.seeds) + steps / task.get("evaluate_every", 1)
+    cost = rated("training", run.option("task"), steps, share, scores)
+    return cost if run.exact else together(cost, of_replay(run))
+
+
+def of_replay(run: Run) -> Cost:
+    """A backward pass for each kept parameter."""
+    steps, share = _learned(run)
+    kept = len(run.seeds) + steps / run.config["task"].get("verify_every", 100)
+    return rated("replay", run.option("task"), kept, share)
+
+
+def _learned(run: Run) -> tuple[float, float]:
+    """Iterations of all seeds in which a run learns, and the share of the data in their gradients."""
+    steps: float = run.iterations
+    if run.exact:  # one training for all exact schemes: it ends at no clock
+        return steps * len(run.seeds), 1.0
+    duration, share = _sampled(run.overrides)
+    if run.horizon:
+        steps = min(steps, run.horizon / duration)
+    return steps * len(run.seeds), share
+
+
+@cache
+def _sampled(overrides: tuple[str, ...]) -> tuple[float, float]:
+    """Mean duration of an iteration and mean share of partitions in its gradient, over the first of one seed."""
+    whole = Run.of(overrides, checked=False)
+    timeline = _shortened(whole, min(_SAMPLED, whole.iterations)).clock()
+    used = (timeline.coefficients != 0).mean(1)[timeline.pattern]
+    return float(timeline.duration.mean()), float(used.mean())
+
+
+def of_clock(run: Run) -> Cost:
+    """Workers in the iterations of all seeds."""
+    size = run.iterations * len(run.seeds) * (run.config["n"] or 1)
+    return rated("clock", run.option("scheme"), size)
+
+
+def measured_clock(run: Run) -> float:
+    """CPU seconds of a clock, by some iterations of its first seed."""
+    some = min(_SAMPLED, run.iterations)
+    shorter = _shortened(run, some)
+    _ = shorter.scheme, shorter.delay_model  # they are built once for all iterations
+    before = time.process_time()
+    shorter.clock()
+    return (time.process_time() - before) * run.iterations * len(run.seeds) / some
+
+
+def measured_training(run: Run) -> Cost:
+    """What a training of a task without a rate should cost, by some iterations made here, once for each task."""
+    task = run.option("task") or "default"
+    if task not in _measured:
+        _train(_shortened(run, 1))  # imports and reads, too
+        before = time.process_time()
+        _train(_shortened(run, _TRAINED))
+        seconds = (time.process_time() - before) / _TRAINED
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        _measured[task] = Rate(_IMPORTS_S, seconds, memory, 0)
+    rate = _measured[task]
+    return Cost("training", rate.start_s + rate.unit_s * run.iterations * len(run.seeds), rate.memory_mib, 0)
+
+
+def _shortened(run: Run, iterations: int) -> Run:
+    """The first iterations of the first seed of a run."""
+    shorter = {"iterations": iterations, "horizon": None, "seeds": list(run.seeds[:1])}
+    return replace(run, config=run.config | shorter)
+
+
+def _train(run: Run) -> None:
+    """Train a run on the data of this folder, or of the user's caches, and forget what it learned."""
+    run.train(None if run.exact else run.clock(), home_data(run), None, False)
+
+
+def together(*parts: Cost) -> Cost:
+    """What one job costs that does several things, the first of which says its kind and its place on disk."""
+    return replace(
+        parts[0],
+        cpu_s=sum(part.cpu_s for part in parts),
+        memory_mib=max(part.memory_mib for part in parts),
+        known=all(part.known for part in parts),
+    )
+
+
+def rated(job: str, option: str | None, size: float, share: float = 1.0, scores: float = 0.0) -> Cost:
+    """Cost of a job of a kind by the rate of its option, or of any option; unknown without one."""
+    rate = costs().get((job, str(option))) or costs().get((job, "*"))
+    if rate is None:
+        return Cost(job, 0.0, 0.0, 0.0, known=False)
+    cpu = rate.start_s + rate.unit_s * size * share + rate.score_s * scores
+    return Cost(job, cpu, rate.memory_mib, rate.unit_bytes * size)
+
+
+@cache
+def costs() -> dict[tuple[str, str], Rate]:
+    """Rates of ``costs.csv`` of the search path by job and option; ``*`` is any option."""
+    names = [one.name for one in fields(Rate)]
+    found = {}
+    for folder in reversed(search_dirs()):
+        for place, row in rows_of(folder / "costs.csv", ["job", "option", *names], more=True):
+            found[row["job"], row["option"]] = Rate(**{name: _cost(row, name, place) for name in names})
+    return found
+
+
+def _cost(row: dict[str, str], name: str, place: str) -> float:
+    """A number of a rate, which no job can have below 0."""
+    try:
+        found = float(row[name])
+    except ValueError:
+        found = math.nan
+    if not 0 <= found < math.inf:
+        raise DataError(f"{place}: {name} must be a finite number of at least 0, got {row[name]!r}")
+    return found
+
+
+# --- What a job asks a cluster for
+
+
+def minutes_asked(cost: Cost, attempt: int, longest: int | None = None) -> int:
+    """Minutes for a job, more in each attempt, and at most `longest`: a queue refuses more, or lets it wait for ever.
+
+    Twice what is expected, since nodes are slower than the machine of the rates, and some minutes to start.
+
+    >>> cost = Cost("training", 1800, 1000, 0)
+    >>> minutes_asked(cost, 1), minutes_asked(cost, 2), minutes_asked(cost, 2, longest=120)
+    (65, 130, 120)
+    """
+    expected = _STARTING + 2 * cost.cpu_s / 60 if cost.known else _UNKNOWN_MINUTES
+    asked = attempt * math.ceil(expected)
+    return asked if longest is None else min(asked, longest)
+
+
+def memory_asked(cost: Cost, attempt: int) -> int:
+    """MB of memory for a job, more in each attempt: a quarter more than expected, and as much as Snakemake takes.
+
+    >>> memory_asked(Cost("training", 1800, 1000, 0), 1)
+    2250
+    """
+    expected = _SNAKEMAKE_MB + 1.25 * cost.memory_mib if cost.known else _UNKNOWN_MB
+    return attempt * math.ceil(expected)

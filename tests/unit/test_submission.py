@@ -1,0 +1,123 @@
+"""Points packed into jobs, what these ask a cluster for, and what is told of jobs that Slurm ended."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from gcexp import slurm
+from gcexp.command import progress
+from gcexp.errors import UserError
+from gcexp.run.costs import Cost
+from gcexp.run.run import Run
+from gcexp.submission import Point, estimates, packed
+
+
+def points(count, **fields):
+    """Points without runs."""
+    return [(None, Point([f"s={i}"], "", "seeds", **fields)) for i in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("count", "seconds", "jobs"),
+    [(1, 0.05, 1), (10_000, 0.05, 5), (10_000, 1, 50), (300, 700, 300), (200, 300, 100)],
+)
+def test_points_are_packed_by_their_cost(count, seconds, jobs):
+    given = points(count)
+    found = packed(given, [Cost("clock", seconds, 100, 0)] * count)
+    assert len(found) == jobs
+    assert [point for job in found.values() for point in job.points] == [point for _, point in given]
+    assert all(job.cost.cpu_s == pytest.approx(seconds * len(job.points)) for job in found.values())
+    sizes = [len(job.points) for job in found.values()]
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_points_that_wait_for_another_training_are_in_another_job():
+    given = points(2, trained="a.npz") + points(3, trained="b.npz") + points(4)
+    found = packed(given, [Cost("clock", 1, 100, 0)] * 9)
+    assert [(job.needs, len(job.points)) for job in found.values()] == [
+        (("a.npz",), 2),
+        (("b.npz",), 3),
+        ((), 4),
+    ]
+
+
+def test_a_scheme_that_is_slower_than_its_rate_is_measured(monkeypatch):
+    """Its largest point is."""
+    measured = []
+
+    def clock(run):
+        measured.append(run.config["n"])
+        return 100 * run.config["n"]
+
+    monkeypatch.setattr("gcexp.submission.measured_clock", clock)
+    runs = [Run.of(["scheme=cgc", f"n={n}", "s=1", "delay=pareto"], trains=False) for n in (6, 12, 8)]
+    costs = estimates([(run, point) for run, (_, point) in zip(runs, points(3), strict=True)])
+    assert measured == [12] and costs[1].cpu_s == pytest.approx(1200)
+    assert costs[0].cpu_s < costs[2].cpu_s < costs[1].cpu_s
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    """Programs of Slurm that print a text, and fail without one."""
+
+    def made(**said):
+        for name in ("squeue", "sacct", "sinfo"):
+            text = said.get(name)
+            script = f"#!/bin/sh\necho '{text}'\n" if text is not None else "#!/bin/sh\nexit 1\n"
+            (tmp_path / name).write_text(script)
+            (tmp_path / name).chmod(0o755)
+
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    return made
+
+
+def test_what_slurm_says(programs):
+    programs(squeue="TIMEOUT|n1", sinfo="short 30:00\nall* 2-00:00:00")
+    assert slurm.end_of("7") == ("TIMEOUT", "n1")
+    assert slurm.longest_minutes() == 2880 and slurm.longest_minutes("short") == 30
+    programs(sacct="CANCELLED by 1000|n2")  # squeue has forgotten it
+    assert slurm.end_of("7") == ("CANCELLED", "n2") and slurm.longest_minutes() is None
+    programs(squeue="COMPLETED|n1")
+    assert slurm.end_of("7") is None
+    programs()
+    assert slurm.end_of("7") is None
+    with pytest.raises(UserError, match="does not say"):
+        slurm.queued("name")
+
+
+def test_a_failed_job_is_told_by_its_state_and_the_log_that_has_content(programs, tmp_path, monkeypatch):
+    programs(squeue="TIMEOUT|n1")
+    empty, written = tmp_path / "rule.log", tmp_path / "slurm.log"
+    empty.touch()
+    written.write_text("slurmstepd: error: CANCELLED DUE TO TIME LIMIT\n")
+    watch = progress._Watch()
+    monkeypatch.setattr(progress, "_WATCH", watch)
+    watch.again = "snakemake one"
+    facts = {"rule_msg": "training", "log": [str(empty)], "shellcmd": "gcexp job train 2> log"}
+    for number, rule in enumerate(("train", "table")):
+        watch.emit(SimpleNamespace(event="job_info", jobid=number, rule_name=rule, **facts))
+    error = {"jobid": 0, "log": [str(empty), str(written)], "aux": {"external_jobid": "7"}}
+    watch.emit(SimpleNamespace(event="job_error", **error))
+    told = progress.failures()
+    assert f"failed: training (job 7: TIMEOUT on n1; log: {written})" in told and "TIME LIMIT" in told
+    assert "goes on from its checkpoint" in told and told.endswith("\ngo on: snakemake one")
+    watch.emit(SimpleNamespace(event="job_error", jobid=1, log=[str(empty)], aux={}))
+    assert f"failed: training (log: {empty})\nrepeat it: gcexp job train" in progress.failures()
+    watch.emit(SimpleNamespace(event="job_finished", job_id=0))
+    assert "TIMEOUT" not in progress.failures(), "the second attempt was well"
+
+
+def test_a_group_is_one_submission(programs, monkeypatch):
+    """Of a group that failed Snakemake says the number once, and names every job of it."""
+    programs(squeue="OUT_OF_MEMORY|n1")
+    watch = progress._Watch()
+    monkeypatch.setattr(progress, "_WATCH", watch)
+    for number, rule in enumerate(("table", "draw")):
+        about = {"rule_name": rule, "rule_msg": rule, "log": [f"no-such-{rule}.log"], "shellcmd": "gcexp job"}
+        watch.emit(SimpleNamespace(event="job_info", jobid=number, **about))
+    members = [{"jobid": number, "aux": {"external_jobid": "9"}} for number in (0, 1)]
+    watch.emit(SimpleNamespace(event="group_error", job_error_info=members, aux_logs=["no-such.log"]))
+    for number in (0, 1):
+        watch.emit(SimpleNamespace(event="job_error", jobid=number, log=[], aux={}))
+    told = progress.failures()
+    assert told.count("failed: ") == 1 and "failed: table (job 9: OUT_OF_MEMORY on n1; no log says" in told
