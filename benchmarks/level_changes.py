@@ -21,7 +21,17 @@ from gcexp_papers.stragglers.clusters import chain
 
 ROWS, WORKERS, FACTORS, PLACES = (200, 1000), (8, 16), (1.5, 3.0, 10.0), (0.1, 0.5, 0.9)
 CLOSE_ROWS, CLOSE_FACTOR, LONG = 5, 0.05, 100
-NOISES = ("noise", "memory", "long memory", "heavy tail", "shock", "drift", "speeds", "bad node", "slow state")
+NOISES = (
+    "noise",
+    "memory",
+    "long memory",
+    "heavy tail",
+    "shock",
+    "drift",
+    "speeds",
+    "bad node",
+    "slow state",
+)
 _HONEST = NOISES[:2]
 
 
@@ -90,4 +100,4 @@ def main(replicates: int = 100, *kinds: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]), *sys.argv[2:])
+    main(int(sys.argv[1]) if sys.argv[1:] else 100, *sys.argv[2:])

@@ -18,7 +18,6 @@ from gcexp.advice.verdict import CODE, DEPENDS, LEAST_ROWS, NOTHING, UNKNOWN, An
 from gcexp.figures.rows import listed
 
 if TYPE_CHECKING:
-    from gcexp.advice.advise import Advice
     from gcexp.advice.trained import Trained
 
 _CHANGED = 0.15  # of the mean iteration, from one half of a trace to the other
@@ -103,8 +102,8 @@ def described(found: Conclusion, plan: Plan) -> str:
 def page(
     found: Conclusion,
     trained: Trained | None = None,
-    without_missing: Advice | None = None,
-    if_later: Advice | None = None,
+    without_missing: Conclusion | None = None,
+    if_later: Conclusion | None = None,
 ) -> Page:
     """What was read, what makes workers slow, what to set, what cannot be said; then tables, and what all rests on."""
     others = {}
@@ -130,7 +129,7 @@ def page(
     return Page(title, [*_depends_on_missing(found, others)], tables, notes, sections)
 
 
-def _depends_on_missing(found: Conclusion, others: dict[str, Advice]) -> Iterator[str]:
+def _depends_on_missing(found: Conclusion, others: dict[str, Conclusion]) -> Iterator[str]:
     """That the verdict depends on what missing rows are taken for, where it does."""
     if found.recorded.missing is None or all(_same_verdict(found, other) for other in others.values()):
         return
@@ -152,7 +151,7 @@ def _in_short(found: Conclusion) -> str:
     return _short(found.main) if found.verdict == found.main.verdict else found.verdict
 
 
-def _read(found: Conclusion, others: dict[str, Advice]) -> Iterator[str]:
+def _read(found: Conclusion, others: dict[str, Conclusion]) -> Iterator[str]:
     """What was read of which file, what it was taken for, and which rows are missing."""
     recorded = found.recorded
     T, n = recorded.every.shape

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -11,6 +11,7 @@ import pandas as pd
 from gcexp.advice.mechanisms import Decomposition, found_in
 from gcexp.advice.recorded import Recorded
 from gcexp.advice.resampling import Number
+from gcexp.delays.composed import Composed
 
 _COLUMNS = ["mechanism", "status", "number", "value", "low", "high", "workers"]
 
@@ -76,6 +77,28 @@ class Diagnosis(Decomposition):
                 "value": spell.factor,
                 "workers": self.recorded.named([spell.worker])[0],
             }
+
+
+@dataclass(frozen=True, repr=False)
+class Fitted(Diagnosis):
+    """A diagnosis, and a delay model that follows from it.
+
+    Attributes
+    ----------
+    model : Composed
+        The delay model that replays what holds now: the rows since the last change of level.
+    replay : dict
+        Mean of the slowest, the second slowest and the middle worker in the model, over that in these rows.
+    held : dict
+        The same of a model of the first half of the trace, over the second half.
+    depends_on_missing : str
+        What is found otherwise where missing rows are left out; empty where nothing is.
+    """
+
+    model: Composed = field(repr=False)
+    replay: dict[str, float]
+    held: dict[str, float]
+    depends_on_missing: str = ""
 
 
 def diagnosed(times: Recorded, phi: Number | None = None, seed: int = 0) -> Diagnosis:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gcexp.advice import fit_in_words
-from gcexp.advice.diagnosis import Diagnosis, diagnosed
+from gcexp.advice.diagnosis import Fitted, diagnosed
 from gcexp.advice.mechanisms import Decomposition, found_in
 from gcexp.advice.page import Page, write
 from gcexp.advice.phi import share
@@ -28,27 +28,11 @@ _TOLD = ("sentences", "found", "unsure", "block", "stability", "replay", "held")
 
 
 @dataclass(frozen=True, repr=False)
-class Fit(Diagnosis):
+class Fit(Fitted):
     """What `gcexp.fit` found; it prints its sentences, a notebook shows it, and ``table`` is it as a frame.
 
-    It is a diagnosis of recorded times, in words, as a page and as files; with a delay model that follows from it.
-
-    Attributes
-    ----------
-    model : Composed
-        The delay model that replays what holds now: the rows since the last change of level.
-    replay : dict
-        Mean of the slowest, the second slowest and the middle worker in the model, over that in these rows.
-    held : dict
-        The same of a model of the first half of the trace, over the second half.
-    depends_on_missing : str
-        What is found otherwise where missing rows are left out; empty where nothing is.
+    It is a diagnosis of recorded times with a delay model, in words, as a page and as files.
     """
-
-    model: Composed = field(repr=False)
-    replay: dict[str, float]
-    held: dict[str, float]
-    depends_on_missing: str = ""
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gcexp.advice.diagnosis import Fitted
 from gcexp.advice.diagnosis_in_words import causes, meaning, what_would_settle
 from gcexp.advice.page import Page, percent
 from gcexp.figures.rows import listed
 
-if TYPE_CHECKING:
-    from gcexp.advice.fit import Fit
-
 _OFF, _CHANGED = 0.05, 0.15  # what a model may miss of its own trace, and of the other half
 
 
-def sentences(found: Fit) -> list[str]:
+def sentences(found: Fitted) -> list[str]:
     """What it is, how sure that is, and what it means for coding."""
     told = [*causes(found), meaning(found)]
     if found.depends_on_missing:
@@ -25,7 +22,7 @@ def sentences(found: Fit) -> list[str]:
     return told
 
 
-def page(found: Fit) -> Page:
+def page(found: Fitted) -> Page:
     """All of it in words and tables."""
     shown = found.table.dropna(axis=1, how="all")
     tables = {} if shown.empty else {"Mechanisms": shown}
@@ -33,7 +30,7 @@ def page(found: Fit) -> Page:
     return Page(title, sentences(found), tables, list(_notes(found)))
 
 
-def _notes(found: Fit) -> Iterator[str]:
+def _notes(found: Fitted) -> Iterator[str]:
     """What is not sure, phi, what was left out, and how well the model replays the trace."""
     recorded = found.recorded
     yield from what_would_settle(found)

@@ -1,4 +1,4 @@
-"""Changes of level of one worker and spells: found where they are; and what advice makes of them and of missing rows."""
+"""Changes of level of one worker and spells: found where they are, and what advice makes of them."""
 
 import json
 import shlex
@@ -62,7 +62,10 @@ def test_what_holds_now_is_answered_first():
         assert "worker 6 has been 12.1 times slower since iteration 22" in told and "throughout" not in told
     assert advice.since == 22 and "worker 6" in advice.sentence
     assert "On all 300 iterations" in str(advice)
-    assert repr(advice).startswith("<Advice for array: rebalance") and repr(fit) == "<Fit of array: level_change>"
+    assert (
+        repr(advice).startswith("<Advice for array: rebalance")
+        and repr(fit) == "<Fit of array: level_change>"
+    )
 
 
 def test_one_burst_neither_hides_what_is_certain_nor_decides():
