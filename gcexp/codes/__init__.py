@@ -16,6 +16,7 @@ from gcexp.codes.general_v import GeneralCommunicationEfficient
 from gcexp.codes.graph_code import GraphCode
 from gcexp.codes.iterative import iterate
 from gcexp.codes.naive_partial import NaivePartial
+from gcexp.codes.oagc import OAGC
 from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
 from gcexp.codes.partial_work import PartialWork
 from gcexp.codes.quorums import Quorum, Quorums
@@ -58,6 +59,7 @@ __all__ = [
     "Intermediate",
     "Kronecker",
     "NaivePartial",
+    "OAGC",
     "PartialWork",
     "Quorum",
     "Quorums",

@@ -19,6 +19,7 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from gcexp.errors import require
 
@@ -62,6 +63,65 @@ def stragglers(n: int, s) -> np.ndarray:
         f"the number of stragglers needs 0 <= s <= n = {n}, got {s.tolist()}",
     )
     return s
+
+
+# --- Unbiased codes, stragglers by worker -------------------------------------------------------------------------
+
+
+def equal_gradients_error(p) -> float:
+    r"""Least error of an unbiased code where all partitions have the same gradient: 1 / sum_w (1 - p_w) / p_w.
+
+    The error is E[(sum_i (c_i - 1) / k)^2]. Worker w is heard with probability 1 - p_w, independently, and contributes
+    r_w / (1 - p_w) to sum_i c_i, where the r_w sum to k. The error is then sum_w r_w^2 p_w / (1 - p_w) / k^2, which is
+    least for r_w in proportion to (1 - p_w) / p_w.
+
+    Parameters
+    ----------
+    p : array_like (n,)
+        Probability with which each worker straggles, 0 < p < 1.
+
+    References
+    ----------
+    The criterion of Song and Choi, arXiv 2510.22539, as its abstract states it; derived here.
+
+    Examples
+    --------
+    >>> round(equal_gradients_error([0.2] * 10), 6)  # p / (1 - p) / n
+    0.025
+    """
+    p = _probabilities(p)
+    return float(1 / ((1 - p) / p).sum())
+
+
+def unbiased_error(encoding, p) -> float:
+    r"""Mean error ||c - 1||^2 / k of an unbiased code: sum_wi B_wi^2 p_w / (1 - p_w) / k.
+
+    Worker w is heard with probability 1 - p_w, independently, and its message has the weight 1 / (1 - p_w).
+
+    Parameters
+    ----------
+    encoding : array_like or sparse array (n, k)
+        B, whose columns sum to 1.
+    p : array_like (n,)
+        Probability with which each worker straggles, 0 < p < 1.
+
+    Examples
+    --------
+    >>> unbiased_error([[0.5, 0.5], [0.5, 0.5]], [0.5, 0.5])
+    0.5
+    """
+    p = _probabilities(p)
+    B = sparse.csr_array(encoding)
+    return float((p / (1 - p)) @ B.power(2).sum(1) / B.shape[1])
+
+
+def _probabilities(p) -> np.ndarray:
+    p = np.asarray(p, dtype=float)
+    require(
+        p.ndim == 1 and bool(((p > 0) & (p < 1)).all()),
+        f"each worker straggles with a probability 0 < p < 1, got {p.tolist()}",
+    )
+    return p
 
 
 # --- Fractional repetition ---------------------------------------------------------------------------------------
