@@ -1,9 +1,8 @@
-"""A cluster of two nodes: both are used, one has no environment, a controller dies, a login process is killed."""
+"""A cluster of two nodes: both are used, a controller dies, a login process is killed, limits are told and kept."""
 
 import os
 import re
 import subprocess
-import sys
 import time
 
 import pytest
@@ -84,17 +83,3 @@ def test_a_partition_grants_what_it_can(nodes, fresh):
     assert code == 0, output
     limits = {squeue("scontrol", "show", "job", job) for job in re.findall(r"SLURM jobid (\d+)", output)}
     assert any("TimeLimit=00:30:00" in limit for limit in limits), limits
-
-
-def test_a_node_without_the_environment_is_named(fresh, tmp_path_factory):
-    if os.getuid() != 0:
-        pytest.skip("only root hides a folder from a process")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WITHOUT", sys.prefix)
-        with started(tmp_path_factory.mktemp("slurm"), "2"):
-            code, output = submit(fresh, "small_three", "--retries", "0")
-            assert code != 0
-            told = output[output.index("failed: ") :]
-            assert "FAILED on n2" in told and "No such file" in told, told
-            code, output = submit(fresh, "small_three", "--slurm-exclude-failed-nodes", "n2")
-            assert code == 0, output
