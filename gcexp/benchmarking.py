@@ -46,6 +46,7 @@ REBALANCING, WAITING = "rebalancing", "waiting for all"
 #: The reference where workers are new in every row, or where times follow the data.
 ALONE = "waiting for all (rebalancing does not apply)"
 _TIE = 1e-9
+_SILENT = 0.5  # of the iterations; a scheme that is silent more often has a limit in another unit
 _HARDLY = 0.05  # a worker whose data are used less often than this is named
 _MOST_NAMED = 4  # workers that are named in a phrase
 _QUARTERS = 4
@@ -224,7 +225,28 @@ def _table(
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     frame.attrs |= {"rows": replay.rows, "prefix": replay.prefix, "left_out": left_out, "notes": replay.notes}
     frame.attrs |= {"measures": replay.measures, "unused": _unused(rows)}
+    frame.attrs["notes"] += tuple(_silences(rows, trace))
     return frame
+
+
+def _silent(timeline: Timeline) -> float:
+    """Share of the iterations in which nothing that was heard counts."""
+    empty = (timeline.coefficients == 0).all(1)
+    return float(empty[timeline.pattern].mean())
+
+
+def _silences(rows: list[dict], trace: TraceFile) -> Iterator[str]:
+    """Which schemes hear nobody most of the time: a deadline or a patience is then in another unit than the trace."""
+    silent = {row["scheme"]: row["silent"] for row in rows if row.get("silent", 0.0) > _SILENT}
+    if not silent:
+        return
+    usual = np.nanmedian(trace.values["time"])
+    unit = f" {trace.flags.unit}" if trace.flags.unit else ""
+    for scheme, share in silent.items():
+        yield (
+            f"{scheme} hears nobody in {share:.0%} of the iterations, so its ratio means nothing: a worker usually "
+            f"takes {usual:.4g}{unit} in this trace, and a deadline or a patience counts in the same unit"
+        )
 
 
 def _unused(rows: list[dict]) -> dict[str, str]:
@@ -416,6 +438,8 @@ class Replay:
         if len(took) >= _QUARTERS:
             quarters = _ratios_of_quarters(took, every)
             found |= {"ratio_low": min(quarters), "ratio_high": max(quarters)}
+        if timeline is not None:
+            found["silent"] = _silent(timeline)
         if timeline is not None and scheme.decodes and steps == 1:
             found |= self._judged(run, scheme, timeline, took=took, every=every)
         return found

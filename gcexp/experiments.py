@@ -258,7 +258,9 @@ def plot(
         Columns. By default scores over the simulated clock; without a clock the mean iteration time over the first
         number that was swept, or as bars with their intervals where no number was.
     line : str, optional
-        Column whose values are the lines or bars; by default every other key that takes several values.
+        Column whose values are the lines or bars; by default every other key that takes several values. Lines are named
+        by these keys, and a scheme keeps its colour. Where more than eight lines would stand in a panel, a key gets
+        panels of its own.
     ax : matplotlib.axes.Axes, optional
         Axes that are drawn into: they get the lines or bars, labels, `title` and a legend, and keep their fonts and
         size. A `note` stands on figures only.
@@ -308,22 +310,32 @@ def plot(
     for name in (x, y, line):
         if name is not None and name not in table:
             raise UserError(unknown("column", name, table.columns))
+    title = options.pop("title", "")
+    note = options.pop("note", "The clock is simulated.")
     if line is not None:
         told_apart_by = [line]
     else:
-        told_apart_by = [key for key in varied if key != x]
+        told_apart_by = [key for key in varied if key not in (x, options.get("panel"))]
+        if x is not None and ax is None and "panel" not in options:
+            options |= _panels(table, told_apart_by)
+            told_apart_by = [key for key in told_apart_by if key != options.get("panel")]
     if not told_apart_by and "scheme" in keys:
         told_apart_by = ["scheme"]
-    if told_apart_by:
-        names = table[told_apart_by].astype(str).agg(", ".join, axis=1)
-    else:
-        names = "all"
-    named = table.assign(line=names)
-    title = options.pop("title", "")
-    note = options.pop("note", "The clock is simulated.")
-    wanted = {"kind": "bars", "y": y, "by": "line"}
+    named = table.assign(line=_line_names(table, told_apart_by))
+    wanted: dict[str, Any] = {"kind": "bars", "y": y, "by": "line"}
     if x is not None:
         wanted = {"kind": "lines", "x": x, "y": y, "by": "line"}
+        if "scheme" in told_apart_by and len(told_apart_by) > 1:
+            wanted["colour"] = "scheme"
+    if "panel" in options and options["panel"] in table:
+        wanted["ylim"] = _common_ends(table, y, log=options.get("yscale") == "log")
+        most = named.groupby(options["panel"])["line"].nunique().max()
+    else:
+        most = named["line"].nunique()
+    if x is not None and most > _MOST_LINES:
+        note += (
+            f" {most} lines in a panel: choose some by where={{KEY: VALUES}}, or spread them by panel=KEY."
+        )
     wanted |= options
     try:
         return _drawn(named, wanted, ax, title=title, note=note)
@@ -332,6 +344,58 @@ def plot(
         if sentence:
             raise ExtraError(sentence) from None
         raise
+
+
+#: Lines of a panel that a reader tells apart.
+_MOST_LINES = 8
+
+
+def _line_names(table: pd.DataFrame, keys: list[str]) -> pd.Series | str:
+    """The name of each row's line: the value of a scheme alone, else the keys with their values."""
+    if not keys:
+        return "all"
+    if keys == ["scheme"] or (len(keys) == 1 and not _is_key(table, keys[0])):
+        return table[keys[0]].astype(str)
+    import pandas as pd
+
+    last = [key.rpartition(".")[2] for key in keys]
+    written = [short if last.count(short) == 1 else key for short, key in zip(last, keys, strict=True)]
+    parts = [f"{name}=" + table[key].map(_spelled) for name, key in zip(written, keys, strict=True)]
+    return pd.concat(parts, axis=1).agg(", ".join, axis=1)
+
+
+def _is_key(table: pd.DataFrame, column: str) -> bool:
+    """Whether a column is a key of the runs, and no name that was given to them."""
+    return column in (table.attrs.get("keys") or [])
+
+
+def _spelled(value: Any) -> str:
+    """A value in a name: 6 and not 6.0, as it stands in a column beside missing ones."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _panels(table: pd.DataFrame, keys: list[str]) -> dict[str, str]:
+    """The key that gets panels of its own where too many lines would stand in one; none where they are few."""
+    lines = len(table[keys].drop_duplicates()) if keys else 1
+    others = [key for key in keys if key != "scheme"]
+    if lines <= _MOST_LINES or not others:
+        return {}
+    return {"panel": min(others, key=lambda key: table[key].nunique())}
+
+
+def _common_ends(table: pd.DataFrame, y: str, *, log: bool) -> tuple[float, float] | None:
+    """Ends of the y axis that all panels share, with some room; None where the column holds no numbers to show."""
+    import numpy as np
+
+    values = table[y].to_numpy(float)
+    values = values[np.isfinite(values) & ((values > 0) | (not log))]
+    if not len(values) or values.min() == values.max():
+        return None
+    if log:
+        room = (values.max() / values.min()) ** 0.05
+        return float(values.min() / room), float(values.max() * room)
+    room = 0.05 * (values.max() - values.min())
+    return float(values.min() - room), float(values.max() + room)
 
 
 def _usual_x(table: pd.DataFrame, varied: list[str]) -> str | None:
@@ -361,9 +425,11 @@ def _drawn(table: pd.DataFrame, wanted: dict[str, Any], ax: Axes | None, *, titl
     """A figure of its own, or the axes that were drawn into."""
     from gcexp.figures import draw, parse
     from gcexp.figures.compose import draw_on
+    from gcexp.figures.style import SCREEN
 
     if ax is None:
-        return draw(table, wanted, title, note)
+        width = None if "width" in wanted else SCREEN
+        return draw(table, wanted, title, note, width=width)
     if not callable(getattr(ax, "get_window_extent", None)):
         raise UserError(f"ax is a pair of matplotlib's axes, got {quoted(ax)}")
     draw_on(ax, table, parse(wanted), title)

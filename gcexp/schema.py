@@ -82,6 +82,9 @@ def arguments(
     >>> arguments(area, {"width": "2"}, "area")
     Traceback (most recent call last):
     gcexp.errors.UserError: area: width must be a number, got '2'
+    >>> arguments(area, {"width": 2, "high": 1}, "")
+    Traceback (most recent call last):
+    gcexp.errors.UserError: unknown key 'high'; did you mean 'height'? (allowed: height, unit, width)
     """
     try:
         signature, hints = _signature(of)
@@ -92,12 +95,13 @@ def arguments(
     rest = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None)
     if not isinstance(given, Mapping):
         raise UserError(f"{place} must be a mapping with the keys {', '.join(named)}, got {quoted(given)}")
+    before = f"{place}: " if place else ""
     for name in given:
         if name not in named and (rest is None or not isinstance(name, str)):
-            raise UserError(f"{place}: {unknown(kind, name, named)}")
+            raise UserError(f"{before}{unknown(kind, name, named)}")
     for p in parameters:
         if p.name in named and p.name not in given and p.default is p.empty:
-            raise UserError(f"{place}: {p.name!r} is missing (it takes {', '.join(named)})")
+            raise UserError(f"{before}{p.name!r} is missing (it takes {', '.join(named)})")
     if not typed:
         return dict(given)
     return {

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 MOST_PATTERNS = 300  # of one quorum alternative: all of them up to here, else a sample
 SEEDS, ITERATIONS, WORKERS = (0, 1), 20, 10
+#: Seconds of the hidden delays of waiting rules: a limit of milliseconds hears nobody among delays of seconds.
+UNITS = (1.0, 1e-3, 1e-6)
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,19 @@ class Check:
     run: Callable[[], None]
 
     def __call__(self) -> None:
-        self.run()
+        """Run it; a failure says what was broken, what was found and the cure."""
+        try:
+            self.run()
+        except AssertionError as error:
+            raise AssertionError(f"{self}: {self.meaning}\n{error}".rstrip()) from error
+        except Exception as error:
+            error.add_note(f"{self}: {self.meaning}")
+            raise
+
+    @property
+    def meaning(self) -> str:
+        """What has to hold, and the cure where it does not."""
+        return inspect.getdoc(self.run) or ""
 
     def __str__(self) -> str:
         return f"{self.subject}-{self.name}"
@@ -160,15 +174,25 @@ class CodeContract:
         return self.code.decode(self.responses, partial=True)
 
     def check_has_shapes_that_fit(self) -> None:
+        """The encoding is a finite matrix (messages, k * blocks), with an owner for each row.
+
+        Cure: build it in float64 or complex128 and hand it to `Code.__init__`, with `owner` where a worker
+        sends several rows.
+        """
         code = self.code
         M = len(code.owner)
         assert code.encoding.shape == (M, code.k * code.blocks), "encoding is (messages, k * blocks)"
-        assert code.encoding.dtype in (np.float64, np.complex128)
+        assert code.encoding.dtype in (np.float64, np.complex128), f"the encoding is {code.encoding.dtype}"
         assert np.isfinite(code.encoding.data).all(), "the encoding has entries that are no numbers"
-        assert code.messages.shape == (code.n,) and code.messages.sum() == M
+        counted = code.messages.shape == (code.n,) and code.messages.sum() == M
+        assert counted, f"messages counts {code.messages}, and the encoding has {M} rows"
         assert 0 <= code.recovers <= code.k, "recovers counts partitions"
 
     def check_load_is_the_assignment(self) -> None:
+        """The load of a worker is the number of partitions that it holds, and it sends none that it does not hold.
+
+        Cure: leave `load`, `work` and `assignment` to the base class, or let them count what the rows really contain.
+        """
         code = self.code
         work = [code.work(r) for r in range(code.messages.max() + 1)]
         assert not work[0].any(), "no message needs no work"
@@ -179,35 +203,56 @@ class CodeContract:
         assert code.assignment[code.owner][rows].all(), "a worker sends a partition that it does not hold"
 
     def check_uses_only_what_was_received(self) -> None:
+        """The decode gives no weight to a message that did not come.
+
+        Cure: in `weights(responses)` set the weights of messages beyond a worker's count to zero.
+        """
         code, responses, decoding = self.code, self.responses, self.decoding
         assert not (decoding.weights * ~code.received(responses)[:, None]).any(), (
             "weight on a message that did not come"
         )
-        assert np.isfinite(decoding.weights).all()
+        assert np.isfinite(decoding.weights).all(), "a weight is not finite"
         held = (responses > 0).astype(int) @ code.assignment > 0
         assert (np.abs(decoding.coefficients[~held]) < 1e-9).all(), "nobody heard holds this partition"
 
     def check_coefficients_are_weights_times_encoding(self) -> None:
+        """The coefficients are the weights times the encoding.
+
+        Cure: return weights from `weights` and leave coefficients and residual to `decode`.
+        """
         code, decoding = self.code, self.decoding
         combined = np.real(decoding.weights @ code.encoding.toarray())
         expected = np.stack([np.kron(c, np.eye(code.blocks)) for c in decoding.coefficients])
         off = np.abs(combined - expected).max((1, 2))
         certain = decoding.residual <= RESIDUAL_BOUND
-        assert (off[certain] <= decoding.residual[certain] + 1e-12).all()
-        assert not decoding.coefficients[~certain].any()
+        near = off[certain] <= decoding.residual[certain] + 1e-12
+        assert near.all(), f"weights times encoding is off by {off[certain].max():.2g}"
+        assert not decoding.coefficients[~certain].any(), (
+            "coefficients are told of a decode that is not certain"
+        )
 
     def check_what_is_trusted_is_what_is_decoded(self) -> None:
+        """What `trusted` says without decoding is what a decode gives.
+
+        Cure: leave `trusted` to the base class, or say nothing of patterns that you cannot prove.
+        """
         code = self.code
         known, told = code.trusted(self.responses)
-        assert told.dtype == bool and told.shape == (known.sum(), code.k)
+        fits = told.dtype == bool and told.shape == (known.sum(), code.k)
+        assert fits, f"trusted gives {told.dtype} of the shape {told.shape}"
         assert (self.decoding.coefficients[known] == told).all(), "trusted without decoding, and wrong"
 
     def check_decodes_real_gradients(self) -> None:
+        """Encoded and combined gradients are the coefficients times the gradients.
+
+        Cure: if `encode` or `combine` is overridden, check its scaling and how it cuts a gradient into blocks.
+        """
         code, decoding = self.code, self.decoding
         for length in (1, 7, 12):
             g = np.random.default_rng(1).standard_normal((code.k, length))
             sent = code.encode(g)
-            assert sent.shape == (len(code.owner), -(-length // code.blocks))
+            wanted = (len(code.owner), -(-length // code.blocks))
+            assert sent.shape == wanted, f"encode gives the shape {sent.shape}, not {wanted}"
             decoded = np.flatnonzero(decoding.residual <= RESIDUAL_BOUND)
             if not len(decoded):
                 continue
@@ -217,12 +262,20 @@ class CodeContract:
             np.testing.assert_allclose(answers, wanted, rtol=0, atol=1e-5)
 
     def check_keeps_its_promise(self) -> None:
+        """Where all quorums are met, the coefficients are what `promise` says.
+
+        Cure: ask for more workers in the quorums, promise less (`promise=`, `recovers=`), or mend `weights`.
+        """
         code, responses, decoding = self.code, self.responses, self.decoding
         met = code.met(responses)
         assert met[0], "hearing everything must meet every quorum"
         c = decoding.coefficients[met]
         if code.promise == "indicator":
-            assert np.isin(c, (0, 1)).all() and (c.sum(1) >= code.recovers).all()
+            assert np.isin(c, (0, 1)).all(), "promised are coefficients 0 and 1, and there are others"
+            fewest = c.sum(1).min()
+            assert fewest >= code.recovers, (
+                f"promised are {code.recovers} partitions, and {fewest:g} are recovered"
+            )
             combined = np.real(decoding.weights[met] @ code.encoding.toarray())
             exact = np.stack([np.kron(row, np.eye(code.blocks)) for row in c])
             np.testing.assert_allclose(combined, exact, rtol=0, atol=1e-9)  # rounding hides nothing
@@ -232,21 +285,31 @@ class CodeContract:
             np.testing.assert_allclose(decoding.error[met], ((nearest[met] - 1) ** 2).mean(1), atol=1e-9)
 
     def check_refuses_what_it_does_not_promise(self) -> None:
-        """Below its quorums a code gives the whole sum, or an approximation that was asked for."""
+        """Below its quorums a code gives the whole sum, or an approximation that was asked for by partial=True.
+
+        Cure: do not override `decode`, which raises where a promise is not kept.
+        """
         for u in np.flatnonzero(~self.code.met(self.responses)):
             if (self.decoding.coefficients[u] == 1).all():
-                assert self.code.decode(self.responses[u]).exact
+                whole = self.code.decode(self.responses[u])
+                assert whole.exact, f"{self.responses[u]} gives the whole sum, and exact is false"
             else:
                 _refused(self.code.decode, self.responses[u])
 
     def check_decodes_each_pattern_alone(self) -> None:
-        """A batch is only a batch: a pattern's answer does not depend on its neighbours."""
+        """A batch is only a batch: the answer to a pattern does not depend on its neighbours.
+
+        Cure: let `weights` treat each row of `responses` by itself, and keep nothing between calls.
+        """
         for u in range(0, len(self.responses), max(1, len(self.responses) // 10)):
             alone = self.code.decode(self.responses[u], partial=True).weights[0]
             np.testing.assert_allclose(alone, self.decoding.weights[u], rtol=1e-6, atol=1e-9)
 
     def check_decodes_its_messages_in_any_order(self) -> None:
-        """Where a code says so (`Code.message_quorums`), its messages are decoded as those of workers of their own."""
+        """Where a code says so (`Code.message_quorums`), its messages are decoded as those of workers of their own.
+
+        Cure: let `weights_of(received)` decode by what was received alone, or leave `message_quorums` out.
+        """
         if self.code.message_quorums is None:
             return
         received, one_by_one = self.code.received(self.responses), ByMessage(self.code)
@@ -257,15 +320,22 @@ class CodeContract:
         contract.check_keeps_its_promise()
 
     def check_equal_parameters_give_equal_codes(self) -> None:
+        """The same arguments build the same code.
+
+        Cure: take random numbers from `gcexp.seeding.rng(seed, NAME)` with the constructor's seed alone.
+        """
         again = self.build()
-        assert (self.code.encoding != again.encoding).nnz == 0
+        assert (self.code.encoding != again.encoding).nnz == 0, "built twice, the encodings differ"
         np.testing.assert_array_equal(self.code.owner, again.owner)
         np.testing.assert_array_equal(
             again.decode(self.responses, partial=True).weights, self.decoding.weights
         )
 
     def check_is_drawn_by_its_seed(self) -> None:
-        """A run draws one code for each of its seeds where the class says ``redrawn = True``."""
+        """A run draws one code for each of its seeds where the class says ``redrawn = True``.
+
+        Cure: set it, where the seed decides who holds what.
+        """
         if "seed" not in inspect.signature(self.build).parameters:
             return
         one, same, other = self.build(seed=11), self.build(seed=11), self.build(seed=12)
@@ -277,23 +347,39 @@ class CodeContract:
         )
 
     def check_survives_pickling(self) -> None:
+        """The code can be sent to another process.
+
+        Cure: keep no lambda, open file or local function in an attribute.
+        """
         copy = pickle.loads(pickle.dumps(self.code))
         np.testing.assert_array_equal(
             copy.decode(self.responses, partial=True).coefficients, self.decoding.coefficients
         )
 
     def check_encodes_in_double_precision(self) -> None:
+        """Messages have the type of the encoding, whatever the type of the gradients.
+
+        Cure: do not cast in `encode`.
+        """
         g = np.random.default_rng(2).standard_normal((self.code.k, 5)).astype(np.float32)
         sent = self.code.encode(g)
-        assert sent.dtype == self.code.encoding.dtype
+        assert sent.dtype == self.code.encoding.dtype, f"messages are {sent.dtype}"
         np.testing.assert_array_equal(sent, self.code.encode(g.astype(np.float64)))
 
     def check_refuses_bad_gradients(self) -> None:
+        """Gradients of another shape, or with nan or inf, are refused with a `ParameterError`.
+
+        Cure: do not override `encode`, or begin with the base class's check.
+        """
         g = np.ones((self.code.k, 3))
         for bad in (g[1:], g[0], g[None], g * [1, np.nan, 1], g * [1, np.inf, 1]):
             _refused(self.code.encode, bad)
 
     def check_refuses_bad_patterns(self) -> None:
+        """Responses of another shape or type, negative ones and too large ones are refused with a `ParameterError`.
+
+        Cure: do not override `decode`, or begin with the base class's check.
+        """
         code, good = self.code, self.code.messages[None]
         short = np.ones((1, code.n + 1), dtype=int)
         for bad in (good.astype(float), short, good + 1, good - good.max() - 1):
@@ -323,6 +409,12 @@ def _tightest(code: Code, draw: np.random.Generator) -> np.ndarray:
     return np.array(found, dtype=int).reshape(-1, code.n)
 
 
+def _first(places: np.ndarray) -> str:
+    """The first of some places (seed, iteration, worker) in words."""
+    names = ("seed", "iteration", "worker")
+    return ", ".join(f"{name} {place}" for name, place in zip(names, places[0], strict=False))
+
+
 def _refused(call: Callable, given) -> None:
     try:
         call(given)
@@ -341,13 +433,35 @@ class WaitContract:
     """
 
     def __init__(self, scheme: Scheme, delay: DelayModel | None = None):
-        self.scheme, self.delay = scheme, delay or ShiftedExponential(shift=0.5)
+        self.scheme, self._given = scheme, delay
         self.extras = extras(WaitingExtras, scheme.wait)
         self.name = f"{type(scheme.wait).__name__}-{type(scheme.code).__name__}"
 
     @cached_property
     def draws(self) -> Draws:
-        return self.delay.draw(SEEDS, ITERATIONS, self.scheme.code.n)
+        """Of the delay model that was given, else seconds, milliseconds or microseconds: the first that it hears."""
+        if self._given is not None:
+            return self._given.draw(SEEDS, ITERATIONS, self.scheme.code.n)
+        for unit in UNITS:
+            delay = ShiftedExponential(shift=0.5 * unit, mean=unit)
+            draws = delay.draw(SEEDS, ITERATIONS, self.scheme.code.n)
+            if self._is_heard(draws):
+                return draws
+        return ShiftedExponential(shift=0.5).draw(SEEDS, ITERATIONS, self.scheme.code.n)
+
+    def _is_heard(self, draws: Draws) -> bool:
+        """Whether the rule hears anybody; of a rule that fails here the checks say how."""
+        trial = WaitContract(self.scheme)
+        trial.__dict__["draws"] = draws
+        try:
+            return bool(trial.stopped[1].any())
+        except Exception:
+            return True
+
+    @property
+    def draws_told(self) -> str:
+        """How long workers take, in a sentence."""
+        return f"{self.draws.arrival(0.2, 1.0).min():.2g} to {self.draws.arrival(0.2, 1.0).max():.2g} s"
 
     @property
     def code(self) -> Code:
@@ -403,14 +517,26 @@ class WaitContract:
         return self.stop(self.arrive)
 
     def check_gives_times_and_counts(self) -> None:
+        """`stop` gives a finite time > 0 for every seed and iteration, and how many messages of each worker are used.
+
+        Cure: return (time, responses) of shapes (S, T) and (S, T, n), responses as int16 from 0 to `code.messages`. A
+        rule that hears nobody needs a delay model whose times it fits: ``waits=[(scheme, delay)]``.
+        """
         code, (time, responses) = self.code, self.stopped
         assert time.shape == self.draws.shape[:2], "a stop for every seed and iteration"
         counted = (*self.draws.shape[:2], code.n)
         assert responses.shape == counted and responses.dtype == np.int16, "an int16 count for every worker"
-        assert np.isfinite(time).all() and (time > 0).all()
-        assert ((responses >= 0) & (responses <= code.messages)).all() and responses.any()
+        wrong = np.argwhere(~(np.isfinite(time) & (time > 0)))
+        assert not len(wrong), f"the stop in {_first(wrong)} is {time[tuple(wrong[0])]}"
+        wrong = np.argwhere((responses < 0) | (responses > code.messages))
+        assert not len(wrong), f"{responses[tuple(wrong[0])]} messages are used in {_first(wrong)}"
+        assert responses.any(), f"nobody is heard, in any iteration, with times of {self.draws_told}"
 
     def check_hears_only_what_arrived(self) -> None:
+        """No message is used that comes after the stop.
+
+        Cure: use ``arrive(r) <= time[..., None]``.
+        """
         if self.extras.durations_only:
             return
         time, responses = self.stopped
@@ -419,6 +545,10 @@ class WaitContract:
             assert not late.any(), f"a {r}. message is used that came after the stop"
 
     def check_decides_each_iteration_alone(self) -> None:
+        """A rule without a memory decides each iteration by itself.
+
+        Cure: reduce over the last axis only; a rule that learns has `begin(lead)` and takes a state.
+        """
         time, responses = self.stopped
         if self.extras.begin is not None:
             return
@@ -431,7 +561,10 @@ class WaitContract:
             np.testing.assert_array_equal(alone_responses, responses[:, one])
 
     def check_learns_only_what_came_before_the_stop(self) -> None:
-        """Whoever is later still, or an iteration that is still to come, changes nothing until then."""
+        """Whoever is later still, or an iteration that is still to come, changes nothing until then.
+
+        Cure: keep in the state no arrival beyond the stop: ``np.minimum(arrive(), time[..., None])``.
+        """
         time, _ = self.stopped
         for t in (0, ITERATIONS // 2):
 
@@ -444,13 +577,17 @@ class WaitContract:
             np.testing.assert_array_equal(self.stop(altered)[0][:, : t + 2], time[:, : t + 2])
 
     def check_later_arrivals_never_stop_it_earlier(self) -> None:
-        """In each iteration by itself: what a rule has learned from later arrivals may make it stop earlier."""
+        """In each iteration by itself: what a rule has learned from later arrivals may make it stop earlier.
+
+        Cure: let the stop rise with the arrivals of the iteration, as a maximum, a minimum or a quantile of them does.
+        """
         later = partial(self.arrive, factor=2.0)
         if self.extras.begin is None:
             stops, _ = self.stop(later)
         else:
             stops = self._stops_from_the_same_states(later)
-        assert (stops >= self.stopped[0]).all()
+        earlier = np.argwhere(stops < self.stopped[0])
+        assert not len(earlier), f"twice as late, it stops earlier in {_first(earlier)}"
 
     def _stops_from_the_same_states(self, arrive: Callable) -> np.ndarray:
         """Stops (S, T) for other arrivals, where each iteration begins with the state of the rule's own run."""
@@ -464,10 +601,19 @@ class WaitContract:
         return np.concatenate(stops, axis=1)
 
     def check_is_a_value(self) -> None:
+        """Rules are equal where their parameters are, and can be hashed and pickled.
+
+        Cure: make it a frozen dataclass of numbers and texts.
+        """
         copy = pickle.loads(pickle.dumps(self.scheme.wait))
-        assert copy == self.scheme.wait and hash(copy) == hash(self.scheme.wait)
+        assert copy == self.scheme.wait, f"{self.scheme.wait!r} and its copy are not equal"
+        assert hash(copy) == hash(self.scheme.wait), "a rule and its equal copy have other hashes"
 
     def check_equal_runs_have_equal_bits(self) -> None:
+        """The same run gives the same bits twice.
+
+        Cure: keep nothing in the object between calls; what a rule remembers belongs into its state.
+        """
         one, other = simulate(self.scheme, self.draws), simulate(self.scheme, self.draws)
         for name in ("duration", "pattern", "patterns", "coefficients", "residual"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
@@ -488,23 +634,44 @@ class DelayContract:
         return self.delay.draw(seeds, iterations, n or self.n)
 
     def check_gives_times(self) -> None:
+        """Draws have the seeds and the shape that were asked for, and give finite times >= 0.
+
+        Cure: return ``Draws(seeds, (S, T, n), ...)`` with parts >= 0.
+        """
         draws = self.draw()
-        assert draws.seeds == SEEDS and draws.shape == (len(SEEDS), ITERATIONS, self.n)
+        wanted = (len(SEEDS), ITERATIONS, self.n)
+        assert draws.seeds == SEEDS, f"asked for the seeds {SEEDS}, got {draws.seeds}"
+        assert draws.shape == wanted, f"asked for the shape {wanted}, got {draws.shape}"
         times = _prices(draws)
-        assert np.isfinite(times).all() and (times >= 0).all()
+        wrong = ~(np.isfinite(times) & (times >= 0))
+        assert not wrong.any(), f"a time is {times[wrong][0]}"
 
     def check_more_work_takes_no_less(self) -> None:
+        """A larger load or a longer message takes no less time.
+
+        Cure: let no part of the draws be negative.
+        """
         times = _prices(self.draw())
-        assert (times[2:] >= times[:2]).all() and (times[1::2] >= times[::2]).all()
+        assert (times[2:] >= times[:2]).all(), (
+            "with a load of 0.4 of the data a worker is faster than with 0.1"
+        )
+        assert (times[1::2] >= times[::2]).all(), "a message of 1 gradient arrives before one of 0.25"
 
     def check_a_worker_pays_for_its_own_load(self) -> None:
+        """The time of a worker depends on its own load alone.
+
+        Cure: do not override `arrival` so that it sums or sorts over workers.
+        """
         draws, load = self.draw(), np.linspace(0, 1, self.n)
         for w in {0, self.n // 2, self.n - 1}:
             alone = draws.arrival(load[w], 1.0)[..., w]
             np.testing.assert_array_equal(draws.arrival(load, 1.0)[..., w], alone)
 
     def check_does_not_depend_on_what_else_is_drawn(self) -> None:
-        """Fewer iterations, workers or other seeds change no draw, and the same call gives the same bits."""
+        """Fewer iterations, workers or other seeds change no draw, and the same call gives the same bits.
+
+        Cure: draw from one stream for each seed and worker, `gcexp.seeding.rng(seed, NAME, worker)`.
+        """
         draws, some = self.draw(), max(1, self.n // 2)
         _equal(draws, self.draw())
         _equal(draws, self.draw(iterations=3 * ITERATIONS + 1), (slice(None), slice(ITERATIONS)))
@@ -513,6 +680,10 @@ class DelayContract:
         _equal(self.draw(SEEDS[::-1]), draws, (slice(None, None, -1),))
 
     def check_workers_differ_and_seeds_do_or_do_not(self) -> None:
+        """Workers have times of their own, and either all seeds differ or none does.
+
+        Cure: number the streams by seed and worker.
+        """
         times = self.draw((0, 1, 2), 200).arrival(0.3, 1.0)
         if times.any():
             for a, b in ((0, 1), (0, self.n - 1)):
@@ -523,6 +694,10 @@ class DelayContract:
             assert len(set(same)) == 1, "some seeds are equal and others are not"
 
     def check_relabelled_draws_are_the_workers_own(self) -> None:
+        """Draws that are moved to other seats, or cut, keep their numbers.
+
+        Cure: give the parts as arrays that broadcast to (S, T, n); a class of draws of your own says which parts stay.
+        """
         draws = self.draw()
         seats = np.random.default_rng(0).permuted(np.tile(np.arange(self.n), (*draws.shape[:2], 1)), axis=-1)
         expected = np.take_along_axis(_prices(draws), np.broadcast_to(seats, (4, *seats.shape)), axis=-1)
@@ -530,8 +705,13 @@ class DelayContract:
         np.testing.assert_array_equal(_prices(draws.between(3, 4)), _prices(draws)[:, :, 3:4])
 
     def check_is_a_value(self) -> None:
+        """Models are equal where their parameters are, and can be hashed and pickled.
+
+        Cure: make it a frozen dataclass of numbers and texts.
+        """
         copy = pickle.loads(pickle.dumps(self.delay))
-        assert copy == self.delay and hash(copy) == hash(self.delay)
+        assert copy == self.delay, f"{self.delay!r} and its copy are not equal"
+        assert hash(copy) == hash(self.delay), "a model and its equal copy have other hashes"
 
 
 def _prices(draws: Draws, share: float = 1.0) -> np.ndarray:
@@ -553,7 +733,7 @@ def _equal(one: Draws, other: Draws, part: tuple = (...,), share: float = 1.0) -
         np.testing.assert_array_equal(found, wanted)
     else:
         np.testing.assert_allclose(_prices(one, share), wanted, rtol=1e-12)
-    assert (one.is_slow is None) == (other.is_slow is None)
+    assert (one.is_slow is None) == (other.is_slow is None), "some draws have states, and others none"
     if one.is_slow is not None and other.is_slow is not None:
         np.testing.assert_array_equal(one.is_slow, other.is_slow[part])
 
@@ -590,19 +770,36 @@ class TaskContract:
         return [] if gathered is None else [gathered()]
 
     def check_is_a_value(self) -> None:
+        """Tasks are equal where their parameters are, and can be hashed and pickled.
+
+        Cure: make it a frozen dataclass, and build arrays and networks in `problem`.
+        """
         copy = pickle.loads(pickle.dumps(self.task))
-        assert copy == self.task and hash(copy) == hash(self.task)
-        assert self.task.evaluate_every >= 1 and self.task.verify_every >= 1
+        assert copy == self.task, f"{self.task!r} and its copy are not equal"
+        assert hash(copy) == hash(self.task), "a task and its equal copy have other hashes"
+        assert self.task.evaluate_every >= 1, f"evaluate_every is {self.task.evaluate_every}"
+        assert self.task.verify_every >= 1, f"verify_every is {self.task.verify_every}"
 
     def check_starts_from_a_flat_vector(self) -> None:
+        """`initial` gives the same flat float32 or float64 vector each time.
+
+        Cure: flatten the parameters, and draw them from the seed that `problem` was given.
+        """
         start = self.problem.initial()
-        assert start.ndim == 1 and start.dtype in (np.float32, np.float64) and np.isfinite(start).all()
+        flat = start.ndim == 1 and start.dtype in (np.float32, np.float64)
+        assert flat, f"initial() has the shape {start.shape} and the type {start.dtype}"
+        assert np.isfinite(start).all(), "initial() holds numbers that are not finite"
         np.testing.assert_array_equal(start, self.task.problem(self.data, 0).initial())
 
     def check_gradient_is_the_sum_of_its_partitions(self) -> None:
-        """What makes the decoded vector the gradient of one weighted loss."""
+        """The weighted pass gives sum_i c_i g_i of the partition gradients: the decoded vector is a gradient.
+
+        Cure: sum the loss over samples instead of averaging it, and let g_i depend on partition i alone.
+        """
         parts = self.problem.partition_gradients(self.parameters, self.k, 3)
-        assert parts.shape == (self.k, len(self.parameters)) and parts.dtype == np.float64
+        wanted = (self.k, len(self.parameters))
+        assert parts.shape == wanted, f"partition_gradients has the shape {parts.shape}, not {wanted}"
+        assert parts.dtype == np.float64, f"partition_gradients has the type {parts.dtype}, not float64"
         draw = np.random.default_rng(1)
         for c in (
             np.ones(self.k),
@@ -611,11 +808,15 @@ class TaskContract:
             np.eye(self.k)[0],
         ):
             found = self.gradient(self.problem, c)
-            assert found.shape == self.parameters.shape
+            assert found.shape == self.parameters.shape, f"gradient has the shape {found.shape}"
             scale = max(np.abs(c[:, None] * parts).sum(0).max(), 1e-300)
             np.testing.assert_allclose(found / scale, c @ parts / scale, rtol=0, atol=1e-5)
 
     def check_equal_arguments_give_equal_bits(self) -> None:
+        """Equal arguments give equal bits, whatever was computed before.
+
+        Cure: key what is random in a pass by `iteration`, and keep nothing between calls.
+        """
         c = np.linspace(0.5, 1.5, self.k)
         again = self.gradient(self.task.problem(self.data, 0), c)
         np.testing.assert_array_equal(self.gradient(self.problem, c), again)
@@ -623,18 +824,33 @@ class TaskContract:
         np.testing.assert_array_equal(self.gradient(self.problem, c), again)
 
     def check_counts_recovered_samples(self) -> None:
+        """Samples are counted in partitions whose coefficient is not zero; all together are `n_samples`.
+
+        Cure: cut the rows by `gcexp.tasks.base.partition_edges`, or inherit `recovered_samples` of `Sliced`.
+        """
         alone = [self.problem.recovered_samples(one) for one in np.eye(self.k)]
-        assert sum(alone) == self.problem.recovered_samples(np.ones(self.k)) == self.problem.n_samples
-        assert self.problem.recovered_samples(np.zeros(self.k)) == 0
+        every = self.problem.recovered_samples(np.ones(self.k))
+        N = self.problem.n_samples
+        told = f"partitions one by one have {sum(alone)} samples, together {every}, n_samples is {N}"
+        assert sum(alone) == every == N, told
+        nothing = self.problem.recovered_samples(np.zeros(self.k))
+        assert nothing == 0, f"coefficients of zero recover {nothing} samples"
 
     def check_scores_are_numbers(self) -> None:
+        """`score` gives finite numbers by name, the same for the same parameters.
+
+        Cure: score without dropout, and change nothing.
+        """
         start, more = self.problem.initial(), self.statistics(self.problem)
         scores = self.problem.score(start, *more)
-        assert scores and all(np.isfinite(value) for value in scores.values())
+        assert scores and all(np.isfinite(value) for value in scores.values()), f"score gives {scores}"
         assert scores == self.problem.score(start, *more), "scoring twice gives two answers"
 
     def check_scores_are_those_declared(self) -> None:
-        """In the class, where it names them: see `gcexp.tasks.base.TaskExtras`."""
+        """Scores have the names that the class declares: see `gcexp.tasks.base.TaskExtras`.
+
+        Cure: list them as a plain tuple, ``scores = ("test_accuracy", "test_loss")``.
+        """
         task = extras(TaskExtras, self.task)
         if task.scores is None:
             return
@@ -642,4 +858,4 @@ class TaskContract:
         if self.data.y_train.dtype.kind not in "iu":
             declared -= set(task.scores_of_labels)
         found = self.problem.score(self.problem.initial(), *self.statistics(self.problem))
-        assert set(found) == declared
+        assert set(found) == declared, f"declared are {sorted(declared)}, score gives {sorted(found)}"

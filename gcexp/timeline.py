@@ -692,9 +692,8 @@ class Iteration:
     computed: np.ndarray  #: (R, n), when each worker's r-th message was; one with fewer repeats its last
     arrived: np.ndarray  #: (R, n), when it reached the master
     stop: float  #: when the master stopped
-    responses: (
-        np.ndarray
-    )  #: (n,), messages that it decoded with; where the rule orders them (M,), which they are
+    #: (n,), messages that it decoded with; where the rule orders them (M,), which they are
+    responses: np.ndarray
 
 
 def first_iteration(scheme: Scheme, draws: Draws) -> Iteration:

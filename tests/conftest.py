@@ -378,12 +378,18 @@ def hold():
     return made
 
 
+@functools.cache
+def _remembering(name: str, identity: int) -> list:
+    """Functions of a module that remember what they answered; a module that is imported anew is another one."""
+    functions = vars(sys.modules[name]).items()
+    return [one for known, one in functions if hasattr(one, "cache_clear") and known not in INSTALLED]
+
+
 def _forget() -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith(("gcexp.run.", "gcexp.report.")):
-            for known, function in list(vars(module).items()):
-                if hasattr(function, "cache_clear") and known not in INSTALLED:
-                    function.cache_clear()
+            for function in _remembering(name, id(module)):
+                function.cache_clear()
 
 
 @pytest.fixture

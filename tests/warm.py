@@ -8,12 +8,21 @@ that kill, and projects with library code of their own start Snakemake as a pers
     python tests/warm.py ask FOLDER ...      a command of gcexp: what bin/gcexp calls, which Snakemake finds first
 """
 
+import importlib
 import json
 import os
 import select
 import socket
 import sys
 
+IMPORTED = """
+jsonschema matplotlib.backends.backend_agg matplotlib.backends.backend_pdf rich._emoji_codes scipy.sparse scipy.stats
+sklearn.datasets smart_open snakemake.cli snakemake.dag snakemake.storage snakemake.workflow
+snakemake_logger_plugin_rich.handler torch._dynamo.utils
+gcexp.codes.accuracy gcexp.command.progress gcexp.command.snakemake_inside gcexp.delays gcexp.figures.compose
+gcexp.report.audit gcexp.report.end_message gcexp.report.jobs gcexp.report.page gcexp.report.request
+gcexp.run.measurement gcexp.schemes gcexp.tasks.mlp gcexp.tasks.training gcexp.timeline
+"""
 SCRIPT = '#!/bin/sh\nexec "{python}" {arguments} "$@"\n'
 
 
@@ -59,23 +68,14 @@ def serve(home: str) -> None:
 
 def _import() -> None:
     """What commands import, and nothing that depends on a folder."""
-    import jsonschema  # noqa: F401
-    import matplotlib.backends.backend_agg  # noqa: F401
-    import matplotlib.backends.backend_pdf  # noqa: F401
-    import smart_open  # noqa: F401
+    for name in IMPORTED.split():
+        importlib.import_module(name)
     import snakemake.cli
-    import snakemake.dag
-    import snakemake.workflow
-    import snakemake_logger_plugin_rich.handler  # noqa: F401
-    import torch._dynamo.utils  # noqa: F401
 
-    import gcexp.command.progress
-    import gcexp.command.snakemake_inside
-    import gcexp.report.audit
-    import gcexp.report.end_message
-    import gcexp.report.jobs
-    import gcexp.run.measurement  # noqa: F401
+    from gcexp.run.dependencies import STAGES, tracked
 
+    for stage in STAGES:
+        tracked(stage)  # reads the library's sources
     snakemake.cli.get_argument_parser()  # asks every plug-in for its options
 
 

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from gcexp.advice.conclusion import Conclusion
+from gcexp.advice.diagnosis_in_words import causes, changed, spell_in_words, what_would_settle
+from gcexp.advice.level_changes import LEAST_NOW, Change
 from gcexp.advice.page import Page, counted, percent
 from gcexp.advice.remedies import KINDS, Plan
 from gcexp.advice.verdict import CODE, DEPENDS, LEAST_ROWS, NOTHING, UNKNOWN, Answer
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from gcexp.advice.trained import Trained
 
 _CHANGED = 0.15  # of the mean iteration, from one half of a trace to the other
+_WORTH = 0.01  # of the time of waiting; less is not told
 _LONGEST_UNIT = 3  # letters; a longer one is a description
 
 
@@ -49,7 +52,20 @@ def sentence(found: Conclusion) -> str:
     else:
         what = what[0].upper() + what[1:]
     ratio = percent(pick.ratio)
-    return f"{what}. Expected time per iteration: {ratio} of waiting for all ({_interval(main)})."
+    return f"{what}. Expected time per iteration: {ratio} of waiting for all ({_interval(main)}){_without(found)}."
+
+
+def _without(found: Conclusion) -> str:
+    """That the expected time leaves out what was seen only once."""
+    if found.if_it_comes_again is None:
+        return ""
+    spells, recent = found.diagnosis.levels.single_spells, found.diagnosis.levels.recent
+    left_out = []
+    if spells:
+        left_out.append("spell" if len(spells) == 1 else "spells")
+    if recent:
+        left_out.append("recent change" if len(recent) == 1 else "recent changes")
+    return f", without the {listed(left_out)} named above"
 
 
 def described(found: Conclusion, plan: Plan) -> str:
@@ -83,18 +99,172 @@ def described(found: Conclusion, plan: Plan) -> str:
     return f"groups of {size} with s = {s}, {code}: {members}"
 
 
-def page(found: Conclusion, trained: Trained | None = None) -> Page:
-    """Sentences, settings, what the verdict rests on, and what would change it."""
-    sentences = [sentence(found), *_limits(found), _setting(found)]
+def page(
+    found: Conclusion,
+    trained: Trained | None = None,
+    without_missing: Conclusion | None = None,
+    if_later: Conclusion | None = None,
+) -> Page:
+    """What was read, what makes workers slow, what to set, what cannot be said; then tables, and what all rests on."""
+    others = {}
+    if without_missing:
+        others["their iterations are left out"] = without_missing
+    if if_later:
+        others["they took a quarter longer than they did at least"] = if_later
+    sections = {
+        "What was read": [*_read(found, others)],
+        "What makes workers slow": causes(found.diagnosis),
+        "What to set": [sentence(found), *_costs(found), *_also(found), *_limits(found), _setting(found)],
+        "What cannot be said, and what would tell": [*_unknown(found)],
+    }
     tables = {"Settings, chosen on the first half and judged on the second": _settings_in_words(found)}
     if len(found.answers) > 1:
         tables[f"The verdict by {found.recorded.named_phi}"] = _verdicts(found)
     if trained:
-        sentences.insert(0, trained.sentence)
+        sections["What to set"].insert(0, trained.sentence)
         heading = f"Time to {trained.level:g} on {trained.task}"
         tables = {heading: trained.runs.drop(columns="reached")} | tables
     title = f"Advice for {found.recorded.trace.name}"
-    return Page(title, sentences, tables, [*_what_would_change_it(found), *rests_on(found)])
+    notes = [*_what_would_change_it(found), *rests_on(found)]
+    return Page(title, [*_depends_on_missing(found, others)], tables, notes, sections)
+
+
+def _depends_on_missing(found: Conclusion, others: dict[str, Conclusion]) -> Iterator[str]:
+    """That the verdict depends on what missing rows are taken for, where it does."""
+    if found.recorded.missing is None or all(_same_verdict(found, other) for other in others.values()):
+        return
+    told = ", ".join(f"{_in_short(other)} where {how}" for how, other in others.items())
+    yield (
+        f"{counted(found.recorded.missing.pairs, 'row')} of this trace are missing, and the verdict depends on them: "
+        f"{_in_short(found)} where they are taken as late, {told}."
+    )
+
+
+def _same_verdict(one: Conclusion, other: Conclusion) -> bool:
+    """Whether two conclusions have the same verdict, at each phi."""
+    verdicts, others = ([answer.verdict for answer in found.answers] for found in (one, other))
+    return one.verdict == other.verdict and (len(verdicts) != len(others) or verdicts == others)
+
+
+def _in_short(found: Conclusion) -> str:
+    """A verdict in a few words."""
+    return _short(found.main) if found.verdict == found.main.verdict else found.verdict
+
+
+def _read(found: Conclusion, others: dict[str, Conclusion]) -> Iterator[str]:
+    """What was read of which file, what it was taken for, and which rows are missing."""
+    recorded = found.recorded
+    T, n = recorded.every.shape
+    unit = f", times in {recorded.trace.flags.unit}" if recorded.trace.flags.unit else ""
+    yield f"{recorded.trace.name}: {counted(T, 'iteration')} of {counted(n, 'worker')}{unit}."
+    yield from recorded.notes
+    if recorded.missing is None:
+        return
+    yield from recorded.missing.sentences
+    if recorded.absent == "late":
+        value = "" if recorded.timeout is None else f", with the time {recorded.timeout:g}"
+        yield f"Missing rows are taken as late{value}; absent=skip leaves their iterations out."
+    same = [how for how, other in others.items() if _same_verdict(found, other)]
+    if same:
+        yield f"The verdict is the same where {listed(same)}."
+
+
+def _costs(found: Conclusion) -> Iterator[str]:
+    """What the remedy asks of the workers."""
+    main, n = found.main, found.comparison.n
+    if not main.advised or found.verdict == DEPENDS:
+        return
+    remedy = main.pick.remedy
+    messages = f"{remedy.messages(n)} messages per iteration"
+    if remedy.kind in ("exclude", "rebalance"):
+        most = float(main.plan.shares.max())
+        yield f"It costs: the worker with most to do gets {most:.3g} of an even share; {messages}."
+    else:
+        yield f"It costs: every worker stores and computes {remedy.load(n):g} shares of the data; {messages}."
+
+
+def _also(found: Conclusion) -> Iterator[str]:
+    """Second to the answer: since when it holds, what rests on a single event, and what the whole trace would say."""
+    recorded, levels = found.recorded, found.diagnosis.levels
+    if found.if_it_comes_again is not None and levels.single_spells:
+        yield from _if_spells_come_again(found, found.if_it_comes_again)
+    for change in levels.recent:
+        if change.factor.value > 1:
+            yield _if_it_lasts(found, change)
+    if levels.now:
+        yield (
+            f"This is for what holds since iteration {recorded.iteration(levels.now)} "
+            f"({counted(len(found.comparison.x), 'iteration')})."
+        )
+    if found.whole is not None:
+        whole = counted(len(recorded.x), "iteration")
+        yield f"On all {whole} of the trace, before and after the change, the answer is: {_short(found.whole)}."
+
+
+def _if_spells_come_again(found: Conclusion, other: Answer) -> Iterator[str]:
+    """What would have helped against single spells, and what the remedy takes with them."""
+    levels, main, compared = found.diagnosis.levels, found.main, found.as_recorded
+    rests = listed([f"one spell of {spell.rows} iterations" for spell in levels.single_spells])
+    judged = compared.judged(main.pick.remedy, main.phi)
+    if main.pick.remedy.kind in ("wait", "exclude"):
+        excluded = set(np.flatnonzero(main.plan.shares == 0).tolist())
+        more = sorted({spell.worker for spell in levels.single_spells if spell.factor > 1} - excluded)
+        without, without_more = (
+            compared.mean_without(np.array(sorted(some), int), compared.x, main.phi)
+            for some in (excluded, excluded.union(more))
+        )
+        saved = (without - without_more) / compared.waiting.mean()
+        if saved > _WORTH:
+            who = listed(found.recorded.named(more))
+            noun = "worker" if len(more) == 1 else "workers"
+            too = " as well" if excluded else ""
+            yield (
+                f"Second: excluding {noun} {who}{too} would have saved {percent(saved, 1)} more of the time of waiting "
+                f"for all in these iterations, but rests on {rests}."
+            )
+    elif other.advised and judged.ratio - other.ratio > _WORTH:
+        yield (
+            f"Second: {described(found, other.plan)} would have saved {percent(judged.ratio - other.ratio, 1)} more of "
+            f"the time of waiting for all in these iterations, but rests on {rests}."
+        )
+    if main.advised and abs(judged.ratio - main.ratio) > _WORTH:
+        yield f"As recorded, with {rests}, the remedy takes {percent(judged.ratio)} of waiting for all."
+
+
+def _if_it_lasts(found: Conclusion, change: Change) -> str:
+    """What excluding a worker would take if it stayed as slow as it became shortly before the end."""
+    recorded, compared = found.recorded, found.comparison
+    since = replace(compared, x=recorded.x[change.row :])
+    excluded = [change.worker]
+    taken = since.mean_without(np.array(excluded), since.x, found.main.phi)
+    waiting = since.mean_without(np.array([], int), since.x, found.main.phi)
+    rows = counted(len(since.x), "iteration")
+    worker, since_when = recorded.named(excluded)[0], recorded.iteration(change.row)
+    return (
+        f"Second: if worker {worker} stays as slow as it has been since iteration {since_when}, excluding it takes "
+        f"{percent(taken / waiting)} of waiting for all; that rests on {rows}."
+    )
+
+
+def _unknown(found: Conclusion) -> Iterator[str]:
+    """What the trace cannot say, each with the measurement that would."""
+    recorded, diagnosis = found.recorded, found.diagnosis
+    levels, T = diagnosis.levels, len(recorded.x)
+    if not found.measured:
+        yield _whether_phi_is_known(found)
+    for change in levels.recent:
+        more = counted(LEAST_NOW - (T - change.row), "iteration")
+        yield f"Whether it lasts that {changed(recorded, change)}: record {more} more."
+    for spell in levels.single_spells:
+        yield f"Whether it comes again that {spell_in_words(recorded, spell)}: a recording several times as long tells."
+    yield from what_would_settle(diagnosis)
+    if found.verdict == UNKNOWN:
+        yield f"Whether a remedy pays: {found.main.reason}; record at least {2 * len(found.comparison.x)} iterations."
+    if recorded.missing is not None and recorded.absent == "late" and recorded.timeout is None:
+        yield (
+            "How long the workers of missing rows took: log a time at the timeout too, or give it as timeout=VALUE "
+            "in the unit of the trace."
+        )
 
 
 def _verdicts(found: Conclusion) -> pd.DataFrame:
@@ -179,7 +349,8 @@ def _what_would_change_it(found: Conclusion) -> Iterator[str]:
         yield f"{changes[one['what']]} the best remedy would be {KINDS[one['then']]}."
     if not found.depends and found.verdict != UNKNOWN:
         yield "No phi, no message cost up to 5 % of an iteration and no smaller memory changes the kind of remedy."
-    yield _whether_phi_is_known(found)
+    if found.measured:
+        yield _whether_phi_is_known(found)
 
 
 def _whether_phi_is_known(found: Conclusion) -> str:
@@ -201,13 +372,13 @@ def _whether_phi_is_known(found: Conclusion) -> str:
 
 def rests_on(found: Conclusion) -> Iterator[str]:
     """What the answer takes for granted, and which doubts the trace itself raises."""
-    compared, x = found.comparison, found.recorded.x
+    compared = found.comparison
+    x = compared.x
     yield (
         f"This rests on {counted(len(x), 'iteration')} of {x.shape[1]} workers; each remedy was learned on one "
         f"half and priced on the other. A message costs {compared.per_message:g} of a mean iteration, overhead is "
         f"{compared.overhead:g}, and a worker can store {compared.d_max:g} shares."
     )
-    yield from found.recorded.notes
     yield from _changes_of_the_cluster(x)
     yield from _broken_promises(found)
     if len(x) // 2 >= LEAST_ROWS and found.verdict != DEPENDS:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gcexp.advice import advice_in_words
 from gcexp.advice.conclusion import Conclusion
-from gcexp.advice.page import Page, counted, write
+from gcexp.advice.diagnosis import diagnosed
+from gcexp.advice.page import Page, counted, percent, write
 from gcexp.advice.phi import share
-from gcexp.advice.recorded import Recorded, recorded
+from gcexp.advice.recorded import Recorded, even_later, recorded, ways_of
 from gcexp.advice.settings import settings
 from gcexp.advice.verdict import NOTHING, Comparison
 from gcexp.errors import UserError, require, require_known
 from gcexp.files import write_text
 from gcexp.schemes import LATE
+from gcexp.traces.missing import Absent
+from gcexp.traces.reading import Columns
 
 if TYPE_CHECKING:
     from gcexp.advice.trained import Trained
@@ -35,9 +43,9 @@ _TOLD = (
 _BY_PHI = ("phi", "verdict", "remedy", "ratio", "low", "high", "bound", "capacity", "reason")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Advice(Conclusion):
-    """What `gcexp.advise` says; a notebook shows it, and ``table`` has its settings as a frame.
+    """What `gcexp.advise` says; it prints its sentences, a notebook shows it, and ``table`` is its settings as a frame.
 
     It is a conclusion from recorded times, in words, as a page and as files.
 
@@ -45,9 +53,32 @@ class Advice(Conclusion):
     ----------
     trained : Trained, optional
         Which scheme reaches a score first, where a task was named.
+    without_missing : Advice, optional
+        The advice where iterations with missing rows are left out, in place of taking these rows as late.
+    if_later : Advice, optional
+        The advice where missing rows take a quarter longer than the least that a late worker may have taken.
     """
 
     trained: Trained | None = None
+    without_missing: Advice | None = field(default=None, repr=False)
+    if_later: Advice | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+    def __repr__(self) -> str:
+        ratio = ""
+        if self.main.advised and self.verdict == self.main.verdict:
+            ratio = (
+                f", {percent(self.ratio)} of waiting for all ({percent(self.low)} to {percent(self.high)})"
+            )
+        return f"<Advice for {self.recorded.trace.name}: {self.verdict}{ratio}>"
+
+    @property
+    def sentences(self) -> list[str]:
+        """The whole story: what was read, what makes workers slow, what to set, and what cannot be said."""
+        page = self.page()
+        return [*page.sentences, *(told for told_of in page.sections.values() for told in told_of)]
 
     @property
     def sentence(self) -> str:
@@ -56,7 +87,11 @@ class Advice(Conclusion):
 
     def page(self) -> Page:
         """Sentences, settings, what the verdict rests on, and what would change it."""
-        return advice_in_words.page(self, self.trained)
+        return self._page
+
+    @cached_property
+    def _page(self) -> Page:
+        return advice_in_words.page(self, self.trained, self.without_missing, self.if_later)
 
     def _repr_html_(self) -> str:
         return self.page().html()
@@ -72,23 +107,34 @@ class Advice(Conclusion):
         facts["by_phi"] = [{name: getattr(one, name) for name in _BY_PHI} for one in self.answers]
         terms = vars(self.comparison).items()
         facts["terms"] = {name: value for name, value in terms if isinstance(value, str | float | int)}
-        facts["notes"] = list(advice_in_words.rests_on(self))
+        facts["since_iteration"] = self.recorded.iteration(self.since)
+        facts["sentences"] = self.sentences
+        facts["notes"] = self.page().notes
+        facts["diagnosis"] = {
+            "found": self.diagnosis.found,
+            "unsure": self.diagnosis.unsure,
+            "mechanisms": self.diagnosis.table.to_dict("records"),
+        }
+        if self.without_missing:
+            facts["verdict_without_missing"] = self.without_missing.verdict
         if self.trained:
             facts["task"] = self.trained.as_dict()
         return facts
 
     def write(self, folder: Path | str) -> list[Path]:
-        """Write ``advice.json``, ``advice.md`` and ``advice.png``."""
-        from gcexp.advice.pictures import of_advice  # matplotlib is slow to import
+        """Write ``advice.html``, which has all in it, ``advice.json``, ``advice.md`` and ``advice.png``."""
+        from gcexp.advice.pictures import of_advice, of_fit  # matplotlib is slow to import
 
         page = self.page()
         text = page.markdown("advice.png")
         if self.recorded.source:
-            command = f"`gcexp benchmark {self.recorded.source} -o {folder}`"
+            command = f"`{shlex.join(['gcexp', 'benchmark', self.recorded.source, '-o', str(folder)])}`"
             text += (
                 f"\nAll schemes and bounds on these times: [the map](benchmark.md), which {command} writes.\n"
             )
-        return write(Path(folder), "advice", text, self.as_dict(), of_advice(self, page.title))
+        causes = of_fit(self.diagnosis, "What makes the workers slow", "")
+        pictures = [of_advice(self, page.title), causes]
+        return write(Path(folder), "advice", page, text, self.as_dict(), pictures)
 
     def write_scheme(self, path: Path | str) -> str:
         """Write the advice as a scheme option, where there is one and no file yet, and return the line that runs it."""
@@ -100,7 +146,7 @@ class Advice(Conclusion):
         require(not path.exists(), f"{path} is there already; name another file")
         head = (
             f"# @package _global_\n# {advice_in_words.described(self, self.plan)}.\n"
-            f"# Advised by: gcexp advise {self.recorded.source} phi={self.main.phi:g}\n"
+            f"# Advised by: {shlex.join(['gcexp', 'advise', self.recorded.source, f'phi={self.main.phi:g}'])}\n"
             f"# Times of sha256 {self.recorded.facts['sha256']}\n"
         )
         options = self.plan.options(self.comparison.data_bound)
@@ -112,7 +158,7 @@ class Advice(Conclusion):
             if keys:
                 option[group] = keys
         write_text(path, head + yaml.safe_dump(option, sort_keys=False))
-        return " ".join(["gcexp run", f"scheme={path.stem}", *self.replayed(self.plan)])
+        return shlex.join(["gcexp", "run", f"scheme={path.stem}", *self.replayed(self.plan)])
 
 
 def advise(
@@ -129,7 +175,10 @@ def advise(
     level: float | None = None,
     seeds: int = 10,
     allow_bias: bool = False,
-    absent: str = "refuse",
+    absent: Absent | None = None,
+    timeout: float | None = None,
+    columns: Columns = None,
+    unit: str | None = None,
     barrier: str = "check",
     near: float = 0.01,
     least: float = 0.02,
@@ -166,8 +215,8 @@ def advise(
         Of that training.
     allow_bias : bool
         Whether a scheme may win that hardly ever uses the data of some worker.
-    absent, barrier, seed
-        As in `gcexp.fit`.
+    absent, timeout, columns, unit, barrier, seed
+        As in `gcexp.fit`; where the verdict depends on what missing rows are taken for, the first sentence says so.
     near, least : float
         Remedies are as good as the best within this share; a gain below this one is none.
 
@@ -196,21 +245,59 @@ def advise(
     require_known("slowness", slowness, ("worker", "data"))
     together = (task is None) == (level is None)
     require(together, "task and level belong together: a task, and the score it is to reach")
-    times = recorded(source, absent, barrier, seed)  # type: ignore[arg-type]
-    x = times.x
-    name = times.trace.name
-    require(x.shape[1] >= 2, f"{name} has one worker: there is nothing to code and nobody to wait for")
-    iterations = counted(len(x), "iteration")
-    require(len(x) >= 4, f"{name} has {iterations}: too few to learn from one half and judge on the other")
-    phis, measured = _phis(times, phi)
-    comparison = Comparison(x, d_max, overhead, per_message, late, slowness, moves, near, least, seed)
-    answers = tuple(comparison.answer(value) for value in phis)
-    found = Advice(times, comparison, answers, settings(x, phis), measured)
+
+    def compared(x: np.ndarray) -> Comparison:
+        return Comparison(x, d_max, overhead, per_message, late, slowness, moves, near, least, seed)
+
+    gaps, ((way, trace), *others) = ways_of(source, absent, timeout, columns, unit)
+    found = _advised(recorded(gaps, trace, way, barrier, seed, timeout, source), phi, compared)
+    if absent is None and way == "late":
+        if timeout is None:
+            later = recorded(gaps, even_later(trace), way, barrier, seed, timeout, source)
+            found = replace(found, if_later=_advised(later, phi, compared))
+        for other, trace in others:
+            try:
+                also = _advised(recorded(gaps, trace, other, barrier, seed, timeout, source), phi, compared)
+            except UserError:  # too little is left without the iterations with missing rows
+                continue
+            found = replace(found, without_missing=also)
     if task is None or level is None:
         return found
     from gcexp.advice.trained import fastest_to  # what trains is slow to import
 
     return replace(found, trained=fastest_to(found, task, level, seeds, allow_bias))
+
+
+def _advised(times: Recorded, phi: object, compared: Callable[[np.ndarray], Comparison]) -> Advice:
+    """Advice from recorded times, for what holds now; it acts only on what is certain."""
+    x = times.x
+    name = times.trace.name
+    require(x.shape[1] >= 2, f"{name} has one worker: there is nothing to code and nobody to wait for")
+    iterations = counted(len(x), "iteration")
+    require(len(x) >= 4, f"{name} has {iterations}: too few to learn from one half and judge on the other")
+    diagnosis = diagnosed(times, seed=compared(x).seed)
+    levels = diagnosis.levels
+    now = x[levels.now :]
+    phis, measured = _phis(times, phi)
+    as_recorded = compared(now)
+    comparison = as_recorded
+    main = len(phis) // 2
+    if_it_comes_again = None
+    if levels.uncertain.any():
+        certain = compared(now / np.exp(levels.uncertain[levels.now :]))
+        if_it_comes_again = as_recorded.answer(phis[main], both_halves=False)
+        comparison = certain
+    return Advice(
+        recorded=times,
+        diagnosis=diagnosis,
+        comparison=comparison,
+        answers=tuple(comparison.answer(value) for value in phis),
+        table=settings(comparison.x, phis),
+        measured=measured,
+        as_recorded=as_recorded,
+        if_it_comes_again=if_it_comes_again,
+        whole=compared(x).answer(phis[main]) if levels.now else None,
+    )
 
 
 def _phis(times: Recorded, phi: object) -> tuple[tuple[float, ...], bool]:

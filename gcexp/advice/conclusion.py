@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from gcexp.advice.diagnosis import Diagnosis
 from gcexp.advice.recorded import Recorded
 from gcexp.advice.remedies import Plan, Remedy
 from gcexp.advice.verdict import CODE, DEPENDS, NOTHING, REBALANCE, UNKNOWN, Answer, Comparison
@@ -21,21 +22,39 @@ class Conclusion:
     ----------
     recorded : Recorded
         The times.
+    diagnosis : Diagnosis
+        What makes the workers slow.
     comparison : Comparison
-        What was compared, and by which rules.
+        What was compared, and by which rules: the rows since the last change of level, without single spells and
+        changes that are too recent.
     answers : tuple of Answer
         One for each phi that was looked at: the one that is known, or the ends and the middle of a range.
     table : DataFrame
         The settings, see `gcexp.advice.settings.settings`.
     measured : bool
         Whether phi was measured.
+    as_recorded : Comparison
+        The same rows as they were recorded, with single spells and with changes that are too recent.
+    if_it_comes_again : Answer, optional
+        The answer on `as_recorded`, where there are such spells and changes.
+    whole : Answer, optional
+        The answer on the whole trace, where the answers are those since a change.
     """
 
     recorded: Recorded
+    diagnosis: Diagnosis = field(repr=False)
     comparison: Comparison = field(repr=False)
     answers: tuple[Answer, ...] = field(repr=False)
     table: pd.DataFrame = field(repr=False)
     measured: bool
+    as_recorded: Comparison = field(repr=False)
+    if_it_comes_again: Answer | None = field(repr=False)
+    whole: Answer | None = field(repr=False)
+
+    @property
+    def since(self) -> int:
+        """First row of those on which the answers rest."""
+        return self.diagnosis.levels.now
 
     @property
     def main(self) -> Answer:
@@ -79,7 +98,7 @@ class Conclusion:
     def plan(self) -> Plan | None:
         """What is to be run, learned from the whole trace; None where nothing definite is advised."""
         if self.verdict == NOTHING:
-            return Remedy("wait").learned(self.recorded.x)
+            return Remedy("wait").learned(self.comparison.x)
         return self.main.plan if self.verdict in (REBALANCE, CODE) else None
 
     @property
@@ -104,6 +123,10 @@ class Conclusion:
             overrides += ["delay.data_bound=true", f"delay.workers=[{seated}]"]
         if compared.late != "stop":
             overrides.append(f"late={compared.late}")
+        if recorded.missing and recorded.absent != "refuse":
+            overrides.append(f"delay.absent={recorded.absent}")
+            if recorded.timeout is not None:
+                overrides.append(f"delay.timeout={recorded.timeout:.12g}")
         return overrides
 
     @property

@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gcexp.advice import fit_in_words
-from gcexp.advice.diagnosis import Diagnosis
+from gcexp.advice.diagnosis import Fitted, diagnosed
 from gcexp.advice.mechanisms import Decomposition, found_in
 from gcexp.advice.page import Page, write
 from gcexp.advice.phi import share
-from gcexp.advice.recorded import recorded
+from gcexp.advice.recorded import Recorded, recorded, ways_of
 from gcexp.advice.resampling import Number
 from gcexp.delays.composed import Composed
-from gcexp.errors import require
+from gcexp.errors import UserError, require
+from gcexp.figures.rows import listed
 from gcexp.files import write_text
+from gcexp.traces.missing import Absent
+from gcexp.traces.reading import Columns
 
 _MOST_VALUES = 2000  # of the rest in a model
 _ITERATIONS = 20_000  # in which a model is compared with its trace
 _TOLD = ("sentences", "found", "unsure", "block", "stability", "replay", "held")
 
 
-@dataclass(frozen=True)
-class Fit(Diagnosis):
-    """What `gcexp.fit` found; a notebook shows it, and ``table`` is it as a frame.
+@dataclass(frozen=True, repr=False)
+class Fit(Fitted):
+    """What `gcexp.fit` found; it prints its sentences, a notebook shows it, and ``table`` is it as a frame.
 
-    It is a diagnosis of recorded times, in words, as a page and as files.
+    It is a diagnosis of recorded times with a delay model, in words, as a page and as files.
     """
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+    def __repr__(self) -> str:
+        unsure = f"; unsure: {', '.join(self.unsure)}" if self.unsure else ""
+        return f"<Fit of {self.recorded.trace.name}: {', '.join(self.found) or 'nothing certain'}{unsure}>"
 
     @property
     def sentences(self) -> list[str]:
@@ -49,6 +59,7 @@ class Fit(Diagnosis):
         for name in _TOLD:
             facts[name] = getattr(self, name)
         facts["mechanisms"] = self.table.to_dict("records")
+        facts["missing_rows"] = self.recorded.missing.pairs if self.recorded.missing else 0
         facts["changed"] = self.recorded.named(self.changed)
         facts["shares"] = self.variance.shares
         facts["icc"] = self.variance.icc
@@ -56,7 +67,7 @@ class Fit(Diagnosis):
         return facts
 
     def write(self, folder: Path | str) -> list[Path]:
-        """Write ``fit.json``, ``fit.md``, ``fit.png`` and ``delay.yaml``, an option file of ``delay``."""
+        """Write ``fit.html``, ``fit.json``, ``fit.md``, ``fit.png`` and ``delay.yaml``, an option file of ``delay``."""
         import yaml
 
         from gcexp.advice.pictures import of_fit  # matplotlib is slow to import
@@ -71,7 +82,7 @@ class Fit(Diagnosis):
         page = self.page()
         caption = " ".join(self.sentences[:2])
         picture = of_fit(self, page.title, caption)
-        return [*write(folder, "fit", page.markdown("fit.png"), self.as_dict(), picture), delay]
+        return [*write(folder, "fit", page, page.markdown("fit.png"), self.as_dict(), [picture]), delay]
 
 
 def model_of(found: Decomposition, phi: float = 0.0, drift: bool = False) -> Composed:
@@ -79,7 +90,8 @@ def model_of(found: Decomposition, phi: float = 0.0, drift: bool = False) -> Com
     rest = np.sort(found.rest, axis=None)
     if len(rest) > _MOST_VALUES:
         rest = np.quantile(rest, (np.arange(_MOST_VALUES) + 0.5) / _MOST_VALUES)
-    level = found.worker_effect.mean()
+    now = found.worker_effect + found.levels.lasting[found.levels.now]
+    level = now.mean()
     begins = level
     if drift:  # the effects are those of the middle of the trace
         begins = level - found.slope / 2
@@ -94,7 +106,7 @@ def model_of(found: Decomposition, phi: float = 0.0, drift: bool = False) -> Com
         parts |= {"p01": chain.p01 / lasting, "p10": chain.p10 / lasting, "factor": chain.factor}
     return Composed(
         level=float(np.exp(begins)),
-        workers=np.exp(found.worker_effect - level).round(6).tolist(),
+        workers=np.exp(now - level).round(6).tolist(),
         values=rest.round(6).tolist(),
         phi=phi,
         drift=found.slope / len(found.rest) if drift else 0.0,
@@ -116,7 +128,10 @@ def fit(
     source: object,
     phi: object = None,
     *,
-    absent: str = "refuse",
+    absent: Absent | None = None,
+    timeout: float | None = None,
+    columns: Columns = None,
+    unit: str | None = None,
     barrier: str = "check",
     drift: bool = False,
     seed: int = 0,
@@ -130,8 +145,13 @@ def fit(
     phi : float, optional
         Share of the time that does not grow with the load; by default it is measured where the trace has several loads
         or a column ``compute``.
-    absent : {"refuse", "skip"}
-        Iterations with missing workers are refused, or left out.
+    absent : {"refuse", "late", "skip"}, optional
+        Missing rows are refused, taken as late (`gcexp.traces.missing.as_late`), or left out with their iterations. By
+        default they are late, and it is told where leaving them out would change what is found.
+    timeout : float, optional
+        The time of missing rows that are late.
+    columns, unit : optional
+        As in `gcexp.traces.reading.read_trace`.
     barrier : {"check", "no"}
         ``no``: do not refuse times that agree within each iteration.
     drift : bool
@@ -155,18 +175,44 @@ def fit(
     >>> found.found, found.table["value"].round(5).tolist()
     (['bad_node'], [2.26105])
     """
-    times = recorded(source, absent, barrier, seed)  # type: ignore[arg-type]
-    x = times.x
-    known = times.phi
+    gaps, ((way, trace), *others) = ways_of(source, absent, timeout, columns, unit)
+    found = _fitted(recorded(gaps, trace, way, barrier, seed, timeout, source), phi, drift, seed)
+    for other, trace in others:
+        try:
+            times = recorded(gaps, trace, other, barrier, seed, timeout, source)
+            also = _fitted(times, phi, drift, seed)
+        except UserError:  # nothing is left without the iterations with missing rows
+            continue
+        if also.found != found.found:
+            return replace(found, depends_on_missing=_depends(found, also))
+    return found
+
+
+def _fitted(times: Recorded, phi: object, drift: bool, seed: int) -> Fit:
+    """What is found in recorded times."""
+    known = None
     if phi is not None:
         value = share(phi)
         require(len(value) == 1, f"fit takes one phi, got {phi}")
         known = Number(value[0])
-    found = found_in(x, times.chunks, seed)
-    model = model_of(found, known.value if known else 0.0, drift)
+    found = diagnosed(times, known, seed)
+    model = model_of(found, found.phi.value if found.phi else 0.0, drift)
+    x = times.x
     half = len(x) // 2
     held: dict[str, float] = {}
     if half >= 2:
         first_half = found_in(x[:half], seed=seed)
         held = replayed(model_of(first_half), x[half:])
-    return Fit(**vars(found), recorded=times, phi=known, model=model, replay=replayed(model, x), held=held)
+    now = x[found.levels.now :]
+    return Fit(**vars(found), model=model, replay=replayed(model, now), held=held)
+
+
+def _depends(late: Fit, skipped: Fit) -> str:
+    """That what is found depends on what missing rows are taken for."""
+    assert late.recorded.missing is not None
+    missing = late.recorded.missing
+    first, second = (listed(found.found) or "nothing certain" for found in (late, skipped))
+    return (
+        f"{missing.pairs} rows are missing, and what is found depends on them: {first} where they are taken as late, "
+        f"{second} where their iterations are left out."
+    )

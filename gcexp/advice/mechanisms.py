@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gcexp.advice.level_changes import LEAST_NOW, Levels, levels_of
 from gcexp.advice.resampling import Number, autocorrelation_time, block_length, interval
 from gcexp.advice.slow_states import SlowStates, fitted, split
 
@@ -73,9 +74,10 @@ class Decomposition:
     """What `found_in` found in a trace of T iterations and n workers."""
 
     mechanisms: dict[str, Mechanism]  # in the order in which they were looked for
+    levels: Levels  # changes of level and spells of single workers, which were taken off before all else
     rest: np.ndarray = field(repr=False)  # (T, n): logarithms without what was found, centred
     slope: float  # of the drift, in logarithms over the whole trace
-    worker_effect: np.ndarray = field(repr=False)  # (n,): mean logarithm of each worker when it is not slow
+    worker_effect: np.ndarray = field(repr=False)  # (n,): mean logarithm of each worker at its lowest level
     states: SlowStates | None  # where states were fitted and taken out
     variance: Variance  # of the times as they are
     block: int  # rows that depend on each other
@@ -100,11 +102,14 @@ def found_in(x: np.ndarray, chunks: np.ndarray | None = None, seed: int = 0) -> 
     """Look for mechanisms in times x (T, n), and in times (T, n, M) of the parts of each worker's work."""
     y = np.log(x)
     T, n = y.shape
-    parts, block = variance(y), _dependent_rows(y)
+    parts, levels = variance(y), levels_of(y)
+    y = y - levels.lasting - levels.passing
+    block = _dependent_rows(y)
     if T < LEAST_ROWS:
         level = y.mean(0)
         return Decomposition(
             mechanisms={},
+            levels=levels,
             rest=y - level,
             slope=0.0,
             worker_effect=level,
@@ -122,20 +127,24 @@ def found_in(x: np.ndarray, chunks: np.ndarray | None = None, seed: int = 0) -> 
     slow, states = _slow_state(y, block, seed)
     if states is not None:
         y = y - states.chain.gap * states.slow
-    found = drift | shock | slow | _workers(y)
+    found = _level_changes(levels) | drift | shock | slow | _workers(y)
     if n < 4:
         few = f"the trace has {n} workers; of fewer than 4 it cannot be said who is unusual"
         found["common_shock"] = Mechanism(unsure=few)
         found["workers"] = Mechanism(unsure=few)
     if any(one.unsure for one in slow.values()):
         also = "a slow state may be there, and a few long spells look the same; settle that first"
-        for name in found.keys() & {"bad_node", "heterogeneous", "drift"}:
+        for name in found.keys() & {"heterogeneous", "drift"}:
             found[name] = replace(found[name], unsure=also)
+        bad = found.get("bad_node")
+        if bad and states is not None and states.slow[:, bad.workers].any():
+            found["bad_node"] = replace(bad, unsure=also)
     if chunks is not None:
         found |= _chunk_noise(np.log(chunks), parts)
     level = y.mean(0)
     return Decomposition(
         mechanisms=found,
+        levels=levels,
         rest=y - level,
         slope=slope,
         worker_effect=level,
@@ -145,6 +154,19 @@ def found_in(x: np.ndarray, chunks: np.ndarray | None = None, seed: int = 0) -> 
         changed=changed,
         stability=stability,
     )
+
+
+def _level_changes(levels: Levels) -> dict[str, Mechanism]:
+    """Workers that are slower or faster since some iteration, where enough iterations followed to say that it lasts."""
+    found = {}
+    lasting = [change.worker for change in levels.changes if change not in levels.recent]
+    if lasting:
+        found["level_change"] = Mechanism(workers=tuple(sorted(set(lasting))))
+    recent = [change.worker for change in levels.recent]
+    if recent:
+        few = f"fewer than {LEAST_NOW} iterations followed"
+        found["recent_change"] = Mechanism(workers=tuple(sorted(set(recent))), unsure=few)
+    return found
 
 
 def _dependent_rows(y: np.ndarray) -> int:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from base64 import b64encode
+from dataclasses import dataclass, field
 from html import escape as html_escape
 from math import isfinite
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -18,27 +20,40 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+_STYLE = (
+    "body{max-width:60em;margin:2em auto;padding:0 1em;font-family:sans-serif}"
+    "table{border-collapse:collapse}td,th{padding:.2em .6em;text-align:right}img{max-width:100%}"
+)
+
+
 @dataclass(frozen=True)
 class Page:
-    """What is told of a trace: the answer, tables by their headings, and what the answer rests on."""
+    """What is told of a trace: sentences, more of them by their headings, then tables and notes."""
 
     title: str
     sentences: list[str]
     tables: dict[str, pd.DataFrame]
-    notes: list[str]
+    notes: list[str] = field(default_factory=list)
+    sections: dict[str, list[str]] = field(default_factory=dict)
 
     def text(self) -> str:
         """For a terminal."""
         parts = []
+        for heading, sentences in self.sections.items():
+            parts.append("\n".join([f"{heading}:", *sentences, ""]))
         for heading, table in self.tables.items():
             shown = _cells(table)
             lines = shown.set_index(shown.columns[0]).rename_axis(None).to_string()
             parts.append(f"{heading}:\n{lines}\n")
-        return "\n".join([*self.sentences, "", *parts, *self.notes]).rstrip() + "\n"
+        first = [*self.sentences, ""] if self.sentences else []
+        return "\n".join([*first, *parts, *self.notes]).rstrip() + "\n"
 
     def markdown(self, picture: str = "", level: int = 1) -> str:
         """As a page, or a section of one."""
         parts = [f"{'#' * level} {escape(self.title)}", *map(escape, self.sentences)]
+        for heading, sentences in self.sections.items():
+            parts.append(f"{'#' * (level + 1)} {escape(heading)}")
+            parts += map(escape, sentences)
         if picture:
             parts.append(f"![{escape(self.title)}]({picture})")
         for heading, table in self.tables.items():
@@ -51,11 +66,26 @@ class Page:
     def html(self) -> str:
         """For a notebook."""
         parts = [f"<p>{html_escape(sentence)}</p>" for sentence in self.sentences]
+        for heading, sentences in self.sections.items():
+            parts.append(f"<p><b>{html_escape(heading)}</b></p>")
+            parts += [f"<p>{html_escape(sentence)}</p>" for sentence in sentences]
         for heading, table in self.tables.items():
             parts.append(f"<p><b>{html_escape(heading)}</b></p>")
             parts.append(_cells(table).to_html(index=False))
         parts += [f"<li>{html_escape(note)}</li>" for note in self.notes]
         return "".join(parts)
+
+    def whole_html(self, pictures: list[bytes]) -> str:
+        """As one file that needs no other: the pictures, as PNG, are in it."""
+        shown = "".join(
+            f'<p><img alt="{html_escape(self.title)}" src="data:image/png;base64,{b64encode(one).decode()}"></p>'
+            for one in pictures
+        )
+        title = html_escape(self.title)
+        return (
+            f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
+            f"<style>{_STYLE}</style></head>\n<body><h1>{title}</h1>\n{self.html()}\n{shown}\n</body></html>\n"
+        )
 
 
 def _cells(table: pd.DataFrame) -> pd.DataFrame:
@@ -68,15 +98,26 @@ def _cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def write(folder: Path, name: str, page: str, facts: dict[str, Any], picture: Figure) -> list[Path]:
-    """Write ``name.json``, ``name.md`` and ``name.png`` under a folder."""
+def write(
+    folder: Path, name: str, page: Page, text: str, facts: dict[str, Any], pictures: list[Figure]
+) -> list[Path]:
+    """Write ``name.json``, ``name.md``, ``name.png``, the first picture, and ``name.html``, which has all in it."""
     from gcexp.figures import save  # matplotlib is slow to import
 
-    of_facts, of_page, of_picture = (folder / f"{name}.{suffix}" for suffix in ("json", "md", "png"))
+    whole, of_facts, of_page, of_picture = (
+        folder / f"{name}.{kind}" for kind in ("html", "json", "md", "png")
+    )
     write_text(of_facts, json.dumps(_plain(facts), indent=1) + "\n")
-    write_text(of_page, page)
-    save(picture, [of_picture])
-    return [of_facts, of_page, of_picture]
+    write_text(of_page, text)
+    save(pictures[0], [of_picture])
+    images = [of_picture.read_bytes()]
+    for picture in pictures[1:]:
+        with TemporaryDirectory() as place:
+            image = Path(place) / "picture.png"
+            save(picture, [image])
+            images.append(image.read_bytes())
+    write_text(whole, page.whole_html(images))
+    return [of_facts, of_page, of_picture, whole]
 
 
 def _plain(value: Any) -> Any:

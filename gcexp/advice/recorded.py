@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,13 @@ from gcexp.advice.resampling import Number
 from gcexp.delays.trace_loads import Loads, loads_of
 from gcexp.delays.trace_structure import barrier as barrier_test
 from gcexp.errors import DataError, UserError, require_known
-from gcexp.traces.missing import Absent
-from gcexp.traces.reading import trace_of
+from gcexp.traces.missing import Absent, MissingRows, described, ways
+from gcexp.traces.reading import Columns, trace_with_gaps
 from gcexp.traces.record import TraceFile
 
 #: How far the middle worker of a pause is above its usual time: in logarithms, and in median absolute deviations.
 _PAUSE, _DEVIATIONS = np.log(10.0), 8 * 1.4826
+_LATER = 1.25  # times as long as the least that a late worker may have taken
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Recorded:
     loads: Loads  # of all iterations of the trace
     every: np.ndarray = field(repr=False)  # (T0, n): times of the iterations at the own load
     x: np.ndarray = field(repr=False)  # (T, n): the same without iterations from which nothing can be learned
+    rows: np.ndarray = field(repr=False)  # (T,): numbers of these iterations in the trace
     chunks: np.ndarray | None = field(repr=False)  # (T, n, M)
     phi: (
         Number | None
@@ -39,10 +41,17 @@ class Recorded:
     phi_unknown: str  # why it was not
     notes: tuple[str, ...]  # what was left out, and what is doubtful
     source: str  # the file as it was named; empty for times in memory, which no command can replay
+    absent: Absent  # what became of missing rows
+    timeout: float | None  # the time of those that are late, where it was given
+    missing: MissingRows | None  # which rows the trace lacks
 
     def named(self, workers: Iterable[int]) -> list[str]:
         """What the workers of some columns are called."""
         return [self.trace.labels[w] for w in workers]
+
+    def iteration(self, row: int) -> int:
+        """Number in the trace of a row of `x`."""
+        return int(self.rows[row])
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -64,16 +73,58 @@ class Recorded:
         return f"phi at load {self.loads.own:g}" if self.loads.several else "phi"
 
 
-def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", seed: int = 0) -> Recorded:
-    """Read times and refuse what no answer can rest on; the parameters are those of `gcexp.fit`."""
-    require_known("absent", absent, ("refuse", "skip"))
+def ways_of(
+    source: object, absent: Absent | None, timeout: float | None, columns: Columns, unit: str | None
+) -> tuple[TraceFile, list[tuple[Absent, TraceFile]]]:
+    """A trace with its gaps, and without them in each of the ways in which missing rows are taken: the main one first.
+
+    Where nothing was said they are late, and the answer without their iterations stands beside that.
+    """
+    gaps = trace_with_gaps(source, columns=columns, unit=unit)
+    found: list[tuple[Absent, TraceFile]] = []
+    for name, trace in ways(gaps, absent, timeout).items():
+        taken: Absent = "skip" if name == "skip" else "late" if name == "late" else "refuse"
+        found.append((taken, trace))
+    return gaps, found
+
+
+def even_later(late: TraceFile) -> TraceFile:
+    """A trace whose missing rows, which were taken as late, take a quarter longer than that.
+
+    For they are at least as long as the times that were seen, and may have been longer.
+    """
+    missing = late.missing
+    if missing is None:
+        return late
+    values = dict(late.values)
+    for name in ("time", "compute"):
+        if name in values:
+            values[name] = np.where(missing, _LATER * values[name], values[name])
+    chunks = late.chunks
+    if chunks is not None:
+        chunks = np.where(missing[..., None], _LATER * chunks, chunks)
+    return replace(late, values=values, chunks=chunks)
+
+
+def recorded(
+    gaps: TraceFile,
+    trace: TraceFile,
+    absent: Absent = "refuse",
+    barrier: str = "check",
+    seed: int = 0,
+    timeout: float | None = None,
+    source: object = None,
+) -> Recorded:
+    """The times of a trace without gaps; it refuses what no answer can rest on.
+
+    `gaps` is the same with its gaps, and `absent` how these were taken; the other parameters are those of `gcexp.fit`.
+    """
     require_known("barrier", barrier, ("check", "no"))
-    trace = trace_of(source, absent)
     if not trace.flags.persistent and len(trace.values["time"]) > 1:
         raise DataError(
             f"{trace.name} has new workers in every row (persistent: false): nothing can be said of a worker"
         )
-    notes = []
+    notes = list(trace.decisions)
     if trace.left_out:
         notes.append(f"Left out because workers are missing: {counted(trace.left_out, 'iteration')}.")
     loads = loads_of(trace)
@@ -94,6 +145,9 @@ def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", 
     elif "compute" in trace.values:
         phi, why = share_of_compute(every, trace.values["compute"], seed)
     kept, paused = _kept(every)
+    numbers = loads.own_rows
+    if absent == "skip" and gaps.missing is not None:
+        numbers = np.flatnonzero(~gaps.missing.any(1))[numbers]
     notes += paused
     chunks = None if trace.chunks is None else trace.chunks[loads.own_rows][kept]
     return Recorded(
@@ -101,11 +155,15 @@ def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", 
         loads=loads,
         every=every,
         x=every[kept],
+        rows=numbers[kept],
         chunks=chunks,
         phi=phi,
         phi_unknown=why,
         notes=tuple(notes),
         source=str(source) if isinstance(source, str | Path) else "",
+        absent=absent,
+        timeout=timeout if absent == "late" else None,
+        missing=described(gaps),
     )
 
 

@@ -76,11 +76,17 @@ def widened(estimate: float, ends: np.ndarray, blocks: float) -> tuple[float, fl
 
 
 def ratio_interval(a: np.ndarray, b: np.ndarray, seed: int = 0) -> tuple[float, float, float]:
-    """95 % interval of mean(a) / mean(b) of paired rows, and how many blocks of rows it rests on."""
+    """95 % interval of mean(a) / mean(b) of paired rows, and how many blocks of rows it rests on.
+
+    It is widened on the scale of logarithms, so that it is positive as the ratio is.
+    """
     T = len(a)
     ratio = a.mean() / b.mean()
     block = block_length(T, autocorrelation_time(a - ratio * b))
     rows = resampled_rows(T, block, seed, "advice.bootstrap")
     ends = np.percentile(a[rows].mean(1) / b[rows].mean(1), LEVELS)
-    low, high = widened(ratio, ends, T / block)
-    return low, high, T / block
+    if not (ratio > 0 and ends[0] > 0):  # what takes no time has no logarithm
+        low, high = widened(ratio, ends, T / block)
+        return max(low, 0.0), high, T / block
+    low, high = widened(float(np.log(ratio)), np.log(ends), T / block)
+    return float(np.exp(low)), float(np.exp(high)), T / block

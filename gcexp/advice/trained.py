@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -153,7 +153,7 @@ def _candidates(found: Conclusion) -> Iterator[tuple[str, list[str]]]:
 
 def _best_remedies(found: Conclusion) -> list[Remedy]:
     """The best exact remedies, one of those that differ in their order only."""
-    compared = found.comparison
+    compared = replace(found.comparison, x=found.recorded.x)  # the whole trace is played
     ranked = sorted(compared.plans, key=lambda remedy: compared.judged(remedy, found.main.phi).ratio)
     best: dict[tuple[str, int, int], Remedy] = {}
     for remedy in ranked:

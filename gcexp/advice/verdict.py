@@ -8,7 +8,7 @@ from math import ceil
 
 import numpy as np
 
-from gcexp.advice.remedies import KINDS, Plan, Remedy, remedies
+from gcexp.advice.remedies import KINDS, Plan, Remedy, growth, remedies
 from gcexp.advice.resampling import ratio_interval
 from gcexp.theory import bounds
 
@@ -174,12 +174,18 @@ class Comparison:
         least = bounds.capacity(phi * self.rows, (1 - phi) * self.rows, remedy.load(self.n))
         return float((least.mean() + self.extra(remedy)) / self.waiting.mean())
 
-    def answer(self, phi: float) -> Answer:
-        """The verdict at one phi, by the steps of docs/advice.md."""
+    def answer(self, phi: float, both_halves: bool = True) -> Answer:
+        """The verdict at one phi, by the steps of docs/advice.md; workers are excluded only if both halves ask for it.
+
+        Without `both_halves` a worker may also be excluded for what happened in one half.
+        """
         every = [self.judged(one, phi) for one in self.plans]
-        close = min(one.ratio for one in every) * (1 + self.near)
-        near = [one for one in every if one.ratio <= close]
-        pick = min(near, key=lambda one: (_SIMPLICITY[one.remedy.kind], one.ratio))
+        pick = self._picked(every)
+        while (
+            both_halves and pick.remedy.kind == "exclude" and not self.asked_by_both_halves(pick.remedy, phi)
+        ):
+            every.remove(pick)
+            pick = self._picked(every)
         others = [one for one in every if one.remedy.kind != pick.remedy.kind]
         runner_up = min(others, key=lambda one: one.ratio, default=pick)
         low = high = 1.0
@@ -200,6 +206,28 @@ class Comparison:
         halves = [min(one.halves) for one in every if one.remedy.kind != "wait"]
         verdict, reason = self._decided(undecided, blocks, min(halves, default=1.0))
         return replace(undecided, verdict=verdict, reason=reason)
+
+    def _picked(self, every: list[Judged]) -> Judged:
+        """The simplest of those that are near the best."""
+        close = min(one.ratio for one in every) * (1 + self.near)
+        near = [one for one in every if one.ratio <= close]
+        return min(near, key=lambda one: (_SIMPLICITY[one.remedy.kind], one.ratio))
+
+    def asked_by_both_halves(self, remedy: Remedy, phi: float) -> bool:
+        """Whether in each half of the trace it pays to exclude each of the excluded workers beside the others."""
+        excluded = np.flatnonzero(remedy.learned(self.x, self.seed).shares == 0)
+        for half in np.split(self.rows, 2):
+            together = self.mean_without(excluded, half, phi)
+            for worker in excluded:
+                if together >= self.mean_without(excluded[excluded != worker], half, phi):
+                    return False
+        return True
+
+    def mean_without(self, excluded: np.ndarray, x: np.ndarray, phi: float) -> float:
+        """Mean time of an iteration of x (T, n) in which the workers of some columns are excluded."""
+        remedy = Remedy("exclude", size=len(excluded))
+        longest = np.delete(x, excluded, axis=1).max(1).mean()
+        return float(growth(remedy.load(self.n), phi) * longest + self.extra(remedy))
 
     def _decided(self, found: Answer, blocks: float, better_half: float) -> tuple[str, str]:
         """The verdict, and the reason where it is that there is not enough data."""

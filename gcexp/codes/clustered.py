@@ -11,8 +11,9 @@ from scipy import sparse
 
 from gcexp.codes.base import Code, arcs
 from gcexp.codes.cyclic import CyclicRepetition
+from gcexp.codes.divisors import divisors
 from gcexp.codes.quorums import Quorums
-from gcexp.errors import require, require_known
+from gcexp.errors import ParameterError, require, require_known
 from gcexp.schema import checked
 from gcexp.seeding import rng
 
@@ -80,10 +81,11 @@ class Clustered(Code):
 
     @checked
     def __init__(self, n: int, clusters: int, d: int, layout: str = "row", seed: int = 0):
-        require(
-            1 <= clusters <= n and n % clusters == 0,
-            f"clustered code needs clusters >= 1 that divides n, got n={n}, clusters={clusters}",
-        )
+        if not (1 <= clusters <= n and n % clusters == 0):
+            raise ParameterError(
+                f"clustered code needs clusters >= 1 that divides n, got n={n}, clusters={clusters} (allowed: "
+                f"{divisors(n)})"
+            )
         size = n // clusters
         require(
             1 <= d <= size,

@@ -7,7 +7,8 @@ from math import ceil, floor, log
 import numpy as np
 
 from gcexp.codes.base import Code
-from gcexp.errors import require
+from gcexp.codes.divisors import divisors
+from gcexp.errors import ParameterError, require
 from gcexp.schema import checked
 from gcexp.seeding import rng
 
@@ -110,8 +111,10 @@ class BatchRaptor(Code):
         if batch is None:
             wanted = ceil(1 / log(n / s)) + 1 if s else 1
             batch = next(b for b in range(1, n + 1) if n % b == 0 and (b >= wanted or b == n))
-        divides = 1 <= batch <= n and n % batch == 0
-        require(divides, f"eps-BRC needs batch to divide n, got n={n}, batch={batch}")
+        if not (1 <= batch <= n and n % batch == 0):
+            raise ParameterError(
+                f"eps-BRC needs batch to divide n, got n={n}, batch={batch} (allowed: {divisors(n)})"
+            )
         self._sums = np.zeros((n, n // batch), dtype=bool)
         for w in range(n):
             draw = rng(seed, "assignment", w)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from gcexp.codes.base import Code
+from gcexp.codes.divisors import divisors
 from gcexp.codes.quorums import Quorums
 from gcexp.errors import ParameterError, require
 from gcexp.schema import checked
@@ -69,7 +70,11 @@ class FractionalRepetition(Code):
                 raise ParameterError("fractional repetition needs d, or s for d = s + 1; got neither")
             d = s + 1
         require(1 <= d <= n, f"fractional repetition needs 1 <= d <= n, got n={n}, d={d}")
-        require(n % d == 0, f"fractional repetition needs d to divide n, got n={n}, d={d}")
+        if n % d:
+            raise ParameterError(
+                f"fractional repetition needs d = s + 1 to divide n, got n={n}, d={d} (with n={n} these s work: "
+                f"{divisors(n, less=1)})"
+            )
         groups = np.arange(n).reshape(-1, d)
         require(
             k >= 1 and k % len(groups) == 0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from scipy import sparse
 
 from gcexp.codes.base import Code
 from gcexp.codes.quorums import Quorum, Quorums
@@ -99,8 +100,7 @@ class SPARe(Code):
         chosen = _offsets(n, d, offsets)
         partition = ((np.arange(n)[:, None] + chosen) % n).ravel()
         rank = np.tile(np.arange(d), n)
-        B = np.zeros((n * d, n))
-        B[np.arange(n * d), partition] = 1
+        B = sparse.csr_array((np.ones(n * d), partition, np.arange(n * d + 1)), shape=(n * d, n))
         holders = (np.arange(n)[:, None] - chosen) % n
         one_holder_sent_all = [Quorum(workers, [(d, 1)]) for workers in holders]
         super().__init__(B, owner=np.repeat(np.arange(n), d), quorums=one_holder_sent_all)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from gcexp.command.arguments import keywords, new_folder
@@ -14,10 +15,13 @@ def add(parser) -> None:
     trace(
         parser,
         "phi=0.5 or low,high; d_max=4 per_message=0.001 overhead=0 late=every slowness=data moves=true task=digits_mlp "
-        "level=0.9 absent=skip",
+        "level=0.9 absent=late or skip, timeout=30",
     )
     parser.add_argument(
-        "-o", dest="folder", type=new_folder, help="folder for advice.json, advice.md and advice.png"
+        "-o",
+        dest="folder",
+        type=new_folder,
+        help="folder for advice.html, advice.json, advice.md, advice.png",
     )
     parser.add_argument(
         "--write", type=Path, metavar="FILE", help="scheme option to write: conf/scheme/advised.yaml"
@@ -32,7 +36,7 @@ def run(arguments) -> None:
     found = advise(arguments.file, **keywords(arguments.options, advise))
     line = found.write_scheme(arguments.write) if arguments.write else None
     print(found.page().text(), end="")
-    print(f"All schemes and bounds on these times: gcexp benchmark {arguments.file}")
+    print(f"All schemes and bounds on these times: {shlex.join(['gcexp', 'benchmark', arguments.file])}")
     for path in found.write(arguments.folder) if arguments.folder else []:
         print(f"wrote {path}")
     if line:

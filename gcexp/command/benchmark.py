@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MARKS = {"wins": "+", "loses": "-", "cannot win": "x"}
 LEGEND = (
-    "mean duration over that of waiting for all; exact codes against the faster of waiting for all and of rebalancing "
+    "mean duration over that of waiting for all; exact codes against the faster of waiting for all and rebalancing "
     "with the same largest load (loads by the times seen last): + wins, - loses, x cannot win: proven, for every exact "
     "code of these loads and messages (docs/bounds.md); ~ hindsight; a percentage is the share of the gradient that a "
     "scheme uses which drops some of it"
@@ -276,13 +276,13 @@ def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
     plot = {
         "kind": "function",
         "function": "gcexp.figures.remedies.map_of",
-        "height": 0.6 + 0.135 * frame["scheme"].nunique(),
+        "height": 0.6 + 0.15 * frame["scheme"].nunique(),
         "width": "single",
     }
     note = (
-        f"{_assumed(frame)}. Green wins, yellow loses, red cannot win (proven for every exact code of these loads and "
-        "messages) against the faster of waiting for all and of rebalancing with the same largest load; hatched: "
-        "hindsight"
+        f"{_assumed(frame)}. The darker, the slower. A code with ✓ wins, one with ✗ cannot win (proven for every exact "
+        "code of these loads and messages), another one loses, against the faster of waiting for all and rebalancing "
+        "with the same largest load. Hatched: hindsight."
     )
     above = [head]
     said = verdicts(frame)

@@ -8,9 +8,12 @@ from gcexp.traces.reading import located
 
 def add(parser) -> None:
     """Its arguments."""
-    trace(parser, "phi=0.3 absent=skip barrier=no drift=true seed=0")
+    trace(parser, "phi=0.3 absent=late or skip, timeout=30 barrier=no drift=true seed=0")
     parser.add_argument(
-        "-o", dest="folder", type=new_folder, help="folder for fit.json, fit.md, fit.png and delay.yaml"
+        "-o",
+        dest="folder",
+        type=new_folder,
+        help="folder for fit.html, fit.json, fit.md, fit.png and delay.yaml",
     )
 
 

@@ -49,7 +49,7 @@ _ARGUMENTS: dict[str, dict[str, dict[str, Any]]] = {
         **_PRESET,
         "--title": {"default": "true", "help": "false for a paper, where the caption says it"},
         "--note": {"default": "true", "help": "false for a paper, where the text says it"},
-        "--width": {"default": "", "help": "single, wide, double, or inches (default: the figure's own)"},
+        "--width": {"default": "", "help": "single, double, or inches (default: the figure's own)"},
         "-i --input": {"type": Path, "required": True},
     },
     "page": _PAGES,

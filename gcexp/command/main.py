@@ -41,7 +41,7 @@ COMMANDS = {
     "plan": "jobs, CPU hours, memory and disk of what is still to be made: preset=paper [TARGET]",
     "data": "fetch the raw files of data sets before jobs run without a network: fetch mnist cifar10 amazon",
     "init": "a folder for a project of your own: options, figures, code, Snakefile",
-    "trace": "check a CSV of workers' times for delay=trace, and say what it holds",
+    "trace": "say what a log of workers' times holds, or import it as a clean file for delay=trace",
     "completion": "a script that completes words in a shell: bash, zsh or fish",
     "schema": "JSON Schema of the figure file, for editors (docs/figure.schema.json)",
     "publish": "copy reports/paper to reports/published, to be committed",

@@ -114,7 +114,7 @@ def _train_and_tell(
     run = measurement.run
     trajectory = measurement.trajectory
     curve = measurement.curve
-    curve.insert(0, "label", type(run.scheme.code).__name__)
+    curve.insert(0, "label", run.name)
     curve.insert(1, "run", folder.name)
     write_table(curve, folder / "curve.csv")
     scores = scores_of(curve)

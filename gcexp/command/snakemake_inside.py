@@ -84,14 +84,22 @@ def outlast_controller(workflow: Any) -> None:
     executor.check_active_jobs, executor.run_job = check_again, submit_later
 
 
-def asked_resources(workflow: Any, rule: str, cost: Callable[[Any], Cost]) -> dict[str, Callable]:
-    """Memory and minutes of a rule, by what a job costs: more in each attempt, at most what a queue grants."""
+def asked_resources(
+    workflow: Any, rule: str, cost: Callable[[Any], Cost], least: tuple[int, int] = (0, 0), beside: int = 0
+) -> dict[str, Callable]:
+    """Memory and minutes of a rule, by what a job costs: more in each attempt, at most what a queue grants.
+
+    `least` are MB and minutes that are asked for at least; `beside` are minutes of a job that shares the submission.
+    """
+    least_mb, least_minutes = least
 
     def memory(wildcards: Any, attempt: int) -> int:
-        return memory_asked(cost(wildcards), attempt)
+        return max(attempt * least_mb, memory_asked(cost(wildcards), attempt))
 
     def minutes(wildcards: Any, attempt: int) -> int:
-        return minutes_asked(cost(wildcards), attempt, _longest_minutes(_partition(workflow, rule)))
+        longest = _longest_minutes(_partition(workflow, rule)) if is_first(workflow) else None
+        asked = max(attempt * least_minutes, minutes_asked(cost(wildcards), attempt))
+        return asked if longest is None else max(1, min(asked, longest - beside))
 
     return {"mem_mb": memory, "runtime": minutes}
 

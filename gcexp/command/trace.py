@@ -24,8 +24,8 @@ def add(parser) -> None:
         nargs="*",
         metavar="SOURCE [KEY=VALUE ...]",
         help="a log of any form (CSV, JSON, Parquet, .npy, packed or not), a folder of logs, or the name of a bundled "
-        "trace; import takes several files. Keys: columns=iteration:step,worker:host,time:ms_per_step unit=ms "
-        "absent=late or absent=skip timeout=30",
+        "trace; import takes several files. Keys say how it is read, as "
+        "columns=iteration:step,worker:host,time:ms_per_step unit=ms absent=late timeout=30",
     )
     parser.set_defaults(rest="words")
     parser.add_argument("-o", "--output", type=new_file, help="import: the new CSV file")

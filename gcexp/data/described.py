@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -19,7 +19,11 @@ from gcexp.data.checksum import sha256
 from gcexp.data.sources import RawFile, Source
 from gcexp.errors import DataError, require
 from gcexp.files import used
+from gcexp.schema import quoted
 from gcexp.seeding import rng
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SPLIT = ("x_train", "y_train", "x_test", "y_test")
 
@@ -152,7 +156,35 @@ def _table(described: Description, path: Path) -> tuple[list[np.ndarray], list[n
         features = tuple(column for column in table if column != described.target)
     columns = [features] if isinstance(features, str) else list(features)
     _there(path, "column", [described.target, *columns], table.columns)
+    for column in columns:
+        _check_numbers(table[column], "features", path)
+    if described.kind == "real":
+        _check_numbers(table[described.target], "real targets", path)
+    elif table[described.target].isna().any():
+        line = _line(table[described.target].isna())
+        raise DataError(f"{path}: line {line}: the label in the column {described.target!r} is missing")
     return [table[columns].to_numpy()], [table[described.target].to_numpy()]
+
+
+def _check_numbers(column: pd.Series, what: str, path: Path) -> None:
+    """Refuse a column with a cell that is no finite number; the sentence names the column and the first such line."""
+    import pandas as pd
+
+    if column.dtype.kind == "b":
+        return
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(float)
+    wrong = ~np.isfinite(numbers)
+    if not wrong.any():
+        return
+    cell = column[wrong].iloc[0]
+    found = "an empty cell" if pd.isna(cell) else quoted(cell)
+    place = f"line {_line(wrong)}, column {column.name!r}"
+    raise DataError(f"{path}: {place}: {what} are finite numbers, found {found}")
+
+
+def _line(wrong: np.ndarray | pd.Series) -> int:
+    """Line of a CSV file, counted from 1 with its header, of the first row that is wrong."""
+    return int(np.argmax(np.asarray(wrong))) + 2
 
 
 def _arrays(described: Description, path: Path) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -210,8 +242,14 @@ def _split_rows(described: Description, N: int, path: Path) -> tuple[np.ndarray,
 
 
 def _finite(x: np.ndarray, what: str, path: Path) -> None:
-    if x.dtype.kind not in "iufb" or not np.isfinite(x).all():
-        raise DataError(f"{path}: {what} are finite numbers, found {x.dtype} or missing values")
+    if x.dtype.kind not in "iufb":
+        raise DataError(f"{path}: {what} are finite numbers, found an array of {x.dtype}")
+    wrong = np.argwhere(~np.isfinite(x))
+    if len(wrong):
+        place = tuple(map(int, wrong[0]))
+        row, *feature = place
+        beside = f", feature {', '.join(map(str, feature))}" if feature else ""
+        raise DataError(f"{path}: row {row}{beside}: {what} are finite numbers, found {x[place]}")
 
 
 def _features(described: Description, x: np.ndarray, path: Path) -> np.ndarray:

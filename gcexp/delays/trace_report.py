@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import nan
 
 import numpy as np
@@ -11,6 +12,8 @@ from gcexp.delays.trace_structure import LEAST_ROWS, barrier, structure
 from gcexp.traces.missing import Absent, described, ways, without_numbers
 from gcexp.traces.reading import Columns, trace_with_gaps
 from gcexp.traces.record import TraceFile
+
+_MOST_TOLD = 3  # numbers that a sentence lists
 
 
 def statistics(times: np.ndarray) -> dict[str, float]:
@@ -144,14 +147,32 @@ def _sizes(trace: TraceFile, read: TraceFile) -> list[str]:
         gaps = f"{trace.left_out} iterations with missing workers left out"
     elif trace.missing is not None:
         gaps = f"{trace.missing.sum()} missing rows taken as late"
-    consecutive = trace.workers == tuple(range(len(trace.workers)))
-    holes = "" if trace.names or consecutive else ", not all numbers between"
+    holes = "" if trace.names else _without(trace.workers)
     return [
         f"{trace.name}: {len(times)} iterations, {len(trace.workers)} workers{ragged}, {gaps}",
         *(f"read: {decision}" for decision in read.decisions),
         f"columns: {', '.join(trace.columns)}",
         f"workers: {trace.labels[0]} to {trace.labels[-1]}{holes}",
     ]
+
+
+def _without(workers: tuple[int, ...]) -> str:
+    """Which numbers between the first worker and the last one are no workers: the first three, and how many more.
+
+    >>> _without((1, 2, 3)), _without((0, 2)), _without((0, 2, 4)), _without((0, 10**9))
+    ('', ' without 1', ' without 1 and 3', ' without 1, 2, 3 and 999999996 more')
+    """
+    count = workers[-1] - workers[0] + 1 - len(workers)
+    told: list[str] = []
+    for one, following in pairwise(workers):
+        told += map(str, range(one + 1, min(following, one + 1 + _MOST_TOLD)))
+    told = told[:_MOST_TOLD]
+    if count > _MOST_TOLD:
+        told.append(f"{count - _MOST_TOLD} more")
+    *most, last = told or [""]
+    if not last:
+        return ""
+    return f" without {', '.join(most)} and {last}" if most else f" without {last}"
 
 
 def _times(trace: TraceFile, times: np.ndarray) -> list[str]:

@@ -23,7 +23,7 @@ def _rank_file(folder: Path | str, rank: int) -> Path:
 
 
 class Recorder:
-    """Writes this rank's time per step to ``folder/rank-0003.csv``; ``gcexp trace join`` makes a trace of all ranks'.
+    """Writes this rank's time per step to ``folder/rank-0003.csv``; ``gcexp trace import`` makes a trace of all ranks'.
 
     The all-reduce makes all ranks wait for a straggler, so that timers around the backward pass show equal times. This
     one stamps before it. With a DDP model ``time`` goes from the end of the last bucket's all-reduce until the next

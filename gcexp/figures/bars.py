@@ -27,7 +27,7 @@ _MARK: dict[str, Any] = {
     "solid_capstyle": "butt",
 }
 _BAR: dict[str, Any] = {"edgecolor": "black", "linewidth": 0.5}
-_VALUE: dict[str, Any] = {"fontsize": 6, "ha": "left", "va": "center", "color": "0.2"}
+_VALUE: dict[str, Any] = {"fontsize": style.LEAST, "ha": "left", "va": "center", "color": "0.2"}
 _WHISKER: dict[str, Any] = {"ecolor": "black", "capsize": 2, "elinewidth": 0.9, "capthick": 0.9}
 
 
@@ -61,7 +61,8 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot) -> Drawing:
         handles={plot.reference_label: handle} if plot.reference else {},
         words=rows.seed_sentence(frame, plot.by, "Bars show the mean", ", whiskers its 95 % interval"),
         columns=3 if shared else 1,
-        width="wide" if wide else plot.width,
+        least=1.8,
+        width="double" if wide else plot.width,
     )
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _HELD = ("#CFE3F3", "#EEF5FA")  # pale, alternating from partition to partition
-_FONT = 7
+_FONT = style.LEAST
 _LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
@@ -33,12 +33,13 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
     wide = partitions * blocks
     inches = axes.figure.get_figwidth() / axes.get_subplotspec().get_gridspec().ncols - 0.2
     widest = max(style.inches_of(style.plain(text), _FONT) for text in cells["fraction"])
-    for named, size in ((True, _FONT), (True, 6), (False, 6)):
+    for named in (True, False):
         names = -1.6 if not several else -2.6 if named else -1.0
-        left = names * max(1.0, wide / 8) * size / _FONT
-        if 1.1 * widest * size / _FONT < inches / (max(wide, 4) - left):
+        left = names * max(1.0, wide / 8)
+        roomy = 1.1 * widest < inches / (max(wide, 4) - left)
+        if roomy:
             break
-    weight = "bold" if size == _FONT else "normal"
+    weight = "bold" if roomy else "normal"
     for _, cell in cells.iterrows():
         i, u = int(cell["partition"]), int(cell["coordinate"])
         x, y = i * blocks + u, place[int(cell["round"]), int(cell["worker"])]
@@ -46,22 +47,22 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=0.8))
         look: dict[str, Any] = {"color": "0.6"} if cell["fraction"] == "0" else {"weight": weight}
         text = style.plain(cell["fraction"])
-        axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=size, **look)
+        axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=_FONT, **look)
     head: dict[str, Any] = {"ha": "center", "va": "bottom"}
     for i in range(partitions):
         high = -0.85 if blocks > 1 else -0.2
         axes.text((i + 0.5) * blocks, high, f"g{i}".translate(_LOW), fontsize=_FONT, **head)
         for u in range(blocks if blocks > 1 else 0):
-            axes.text(i * blocks + u + 0.5, -0.12, f"({u})", fontsize=6, color="0.25", **head)
+            axes.text(i * blocks + u + 0.5, -0.12, f"({u})", fontsize=_FONT, color="0.25", **head)
     for (r, worker), y in place.items():
         short = several and not named
         name = _message(worker, r, several) if short else f"worker {worker}" + f", round {r}" * several
-        axes.text(-0.15, y + 0.5, name, ha="right", va="center", fontsize=size)
+        axes.text(-0.15, y + 0.5, name, ha="right", va="center", fontsize=_FONT)
         if r and not worker:
             axes.axhline(y, color="0.3", linewidth=0.8)
-    lines = [part for line in decoded(frame, several) for part in style.wrapped(line, inches, 6)]
+    lines = [part for line in decoded(frame, several) for part in style.wrapped(line, inches, _FONT)]
     for number, line in enumerate(lines):
-        place_of: dict[str, Any] = {"ha": "left", "va": "top", "fontsize": 6}
+        place_of: dict[str, Any] = {"ha": "left", "va": "top", "fontsize": _FONT}
         drawn = axes.text(left, len(messages) + 0.45 + 0.62 * number, style.plain(line), **place_of)
         drawn.set_in_layout(False)  # else a long line would narrow the axes
     bottom = len(messages) + 0.45 + 0.62 * len(lines)

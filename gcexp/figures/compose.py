@@ -47,7 +47,7 @@ def figure_of(
         axes_of[row, column] = axes, panel, column == 0
     _write_words(figure, axes_of)
     words, handles = " ".join(filter(None, [drawing.words, note])), [*drawing.handles.values()]
-    style.arrange(figure, title, words, handles, beside=count == 1 and width >= WIDTHS["wide"])
+    style.arrange(figure, title, words, handles, beside=count == 1 and width >= style.SCREEN)
     return figure
 
 

@@ -9,7 +9,6 @@ from matplotlib.collections import PatchCollection
 from matplotlib.patches import Patch, Rectangle
 
 from gcexp.figures import style
-from gcexp.figures.plots import WIDTHS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +38,7 @@ def strips(
     """
     n = len(responses)
     matrix = max(n, partitions) <= _MOST
-    figure = style.blank(WIDTHS["wide"], 0.7 + 0.16 * min(n, _MOST))
+    figure = style.blank(style.SCREEN, 0.7 + 0.16 * min(n, _MOST))
     grid = figure.add_gridspec(1, 2 if matrix else 1, width_ratios=[3, 2] if matrix else None)
     left = figure.add_subplot(grid[0, 0])
     _workers(left, computed, arrived, stop, responses)

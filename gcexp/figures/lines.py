@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from gcexp.errors import UserError, require_known
-from gcexp.figures import rows, style
+from gcexp.figures import passages, rows, style
 from gcexp.figures.panels import Drawing, Panel, Place, panels_of
 from gcexp.figures.plots import Ends, LinesPlot, Scale
 
@@ -35,8 +35,11 @@ _BANDS = {
 _STRETCHED = 4
 #: Lines hide each other that are so near, as a share of the panel's height, at this share of their points.
 _NEAR, _MOSTLY = 0.01, 0.9
+_MARKER = 0.035  # height of a marker, as a share of the panel's
+_MOST_POINTS = 9  # up to so many points of a line all have markers
 _WIDER = 1.4  # points by which a line is wider than a line of another colour that hides it
 _THRESHOLD: dict[str, Any] = {"color": "#A00000", "linewidth": 1.2, "linestyle": (0, (1, 1))}
+_GUIDE: dict[str, Any] = {"color": "0.35", "linewidth": 0.8, "linestyle": (0, (8, 3)), "marker": "none"}
 _DASHES = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
 
@@ -73,22 +76,79 @@ def looks(labels: list[str], dashed: tuple[str, ...] = ()) -> dict[str, dict]:
 
 def drawing(frame: pd.DataFrame, plot: LinesPlot) -> Drawing:
     """Lines over x: step functions of a clock, or values at the same x for all seeds."""
-    rows.known(frame, plot.x, plot.y, plot.by, plot.panel, plot.threshold)
+    rows.known(frame, plot.x, plot.y, plot.by, plot.panel, plot.threshold, plot.colour)
     plot = replace(plot, xscale=plot.xscale or scale_of(frame, plot))
+    frame = _renamed(frame, plot)
     found = panels_of(frame, plot, xlabel=style.axis_label(plot.x), ylabel=style.axis_label(plot.y))
     shown = looks(rows.names(frame, plot.by), plot.dashed)
-    handles = {label: Line2D([], [], label=style.plain(label), **look) for label, look in shown.items()}
-    if plot.threshold:
-        text = style.plain(plot.threshold_label)
-        handles[plot.threshold_label] = Line2D([], [], label=text, **_THRESHOLD)
+    if plot.colour is not None:
+        shown |= _coloured(frame, plot, shown)
+    handles = _handles(frame, plot, shown)
+    panels = [Panel(partial(_draw, part, plot, shown), *words) for part, *words in found]
+    columns = 4 if plot.width == "double" and len(found) > 6 else 3
+    if plot.time_to is not None:
+        named = len(found) == 1
+        for part, *words in found:
+            _, x, y = words
+            label = f"{x} to {y or plot.y} {plot.time_to:g}"
+            panels.append(Panel(partial(passages.draw, part, plot, shown, named), "", label))
+        columns = len(found) if len(found) > 1 or plot.width == "single" else 2
     return Drawing(
-        [Panel(partial(_draw, part, plot, shown), *words) for part, *words in found],
+        panels,
         height=lambda inches, names: _HEIGHT if inches > 3 else _PANEL_HEIGHT,
         handles=handles if len(handles) > 1 else {},
         words=_sentences(frame, plot),
-        columns=4 if plot.width == "double" and len(found) > 6 else 3,
+        columns=columns,
         width=plot.width,
     )
+
+
+def _renamed(frame: pd.DataFrame, plot: LinesPlot) -> pd.DataFrame:
+    """The table with the names of lines that the plot writes instead of its own."""
+    if not plot.names:
+        return frame
+    known = rows.names(frame, plot.by)
+    for label in plot.names:
+        require_known("label", label, known, "names")
+    written = {label: str(name) for label, name in plot.names.items()}
+    return frame.assign(**{plot.by: frame[plot.by].astype(str).replace(written)})
+
+
+def _coloured(frame: pd.DataFrame, plot: LinesPlot, shown: dict[str, dict]) -> dict[str, dict]:
+    """Looks with one colour for each value of a column; lines of one colour have dashes and markers of their own."""
+    of_line = frame.drop_duplicates(plot.by).set_index(plot.by)[plot.colour].astype(str)
+    colours = style.looks([*dict.fromkeys(of_line)])
+    forms = list(matplotlib.rcParams["axes.prop_cycle"])
+    seen: dict[str, int] = {}
+    found = {}
+    for label, value in of_line.items():
+        if label in plot.dashed:
+            continue
+        place = seen.get(value, 0)
+        seen[value] = place + 1
+        form = forms[place % len(forms)]
+        kept = {key: form[key] for key in ("linestyle", "marker")}
+        look = shown[str(label)] | {"color": colours[value]["color"], "markeredgecolor": "white"}
+        look.pop("markerfacecolor", None)
+        found[str(label)] = look | kept
+    return found
+
+
+def _handles(frame: pd.DataFrame, plot: LinesPlot, shown: dict[str, dict]) -> dict[str, Line2D]:
+    """Entries of the legend: every line, a mark alone where a line has one point, the guide and the threshold."""
+    handles = {}
+    for label, part in rows.parts(frame, plot.by):
+        look = shown[str(label)]
+        if part[plot.x].nunique() == 1:
+            look = look | {"linestyle": "none"}
+        handles[str(label)] = Line2D([], [], label=style.plain(label), **look)
+    handles = {label: handles[label] for label in shown}
+    if plot.slope is not None:
+        handles["slope"] = Line2D([], [], label=f"slope {plot.slope:g}", **_GUIDE)
+    if plot.threshold:
+        text = style.plain(plot.threshold_label)
+        handles[plot.threshold_label] = Line2D([], [], label=text, **_THRESHOLD)
+    return handles
 
 
 def scale_of(frame: pd.DataFrame, plot: LinesPlot) -> Scale:
@@ -103,11 +163,11 @@ def _sentences(frame: pd.DataFrame, plot: LinesPlot) -> str:
     """What the note says of medians, bands, the guide and dashed lines."""
     middle = "mean" if plot.band == "interval" else "median"
     said = [rows.seed_sentence(frame, plot.by, f"Lines show the {middle}", _BANDS[plot.band][0])]
-    if plot.slope is not None:
-        said.append(f"The dotted line has slope {plot.slope:g}.")
     if levels := [f"{level:g}".replace("e-0", "e-") for level in sorted(plot.levels)]:
         lines = "lines mark" if len(levels) > 1 else "line marks"
         said.append(f"The dashed {lines} {rows.listed(levels)}.")
+    if plot.time_to is not None:
+        said.append(passages.sentence(frame, plot))
     return " ".join(filter(None, said))
 
 
@@ -125,16 +185,17 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
     bands = {label: middle(values, plot.band) for label, (_, values) in found.items()}
     centres = {label: (found[label][0], bands[label][0]) for label in shown}
     groups = equal_lines(centres, plot.yscale, plot.ylim)
+    marked = {} if plot.curves else marked_points(centres, plot.yscale, plot.ylim)
     for number, label in enumerate(shown):
         look = looks[label]
         x, values = found[label]
         centre, low, high = bands[label]
-        rank, size = groups[label].index(label), len(groups[label])
+        rank = groups[label].index(label)
         above = {looks[name]["color"] for name in groups[label][rank + 1 :]} - {look["color"]}
         if above:
             width = look.get("linewidth", matplotlib.rcParams["lines.linewidth"])
             look = look | {"linewidth": width + _WIDER * len(above)}
-        every = _marked(np.isfinite(centre), plot.curves, number, len(looks), rank, size)
+        every = _marked(np.isfinite(centre), number, len(looks)) if plot.curves else marked[label]
         if len(values) > 1 and plot.band != "none":
             axes.fill_between(x, low, high, color=look["color"], alpha=0.14, linewidth=0, zorder=1.5)
         if plot.yscale == "log" and plot.ylim and plot.ylim[0] and (lost := centre <= plot.ylim[0]).any():
@@ -145,7 +206,7 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
         axes.plot(x, centre, markevery=every, **look)
         if plot.slope is not None and number == 0:
             guide = centre[0] * (x / x[0]) ** plot.slope
-            axes.plot(x, guide, color="0.35", linewidth=0.8, linestyle=(0, (1, 1.5)), marker="none", zorder=1)
+            axes.plot(x, guide, zorder=1, **_GUIDE)
     axes.set(xscale=plot.xscale, yscale=plot.yscale, xlim=plot.xlim, ylim=plot.ylim)
     if plot.xscale == "linear" and plot.xlim is None and plot.curves:
         axes.set_xlim(left=0, right=grid[-1])
@@ -169,12 +230,8 @@ def equal_lines(
 
     Lines are near each other that differ by at most the share `near` of the height of all of them.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        seen = {name: np.clip(y, *(ylim or (None, None))) for name, (_, y) in lines.items()}
-        heights = {name: np.log(y) if yscale == "log" else y for name, y in seen.items()}
-    every = np.concatenate([*heights.values(), np.empty(0)])
-    every = every[np.isfinite(every)]
-    tolerance = near * np.ptp(every) if len(every) else 0.0
+    heights = _heights(lines, yscale, ylim)
+    tolerance = near * _spread(heights)
 
     def equal(one: str, other: str) -> bool:
         if not np.array_equal(lines[one][0], lines[other][0]):
@@ -189,20 +246,65 @@ def equal_lines(
     return groups
 
 
-def _marked(
-    seen: np.ndarray, curves: bool, number: int, count: int, rank: int, size: int
-) -> tuple[int, int] | None:
-    """First point with a marker and the step, so that no line hides another one's: line `number` of `count`.
+def _marked(seen: np.ndarray, number: int, count: int) -> tuple[int, int]:
+    """First point of a curve with a marker, and the step, so that line `number` of `count` has its own places."""
+    gap = GRID // _MARKS
+    return int(np.argmax(seen)) + (number * gap) // count, gap
 
-    It is line `rank` of the `size` lines that lie on each other; its points that are drawn are `seen`.
+
+def marked_points(
+    lines: dict[str, tuple[np.ndarray, np.ndarray]], yscale: Scale = "linear", ylim: Ends | None = None
+) -> dict[str, list[int]]:
+    """The points of each line that have a marker, so that no marker hides another one.
+
+    Where several lines meet, the one with the smallest share of its markers has it. Lines of many points take turns.
+
+    >>> x = np.arange(3.0)
+    >>> marked_points({"a": (x, x), "b": (x, x), "c": (x, x + 9)})
+    {'a': [0, 2], 'b': [1], 'c': [0, 1, 2]}
     """
-    if curves and seen.any():
-        gap = GRID // _MARKS
-        return int(np.argmax(seen)) + (number * gap) // count, gap
-    if len(seen) > 2 * _MARKS:
-        gap = max(-(-len(seen) // _MARKS), size)
-        return ((number * gap) // count + rank) % gap, gap
-    return (rank, size) if 1 < size <= len(seen) else None
+    heights = _heights(lines, yscale, ylim)
+    near = _MARKER * _spread(heights)
+    turns = {
+        name: 1 if len(x) <= _MOST_POINTS else max(len(lines), -(-len(x) // _MARKS))
+        for name, (x, _) in lines.items()
+    }
+    found: dict[str, list[int]] = {name: [] for name in lines}
+
+    def marked_so_far(name: str) -> tuple[float, int]:
+        count = len(lines[name][0])
+        return len(found[name]) / count, count
+
+    for x in np.unique(np.concatenate([x for x, _ in lines.values()])):
+        here = {}
+        for number, (name, (places, _)) in enumerate(lines.items()):
+            point = int(np.searchsorted(places, x))
+            there = point < len(places) and places[point] == x
+            if there and point % turns[name] == number % turns[name] and np.isfinite(heights[name][point]):
+                here[name] = point
+        taken: list[float] = []
+        for name in sorted(here, key=marked_so_far):
+            height = heights[name][here[name]]
+            if all(abs(height - other) >= near for other in taken):
+                taken.append(height)
+                found[name].append(here[name])
+    return found
+
+
+def _heights(
+    lines: dict[str, tuple[np.ndarray, np.ndarray]], yscale: Scale, ylim: Ends | None
+) -> dict[str, np.ndarray]:
+    """Where the points of each line stand in the axes, up to a factor."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        seen = {name: np.clip(y, *(ylim or (None, None))) for name, (_, y) in lines.items()}
+        return {name: np.log(y) if yscale == "log" else y for name, y in seen.items()}
+
+
+def _spread(heights: dict[str, np.ndarray]) -> float:
+    """From the lowest to the highest point of all lines."""
+    every = np.concatenate([*heights.values(), np.empty(0)])
+    every = every[np.isfinite(every)]
+    return float(np.ptp(every)) if len(every) else 0.0
 
 
 def _fit(values: np.ndarray, inches: float) -> bool:

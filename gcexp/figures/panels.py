@@ -48,7 +48,7 @@ class Drawing:
     words: str = ""  # what the note says of means, medians, bands and dashed lines
     columns: int = 3  # most panels side by side
     least: float = 1.6  # inches below which a panel is not read: narrower figures have fewer side by side
-    width: str = "wide"  # of a figure with this plot alone
+    width: str = "single"  # of a figure with this plot alone
 
 
 def panels_of(

@@ -12,8 +12,8 @@ from gcexp.errors import UserError, require, require_known, unknown
 from gcexp.schema import fill, is_number, quoted
 
 Scale = Literal["linear", "log"]
-Width = Literal["single", "wide", "double"]
-WIDTHS = {"single": 3.5, "wide": 5.0, "double": 7.16}  # inches: one column, one and a half, two
+Width = Literal["single", "double"]
+WIDTHS = {"single": 3.5, "double": 7.16}  # inches: one column of a paper, and two
 _MOST_INCHES = 20  # of a panel's height, or a figure's width
 Ends = tuple[float | None, float | None]  # an open end follows the data
 Words = str | dict | None  # one text, or one per panel
@@ -37,7 +37,7 @@ class Plot:
     @property
     def keys(self) -> tuple[str, ...]:
         """Columns that tell rows apart."""
-        named = (getattr(self, key, None) for key in ("by", "mean_by", "panel", "threshold"))
+        named = (getattr(self, key, None) for key in ("by", "colour", "mean_by", "panel", "threshold"))
         return tuple(column for column in (*named, *self.where) if column is not None)
 
     @property
@@ -53,7 +53,7 @@ class Drawn(Plot):
 
     panel: str | None = None
     panel_titles: Words = None
-    width: Width = "wide"
+    width: Width = "single"
 
     def __post_init__(self):
         super().__post_init__()
@@ -131,10 +131,17 @@ class LinesPlot(Drawn):
         the same x. By default true where x is the simulated clock.
     band : {"quartiles", "range", "interval", "none"}
         What the shade over seeds spans; the line is their mean with the 95 % ``interval`` of the mean, else the median.
+    colour : str, optional
+        Column whose values have a colour each: lines with equal values differ in dashes and markers only.
     dashed : list of str
         Lines that are bounds or references: thin, dashed, without markers.
-    width : {"wide", "single", "double"}
-        1.5 or two columns with the legend at the right, or one column with the legend below.
+    time_to : float, optional
+        Score of curves over a clock: further panels show when each line first reaches it, the median over seeds and its
+        95 % interval by the sign test. A line that begins above the score, as a loss does, has to fall to it.
+    names : mapping
+        What a line is called on the drawing, where that is not its name in the table.
+    width : {"single", "double"}
+        One column with the legend below, or two, where the legend of a single panel stands at the right.
     """
 
     x: str = CLOCK
@@ -152,7 +159,10 @@ class LinesPlot(Drawn):
     yscale: Scale = "linear"
     steps: bool | None = None
     band: Literal["quartiles", "range", "interval", "none"] = "quartiles"
+    colour: str | None = None
     dashed: tuple[str, ...] = ()
+    time_to: float | None = None
+    names: dict = field(default_factory=dict)
 
     @property
     def levels(self) -> tuple[float, ...]:
@@ -167,6 +177,8 @@ class LinesPlot(Drawn):
     def __post_init__(self):
         super().__post_init__()
         _checked_finite("slope", self.slope)
+        _checked_finite("time_to", self.time_to)
+        _checked_words("names", self.names)
         for level in self.levels:
             _checked_finite("level", level)
         both = self.xscale == self.yscale == "log"
@@ -195,8 +207,8 @@ class BarsPlot(Drawn):
         Column, or value per label, marked on the bars.
     reference_label : str
         What the marks are.
-    width : {"single", "wide", "double"}
-        One, 1.5 or two columns.
+    width : {"single", "double"}
+        One column or two.
     """
 
     y: str = "mean_iteration_time_s"
@@ -205,7 +217,6 @@ class BarsPlot(Drawn):
     ylabel: Words = None
     reference: str | dict | None = None
     reference_label: str = "paper"
-    width: Width = "single"
 
     def __post_init__(self):
         super().__post_init__()
@@ -302,8 +313,8 @@ class FunctionPlot(Drawn):
     least : float, optional
         Inches below which a panel is no longer read: a narrower figure has fewer side by side. By default what they
         have at the figure's own width.
-    width : {"wide", "single", "double"}
-        1.5 columns, one or two.
+    width : {"single", "double"}
+        One column or two.
     """
 
     function: str

@@ -1,4 +1,4 @@
-"""Maps of a benchmark: what every remedy takes on every trace, and in three colours where redundancy pays."""
+"""Maps of a benchmark: what every remedy takes on every trace, the darker the slower, and where redundancy pays."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-#: Faces of a code's cell: it wins, loses, or cannot win, which is proven for all codes of its loads and messages.
-#: Three greys in grey print.
-FACES = {"wins": "#93d6a4", "loses": "#fbeab8", "cannot win": "#cf7568"}
-_BOUND, _PLAIN = "#e2e2e6", "#ffffff"
-FONT = 6  # points: the least that is read in print
+#: Behind a code's ratio: it wins, loses, or cannot win, which is proven for all codes of its loads and messages.
+SIGNS = {"wins": " ✓", "loses": "", "cannot win": " ✗"}
+#: Red, green and blue of the lightest and the darkest cell, and the ratios that have them.
+_LIGHT, _DARK = np.array([0.97, 0.98, 0.87]), np.array([0.03, 0.28, 0.48])
+_ENDS = (0.25, 8.0)
+_HALF = 0.55  # of the way to the darkest cell, from which on letters are white
+FONT = style.LEAST
 _COLUMNS = ("trace", "phi", "late", "chunks")
 
 
 def map_of(axes: Axes, frame: pd.DataFrame) -> None:
     """Ratios of `gcexp.benchmark`: a row for each scheme, a column for each trace, phi and value of `late` that varies.
 
-    Exact codes have the face of their `colour`, bounds are grey, hindsight is hatched. The share of the gradient that
-    a scheme uses stands behind its ratio, or where columns are too narrow its range behind the scheme's name.
+    The larger a ratio, the darker is its cell. A sign behind it says whether an exact code wins; hindsight is hatched.
+    The share of the gradient that a scheme uses stands behind its ratio, or where columns are too narrow its range
+    behind the scheme's name.
     """
-    from matplotlib.patches import Rectangle
-
     rows.known(frame, "scheme", "group", "ratio", "colour", "hindsight", *_COLUMNS)
     schemes = list(dict.fromkeys(frame["scheme"]))
     varied = [name for name in _COLUMNS if frame[name].astype(str).nunique() > 1] or ["trace"]
@@ -37,13 +38,7 @@ def map_of(axes: Axes, frame: pd.DataFrame) -> None:
     for row, text in zip(frame.itertuples(), texts, strict=True):
         x = cases.index(tuple(getattr(row, name) for name in varied)) if len(cases) > 1 else 0
         y = schemes.index(row.scheme)
-        face = _BOUND if row.group == "bounds" else FACES.get(row.colour, _PLAIN)
-        axes.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=0.6))
-        if row.hindsight and row.group != "bounds":
-            hatched = {"fill": False, "edgecolor": "#c4c4c4", "linewidth": 0, "hatch": "////"}
-            axes.add_patch(Rectangle((x, y), 1, 1, **hatched))
-        cell = axes.text(x + 0.5, y + 0.52, text, ha="center", va="center", fontsize=FONT)
-        cell.set_in_layout(False)  # within the axes, which are laid out: none of hundreds is measured
+        draw_cell(axes, x, y, row.ratio, text, hatched=row.hindsight and row.group != "bounds")
     for y in range(1, len(schemes)):
         if groups[schemes[y]] != groups[schemes[y - 1]]:
             axes.axhline(y, color="black", linewidth=0.6)
@@ -55,12 +50,28 @@ def map_of(axes: Axes, frame: pd.DataFrame) -> None:
     axes.grid(visible=False)
 
 
+def draw_cell(axes: Axes, x: int, y: int, ratio: float, text: str, *, hatched: bool = False) -> None:
+    """A cell with a text, the darker the larger the ratio."""
+    from matplotlib.patches import Rectangle
+
+    low, high = np.log(_ENDS)
+    share = float(np.clip((np.log(ratio) - low) / (high - low), 0, 1))
+    face = tuple(_LIGHT + share * (_DARK - _LIGHT))
+    axes.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=0.6))
+    if hatched:
+        lines = {"fill": False, "edgecolor": "#b4b4b4", "linewidth": 0, "hatch": "////"}
+        axes.add_patch(Rectangle((x, y), 1, 1, **lines))
+    colour = "white" if share > _HALF else "black"
+    cell = axes.text(x + 0.5, y + 0.52, text, ha="center", va="center", fontsize=FONT, color=colour)
+    cell.set_in_layout(False)  # within the axes, which are laid out: none of hundreds is measured
+
+
 def _texts(
     axes: Axes, frame: pd.DataFrame, schemes: list[str], columns: int
 ) -> tuple[list[str], float, list[str]]:
     """Names of the schemes, inches of a column, and the text of each row's cell."""
     room = column_width(axes, 0.15 + max(style.inches_of(name, FONT) for name in schemes), columns)
-    texts = _fitting(frame["ratio"].tolist(), room)
+    texts = _signed(frame, room)
     used = frame["used_share"].where(frame["exact"] == False) if "used_share" in frame else None  # noqa: E712
     if used is None or used.isna().all():
         return schemes, room, texts
@@ -76,7 +87,17 @@ def _texts(
     }
     names = [f"{name}, uses {ends[name]}" if name in ends else name for name in schemes]
     room = column_width(axes, 0.15 + max(style.inches_of(name, FONT) for name in names), columns)
-    return names, room, _fitting(frame["ratio"].tolist(), room)
+    return names, room, _signed(frame, room)
+
+
+def _signed(frame: pd.DataFrame, room: float) -> list[str]:
+    """Ratios as texts of that width, with what is said of codes behind them."""
+    widest = max(style.inches_of(sign, FONT) for sign in SIGNS.values())
+    texts = fitting(frame["ratio"].tolist(), room - widest)
+    signs = [SIGNS.get(colour, "") for colour in frame["colour"]]
+    if not any(texts):  # a sign alone
+        return [sign.strip() if widest < 0.9 * room else "" for sign in signs]
+    return [text + sign for text, sign in zip(texts, signs, strict=True)]
 
 
 def column_width(axes: Axes, left: float, columns: int) -> float:
@@ -91,10 +112,10 @@ def name_columns(axes: Axes, places: np.ndarray, names: list[str], room: float) 
         axes.tick_params(axis="x", rotation=90)
 
 
-def _fitting(ratios: list[float], inches: float) -> list[str]:
+def fitting(ratios: list[float], inches: float) -> list[str]:
     """Ratios as texts of that width, all in the same way.
 
-    >>> [_fitting([0.947, 1.004, 12.6], inches) for inches in (0.3, 0.2, 0.1)]
+    >>> [fitting([0.947, 1.004, 12.6], inches) for inches in (0.3, 0.2, 0.1)]
     [['0.95', '1.00', '13'], ['.95', '1.0', '13'], ['', '', '']]
     """
     three = [f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.0f}" for ratio in ratios]

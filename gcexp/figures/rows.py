@@ -13,6 +13,7 @@ from gcexp.errors import UserError, require, require_known, unknown
 if TYPE_CHECKING:
     import pandas as pd
 
+LEAST_SEEDS = 5  # below these a median has no interval
 _ODDS = 32  # to one against, on each side of an interval: five seeds that agree decide, four do not
 
 

@@ -17,6 +17,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
+from matplotlib.text import Text
 from matplotlib.textpath import TextToPath
 from matplotlib.ticker import LogFormatter
 from PIL import Image
@@ -25,8 +26,11 @@ from gcexp.errors import UserError, require, require_known
 from gcexp.figures.signs import minus
 from gcexp.figures.stylefiles import STYLE, known_looks
 from gcexp.files import written
+from gcexp.schema import quoted
 
-NOTE: dict[str, Any] = {"fontsize": 6, "color": "0.25"}
+LEAST = 7  # points of a letter: smaller ones are not read in print
+SCREEN = 5.0  # inches of a figure that is shown, not printed
+NOTE: dict[str, Any] = {"fontsize": LEAST, "color": "0.25"}
 PAD = 0.03  # inches around words
 LINE = 0.14  # inches: a further line of a title or label
 # Formats; no dates and no versions in the bytes.
@@ -118,7 +122,7 @@ def wrapped(text: str, inches: float, points: float) -> list[str]:
     A line never ends inside a short formula such as ``P = 5`` or ``n - s``, a unit such as ``(time units)``, nor
     before a per cent sign.
     """
-    inches *= 0.97  # letters are moved to whole pixels when drawn
+    inches *= 0.95  # letters are moved to whole pixels when drawn
     lines = []
     for part in text.splitlines():
         line = ""
@@ -171,7 +175,7 @@ def arrange(figure: Figure, title: str, note: str, handles: list, beside: bool) 
     """Put title above, note below, and the legend at the right or below; the figure grows by what these need.
 
     Everything is measured, so that nothing overlaps and the print width stays what it is. A legend stands `beside`
-    the axes unless it takes more than a third of the width.
+    the axes unless it takes more than a third of the width. A figure with a letter below `LEAST` is refused.
     """
     width, height = figure.get_size_inches()
     size = matplotlib.rcParams["axes.titlesize"]
@@ -194,6 +198,18 @@ def arrange(figure: Figure, title: str, note: str, handles: list, beside: bool) 
         legend.set_bbox_to_anchor((corner[0] / width, corner[1] / height), figure.transFigure)
     rect = (PAD / width, below / height, (width - right - 2 * PAD) / width, (height - above - below) / height)
     figure.set_layout_engine("constrained", rect=rect, w_pad=0.02, h_pad=0.05)
+    check_letters(figure)
+
+
+def check_letters(figure: Figure) -> None:
+    """Raise for a text that is too small for print."""
+    for text in figure.findobj(Text):
+        shown = text.get_visible() and text.get_text().strip()
+        if shown and text.get_fontsize() < LEAST:
+            raise UserError(
+                f"the text {quoted(text.get_text())} of a figure has {text.get_fontsize():g} points, and print needs at"
+                f" least {LEAST}: make it larger in the style file, or in the function that draws it"
+            )
 
 
 def _legend(figure: Figure, handles: list, beside: bool) -> tuple[Legend, float, float, bool]:

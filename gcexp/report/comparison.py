@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gcexp.figures.rows import sign_interval, time_to
+from gcexp.figures.rows import LEAST_SEEDS, sign_interval, time_to
 from gcexp.figures.tables import scores_of
 from gcexp.report.columns import key_columns
 
@@ -114,16 +114,29 @@ def _of_passages(seeds: list[pd.DataFrame]) -> dict[str, float]:
     return found
 
 
+_NO_INTERVAL = (
+    "low and high are the ends of the median's interval, which there is from "
+    f"{LEAST_SEEDS} seeds on: with fewer they are -inf and inf."
+)
+
+
 def format_comparison(found: pd.DataFrame, form: str) -> str:
-    """The comparison as aligned text, CSV or a Markdown table."""
+    """The comparison as aligned text, CSV or a Markdown table; of an interval without ends the first and last tell why.
+
+    >>> import pandas as pd
+    >>> found = pd.DataFrame({"scheme": ["cgc"], "low": [-math.inf], "high": [math.inf]})
+    >>> [("5 seeds" in format_comparison(found, form)) for form in ("text", "markdown", "csv")]
+    [True, True, False]
+    """
     if form == "csv":
         return found.to_csv(index=False, lineterminator="\n")
     shown = found.drop(columns="run", errors="ignore")
+    below = f"\n{_NO_INTERVAL}\n" if "low" in found and np.isneginf(found["low"]).any() else ""
     if form == "markdown":
         from gcexp.figures.markdown import grid
         from gcexp.figures.typeset import cell
 
         cells = [[cell(value, ".6g") for value in row] for row in shown.to_numpy(dtype=object)]
         numbers = [place for place, name in enumerate(shown) if shown[name].dtype.kind in "iuf"]
-        return grid(list(shown.columns), cells, right=numbers)
-    return shown.to_string(index=False, na_rep="–", float_format=lambda value: f"{value:.6g}") + "\n"
+        return grid(list(shown.columns), cells, right=numbers) + below
+    return shown.to_string(index=False, na_rep="–", float_format=lambda value: f"{value:.6g}") + "\n" + below

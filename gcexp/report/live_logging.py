@@ -150,7 +150,7 @@ class LiveRun:
             self._run.config,
             kind="scheme",
             run=self._folder.name,
-            label=type(self._run.scheme.code).__name__,
+            label=self._run.name,
             **{part: options.get(part) for part in PARTS},
         )
         points: dict[str, list[Point]] = {PARENT: []}
@@ -206,7 +206,7 @@ class LiveRun:
         """Log what is still missing of the curves, and the summary of the whole run."""
         self._log(self._curves(trajectory.arrays()))
         seeds = [rows for _, rows in frame.groupby("seed")]
-        summary: dict[str, float] = {"seeds": len(seeds)}
+        summary: dict[str, float] = {"number_of_seeds": len(seeds)}
         summary |= medians(seeds, scores_of(frame), level, LEVELS)
         summary |= self._run.loads()
         self.add(summary)

@@ -12,6 +12,7 @@ import logging
 import math
 import os
 import re
+import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from mlflow import MlflowClient
     from mlflow.entities import DatasetInput
+    from mlflow.entities import Run as MlflowRun  # noqa: F401 - for the module of imports
 
 #: Scores that runs are compared at beside their own.
 LEVELS = (0.8, 0.9)
@@ -34,6 +36,8 @@ LEVELS = (0.8, 0.9)
 MOST_RUNS = 50_000
 #: What stands for the parent beside the seeds of its children.
 PARENT = "parent"
+#: MLflow's tag of a child.
+PARENT_TAG = "mlflow.parentRunId"
 
 _SQLITE = "sqlite:///"
 _DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
@@ -88,6 +92,11 @@ class Store:
             uri = f"{_SQLITE}{self._file.resolve()}{mark}{options}"
         with self.used():
             self.client = self._connected(uri)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several processes may write at once, as they do to a server."""
+        return self._file is None
 
     def _connected(self, uri: str) -> MlflowClient:
         """A client of a store that answers."""
@@ -158,10 +167,12 @@ class Store:
         data: dict | None,
         points: dict[str, list[Point]],
         ended: bool = False,
+        parent: str | None = None,
     ) -> dict[str, str]:
         """Ids of a new parent run and of a child of it for each further seed, by the keys of `points`, `PARENT` first.
 
-        They began at `start`, in milliseconds, and with all their points they have ended.
+        They began at `start`, in milliseconds, and with all their points they have ended. With `parent`, the id of a
+        run that shows the same config, that run is brought up to date in place of a new one.
         """
         ids: dict[str, str] = {}
         inputs = inputs_of(config, data)
@@ -170,11 +181,16 @@ class Store:
             run_tags = tags
             if seed != PARENT:
                 run_name = f"{name}, seed {seed}"
-                run_tags = tags | {"kind": "seed", "seed": seed, "mlflow.parentRunId": ids[PARENT]}
-            created = self.client.create_run(
-                experiment, start_time=start, run_name=run_name[:_LONGEST_NAME], tags=run_tags
-            )
-            run = created.info.run_id
+                run_tags = tags | {"kind": "seed", "seed": seed, PARENT_TAG: ids[PARENT]}
+            if seed == PARENT and parent is not None:
+                run = parent
+                for tag, value in run_tags.items():
+                    self.client.set_tag(run, tag, value, synchronous=True)
+            else:
+                created = self.client.create_run(
+                    experiment, start_time=start, run_name=run_name[:_LONGEST_NAME], tags=run_tags
+                )
+                run = created.info.run_id
             if ended:  # first: afterwards MLflow would read every point again
                 self.client.set_terminated(run, "FINISHED", start)
             if inputs:
@@ -282,12 +298,23 @@ def tags_of(command: str, made: list[dict], config: dict, **more: str | None) ->
         "mlflow.source.name": command,
         "mlflow.source.type": "LOCAL",
         "mlflow.source.git.commit": made[0].get("commit"),
+        "mlflow.source.git.repoURL": _repository(),
         "exact": text_of(bool(config["exact"])),
         "commit": ",".join(sorted(commits)) or "unknown",
         "dirty": text_of(any(one.get("dirty") for one in made)),
         **more,
     }
     return {name: value for name, value in tags.items() if value}
+
+
+def _repository() -> str | None:
+    """Address of the repository that this folder was cloned from, without user name and password."""
+    try:
+        asked = ["git", "config", "--get", "remote.origin.url"]
+        ran = subprocess.run(asked, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return re.sub(r"://[^/@\s]+@", "://", ran.stdout.strip())
 
 
 def params_of(config: dict) -> dict[str, str]:

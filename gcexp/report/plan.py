@@ -40,14 +40,14 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
     trainings = {run.trajectory_file: run for run in trained}
     found = [rated("data", name, 1) for name in data if not Path(paths.DATA.format(dataset=name)).exists()]
     found += [of_training(run) for path, run in trainings.items() if not Path(path).exists()]
-    found += [_of_table(one) for one in chosen if not Path(one.table).exists()]
+    found += [of_table(one) for one in chosen if not Path(one.table).exists()]
     found += [rated("drawing", "*", 1) for one in chosen if not Path(one.drawings[0]).exists()]
     if not targets and not Path(paths.PAGE.format(preset=preset)).exists():
         found.append(rated("page", "*", 1))
     return found
 
 
-def _of_table(one: Figure) -> Cost:
+def of_table(one: Figure) -> Cost:
     """Of runs its clocks and the replays of exact schemes; of an analysis what the published table took."""
     if not one.runs:
         made = _as_it_was_made(one)

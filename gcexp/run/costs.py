@@ -170,18 +170,17 @@ def _cost(row: dict[str, str], name: str, place: str) -> float:
 # --- What a job asks a cluster for
 
 
-def minutes_asked(cost: Cost, attempt: int, longest: int | None = None) -> int:
-    """Minutes for a job, more in each attempt, and at most `longest`: a queue refuses more, or lets it wait for ever.
+def minutes_asked(cost: Cost, attempt: int) -> int:
+    """Minutes for a job, more in each attempt.
 
     Twice what is expected, since nodes are slower than the machine of the rates, and some minutes to start.
 
     >>> cost = Cost("training", 1800, 1000, 0)
-    >>> minutes_asked(cost, 1), minutes_asked(cost, 2), minutes_asked(cost, 2, longest=120)
-    (65, 130, 120)
+    >>> minutes_asked(cost, 1), minutes_asked(cost, 2)
+    (65, 130)
     """
     expected = _STARTING + 2 * cost.cpu_s / 60 if cost.known else _UNKNOWN_MINUTES
-    asked = attempt * math.ceil(expected)
-    return asked if longest is None else min(asked, longest)
+    return attempt * math.ceil(expected)
 
 
 def memory_asked(cost: Cost, attempt: int) -> int:

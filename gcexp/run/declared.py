@@ -47,11 +47,10 @@ def class_value(target: str, name: str, beside: str) -> Any:
     a class that defines this anew does not inherit the value.
     """
     module, _, class_name = target.rpartition(".")
-    text = _text(module)
-    if text is None:
+    parsed = _parsed(module)
+    if parsed is None:
         return None
-    tree = ast.parse(text)
-    imported = _imported(tree, module)
+    tree, imported = parsed
     definition = _class_definition(tree, class_name)
     if definition is None:  # a package may only pass it on
         return class_value(imported[class_name], name, beside) if class_name in imported else None
@@ -68,6 +67,16 @@ def class_value(target: str, name: str, beside: str) -> Any:
             if inherited is not None:
                 return inherited
     return None
+
+
+@cache
+def _parsed(module: str) -> tuple[ast.Module, dict[str, str]] | None:
+    """What a module says, and where what it imports is defined; None as of `_text`."""
+    text = _text(module)
+    if text is None:
+        return None
+    tree = ast.parse(text)
+    return tree, _imported(tree, module)
 
 
 def _class_definition(tree: ast.Module, name: str) -> ast.ClassDef | None:

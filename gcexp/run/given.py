@@ -45,6 +45,11 @@ class Given:
         ------
         UserError
             For an override that is no text, and for an object that a key does not take.
+
+        Examples
+        --------
+        >>> Given.of(["scheme=cgc", "n=6"], {"n": 6}).overrides  # as advice and a call may both say it
+        ['scheme=cgc', 'n=6']
         """
         found = cls([], {}, {})
         for text in overrides:
@@ -55,8 +60,15 @@ class Given:
             found.overrides.append(text)
             found.keys[key] = value
         for key, value in keys.items():
-            found._add(key, value)
+            if not found._says(key, value):
+                found._add(key, value)
         return found
+
+    def _says(self, key: str, value: Any) -> bool:
+        """Whether an override gives this key the same value already, as in ``simulate(*advice.scheme, n=6)``."""
+        if key not in self.keys or not isinstance(value, _TEXT):
+            return False
+        return spelled_value(value) == self.keys[key]
 
     def _add(self, key: str, value: Any) -> None:
         """Take up one key."""

@@ -238,6 +238,11 @@ class Run:
         return self.tokens[part].partition("+")[0] if part in self.tokens else None
 
     @property
+    def name(self) -> str:
+        """What it is called where nobody gave it a label: its scheme, else the class of its code."""
+        return self.label or self.option("scheme") or type(self.scheme.code).__name__
+
+    @property
     def length(self) -> str:
         """``T600``, or ``T600-h0.8`` with a horizon."""
         told = f"T{self.iterations}"

@@ -111,6 +111,8 @@ class Scheme:
     def _check_assignment(self) -> None:
         """Refuse a rule that says what workers compute where that has no meaning."""
         rule = extras(WaitingExtras, self.wait)
+        lag_fits = rule.lag == 0 if rule.ages is None else rule.lag >= 1
+        require(lag_fits, f"{self.wait!r} needs a lag >= 1 with ages, and none without, got lag={rule.lag}")
         if rule.order is None and rule.ages is None:
             return
         _ = self.decoder

@@ -29,7 +29,8 @@ class Task(Protocol):
     evaluate_every : int
         The model is scored after every so many updates, after none, and after the last.
     verify_every : int
-        Parameters are kept for verification before and after one update in so many, the first included.
+        Parameters are kept for verification before and after one update in so many, the first included, and around the
+        first one at which other workers are heard than before.
 
     See Also
     --------

@@ -257,7 +257,8 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
                 parameters = problem.initial()
                 rule = optimizer.init(parameters)
             if trajectory is None:
-                trajectory = _blank(task, seeds, steps, grids, parameters.shape[-1])
+                trajectory = _blank(task, seeds, steps, pattern, grids, parameters.shape[-1])
+            kept_at = {t: place for place, t in enumerate(trajectory.verified.tolist())}
             column_of = dict(zip(grids[row], np.searchsorted(trajectory.evaluated, grids[row]), strict=True))
             score = None  # of the parameters as they are; None after an update
             for t in range(start, int(steps[row]) + 1):
@@ -268,7 +269,7 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
                         trajectory.scores.setdefault(name, blank)[rows, column_of[t]] = value
                 if t == steps[row]:
                     break
-                kept = t // task.verify_every if t % task.verify_every == 0 else None
+                kept = kept_at.get(t)
                 if kept is not None:
                     trajectory.parameters[rows, kept] = parameters
                     _keep_state(trajectory, rows, kept, rule)
@@ -294,9 +295,11 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
     return trajectory  # type: ignore[return-value]
 
 
-def _blank(task: Task, seeds: np.ndarray, steps: np.ndarray, grids: list[np.ndarray], l: int) -> Trajectory:
+def _blank(
+    task: Task, seeds: np.ndarray, steps: np.ndarray, pattern: np.ndarray, grids: list[np.ndarray], l: int
+) -> Trajectory:
     """A trajectory before anything was scored or kept, with l parameters."""
-    verified = np.arange(0, steps.max(), task.verify_every)
+    verified = verified_iterations(pattern, steps, task.verify_every)
     parameters = np.full((len(seeds), len(verified), l), np.nan, np.float32)
     return Trajectory(
         seeds,
@@ -309,6 +312,24 @@ def _blank(task: Task, seeds: np.ndarray, steps: np.ndarray, grids: list[np.ndar
         state={},
         skipped=np.zeros(len(seeds), np.int64),
     )
+
+
+def verified_iterations(pattern: np.ndarray, steps: np.ndarray, every: int) -> np.ndarray:
+    """Iterations whose step is kept: the first and every so many, and the first where a pattern gives way to another.
+
+    At that one, coefficients that come an iteration late are wrong: delays may persist, so that they are right at most
+    iterations.
+
+    >>> verified_iterations(np.array([[0, 0, 0, 1, 1, 1]]), np.array([6]), every=4)
+    array([0, 3, 4])
+    >>> verified_iterations(np.zeros((1, 6), int), np.array([6]), every=4)
+    array([0, 4])
+    """
+    last = int(steps.max())
+    kept = np.arange(0, last, every)
+    later = np.arange(1, last)
+    changes = (pattern[:, 1:last] != pattern[:, : max(last - 1, 0)]) & (later < steps[:, None])
+    return np.union1d(kept, later[changes.any(0)][:1])
 
 
 def _keep_state(trajectory: Trajectory, rows: int | slice, kept: int, rule: dict[str, np.ndarray]) -> None:

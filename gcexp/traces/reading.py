@@ -67,8 +67,9 @@ def read_trace(
 
     Logs of other forms are read as well, recognised by their content: text with any separator, long (a row for each
     iteration and worker) or wide (a column for each worker), compressed or not; lines and lists of JSON; Parquet;
-    arrays of numpy's; a folder of files, one for each worker; recordings of `gcexp.distributed.Recorder`; profiler
-    traces of PyTorch. ``decisions`` of the record says what was taken for what. What may mean two things is refused.
+    arrays of numpy's; a folder of files, one for each worker; recordings of `gcexp.distributed.Recorder`; a folder of
+    PyTorch profiler traces (`gcexp.traces.kineto`). ``decisions`` of the record says what was taken for what. What may
+    mean two things is refused.
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ def trace_with_gaps(source: object, *, columns: Columns = None, unit: str | None
     if isinstance(source, str | Path):
         path = located(source)
         if path.is_dir():
-            return _of_folder(path, given, unit or "")
+            return _of_folder(path, given, unit or "", *_when_in(path))
         stat = path.stat()
         return _read(path, _flags(path), given, unit or "", stat.st_mtime_ns, stat.st_size)
     if isinstance(source, Sequence) and source and all(isinstance(one, str | Path) for one in source):
@@ -193,8 +194,23 @@ def _stem(path: Path) -> str:
 # --- several files ----------------------------------------------------------------------------------------------------
 
 
-def _of_folder(folder: Path, given: tuple, unit: str) -> TraceFile:
-    """The record of the files in a folder: one log for each worker, or logs with the same columns."""
+def _when_in(folder: Path) -> list[tuple]:
+    """When the files in a folder were written, and how large they are."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            stat = path.stat()
+            found.append((str(path), stat.st_mtime_ns, stat.st_size))
+    return found
+
+
+@lru_cache(maxsize=4)
+def _of_folder(folder: Path, given: tuple, unit: str, *_when: tuple) -> TraceFile:
+    """The record of the files in a folder: of a profiler, one log for each worker, or logs with the same columns."""
+    from gcexp.traces.kineto import is_profiler_folder
+
+    if is_profiler_folder(folder):
+        return _of_profiler(folder, folder.name, given, unit)
     files = []
     for path in sorted(folder.iterdir()):
         ending = Path(path.name.removesuffix(path.suffix)).suffix if path.suffix in _PACKED else path.suffix
@@ -214,13 +230,25 @@ def _of_folder(folder: Path, given: tuple, unit: str) -> TraceFile:
     return _of_files(files, given, unit, folder.name)
 
 
+def _of_profiler(source: Path | list[Path], name: str, given: tuple, unit: str) -> TraceFile:
+    """The record of profiler traces of PyTorch, whose times are seconds."""
+    from gcexp.traces.kineto import read_profiler_folder
+    from gcexp.traces.tables import of_frame
+
+    frame, told = read_profiler_folder(source)
+    return _recorded(of_frame(frame, f"trace {name}", told), name, Flags(unit="s"), given, unit)
+
+
 def _of_files(paths: list[Path], given: tuple, unit: str, name: str = "") -> TraceFile:
     """The record of several files: of a worker each, or with the same columns."""
+    from gcexp.traces.kineto_events import is_trace
     from gcexp.traces.several import one_table
 
     for path in paths:
         if path.is_dir():
             raise DataError(f"{path} is a folder; name one folder, or files")
+    if all(is_trace(path) for path in paths):
+        return _of_profiler(paths, name or paths[0].parent.name or "profiler", given, unit)
     tables = [_table(path) for path in paths]
     table = one_table(tables, [_stem(path) for path in paths], dict(given))
     return _recorded(table, name or _stem(paths[0]), Flags(), given, unit, alone=True)

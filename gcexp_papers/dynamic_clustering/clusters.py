@@ -32,7 +32,7 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
             edge: dict[str, Any] = {"color": "black", "linewidth": 0.9, "linestyle": "-", "marker": "none"}
             axes.plot([x - 0.43, x - 0.43, x + 0.43, x + 0.43], [top, 0, 0, top], **edge)
         name = f"cluster {x}" if x < count else "left over"
-        axes.text(x, -0.06, name, ha="center", va="top", fontsize=6)
+        axes.text(x, -0.06, name, ha="center", va="top", fontsize=7)
         here = frame[np.isnan(cluster) if x == count else cluster == x]
         for place, (index, one) in enumerate(here.iterrows()):
             centre = x, 0.05 + (place + 0.5) * _STEP

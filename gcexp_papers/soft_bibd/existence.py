@@ -54,7 +54,7 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
                 (load, shared),
                 xytext=(0, -3.5 if below else 3.5),
                 textcoords="offset points",
-                fontsize=6,
+                fontsize=7,
                 linespacing=0.95,
                 ha="center",
                 va="top" if below else "bottom",

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gcexp.figures import rows, style
-from gcexp.figures.lines import equal_lines
-from gcexp.figures.remedies import FACES, FONT, column_width, name_columns
+from gcexp.figures.remedies import FONT, column_width, draw_cell, fitting, name_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,49 +26,54 @@ def _looks(frame: pd.DataFrame, size: float, **more: str) -> dict[str, dict]:
 
 
 def fair(axes: Axes, frame: pd.DataFrame) -> None:
-    """Time for each unit of progress against the error of the decoded gradients; filled markers are nearly unbiased.
+    """A row for each scheme: time for each unit of progress, and behind it the error of the decoded gradients.
 
-    The dashed line is the work floor: no scheme is below it that uses the same share of the gradient in every
-    iteration, with any loads. One that gives up slow iterations may be: with a row in which everybody takes 1 and a row
-    in which everybody takes 100, dropping the second leaves half of the progress at a hundredth of the time.
+    Filled points are nearly unbiased. The dashed line is the work floor: no scheme is below it that uses the same share
+    of the gradient in every iteration, with any loads. One that gives up slow iterations may be: with a row in which
+    everybody takes 1 and a row in which everybody takes 100, dropping the second leaves half of the progress at a
+    hundredth of the time.
     """
     rows.known(frame, "scheme", "group", "ratio", "ratio_per_used", "error", "bias")
     for floor in frame.loc[frame["group"] == "bounds", "ratio"]:
-        axes.axhline(floor, color="black", linewidth=0.8, linestyle="--")
-    points = frame[frame["group"] != "bounds"]
-    for scheme, look in _looks(points, 4.5, linestyle="none").items():
-        (row,) = points[points["scheme"] == scheme].itertuples()
-        fair_enough = row.error == 0 or row.bias < row.error / 2
-        face = look["color"] if fair_enough else "white"
-        axes.plot([row.error], [row.ratio_per_used], **look, markerfacecolor=face, clip_on=False)
-        axes.plot([], [], **look, label=scheme)  # filled in the legend
-    axes.set_ylim(bottom=0)
-    axes.set_xlim(left=-0.04 * points["error"].max())
+        axes.axvline(floor, color="black", linewidth=0.8, linestyle="--", label="work floor")
+    points = frame[frame["group"] != "bounds"].drop_duplicates("scheme")
+    dot = {"marker": "o", "linestyle": "none", "color": "black", "markersize": 4.5, "markeredgewidth": 1}
+    for y, row in enumerate(points.itertuples()):
+        unbiased = row.error == 0 or row.bias < row.error / 2
+        face = "black" if unbiased else "white"
+        axes.plot([row.ratio_per_used], [y], **dot, markerfacecolor=face, clip_on=False)
+        told = "exact" if row.error == 0 else f"{row.error:#.2g}"
+        axes.text(1.02, y, told, transform=axes.get_yaxis_transform(), ha="left", va="center", fontsize=FONT)
+    head = {"ha": "left", "va": "center", "fontsize": FONT, "color": "0.25"}
+    axes.text(1.02, -1, "error", transform=axes.get_yaxis_transform(), **head)
+    axes.plot([], [], **dot, label="bias below half of the error")
+    axes.plot([], [], **dot, markerfacecolor="white", label="larger bias")
+    axes.set_yticks(range(len(points)), points["scheme"], fontsize=FONT)
+    axes.set_ylim(len(points) - 0.4, -0.6)
+    axes.set_xlim(0, 1.08 * float(points["ratio_per_used"].max()))
+    axes.tick_params(axis="y", length=0)
 
 
-def late_lines(axes: Axes, frame: pd.DataFrame) -> None:
-    """Ratios to waiting for all from workers that stop at once to those that run every step.
-
-    Lines that nearly lie on each other have their markers at different points, so that each is seen.
-    """
+def late_cells(axes: Axes, frame: pd.DataFrame) -> None:
+    """Ratios to waiting for all: a row for each remedy, a column for each thing that late workers may do."""
     rows.known(frame, "scheme", "ratio", "late", "chunks")
     case = frame["late"].where(frame["late"] != "chunk", "1/" + frame["chunks"].map("{:g}".format))
-    heights = frame.assign(case=case).pivot(index="scheme", columns="case", values="ratio")
     pieces = frame["chunks"].dropna().sort_values(ascending=False).unique()
-    names = ["stop", *(f"1/{piece:g}" for piece in pieces), "finish", "every"]
-    x, looks = np.arange(len(names)), _looks(frame, 3)
-    lines = {scheme: (x, heights.loc[scheme, names].to_numpy()) for scheme in looks}
-    groups = equal_lines(lines, near=0.07)  # about the size of a marker
-    for place, (scheme, group) in enumerate(groups.items()):
-        look, above = looks[scheme], 3 - 0.01 * place  # the first on top: dashes are seen over what is solid
-        own = slice(group.index(scheme), None, len(group))  # markers where no other line of the group has any
-        axes.plot(*lines[scheme], **look, linewidth=0.9, zorder=above, markevery=own, label=scheme)
-        axes.plot(x[own], lines[scheme][1][own], **look | {"linestyle": "none"}, zorder=above + 1)
-    name_columns(axes, x, names, column_width(axes, 0.5, len(names)))
-    axes.set_ylim(0, 1.05 * float(frame["ratio"].max()))
+    cases = ["stop", *(f"1/{piece:g}" for piece in pieces), "finish", "every"]
+    schemes = list(dict.fromkeys(frame["scheme"]))
+    room = column_width(axes, 0.15 + max(style.inches_of(name, FONT) for name in schemes), len(cases))
+    texts = fitting(frame["ratio"].tolist(), room)
+    for row, column, text in zip(frame.itertuples(), case, texts, strict=True):
+        draw_cell(axes, cases.index(column), schemes.index(row.scheme), row.ratio, text)
+    axes.set(xlim=(0, len(cases)), ylim=(len(schemes), 0))
+    name_columns(axes, np.arange(len(cases)) + 0.5, cases, room)
+    axes.set_yticks(np.arange(len(schemes)) + 0.5, schemes, fontsize=FONT)
+    axes.tick_params(length=0)
+    axes.grid(visible=False)
 
 
 _NEVER = 1.12  # where what never wins is drawn
+_CANNOT = "no exact code of this load can win"
 
 
 def break_even_bars(axes: Axes, frame: pd.DataFrame) -> None:
@@ -82,7 +86,9 @@ def break_even_bars(axes: Axes, frame: pd.DataFrame) -> None:
             (row,) = frame[(frame["trace"] == trace) & (frame["scheme"] == scheme)].itertuples()
             y = i + 0.1 + (j + 0.5) * height
             end = 1.0 if row.bound_from != row.bound_from else row.bound_from
-            axes.barh(y, end, height=0.9 * height, color=FACES["cannot win"], linewidth=0)
+            axes.barh(
+                y, end, height=0.9 * height, color="0.8", linewidth=0, label=None if i or j else _CANNOT
+            )
             never = row.wins_from != row.wins_from
             face = "white" if never else look["color"]
             axes.plot([_NEVER if never else row.wins_from], [y], **look, markerfacecolor=face, clip_on=False)
@@ -93,7 +99,7 @@ def break_even_bars(axes: Axes, frame: pd.DataFrame) -> None:
     axes.set_ylim(len(traces), 0)
     axes.set_yticks([i + 0.5 for i in range(len(traces))], traces, fontsize=FONT)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1.0, _NEVER], ["0", "", "0.5", "", "1", "never"], fontsize=FONT)
-    axes.tick_params(length=0)
+    axes.tick_params(length=0, pad=5)
     axes.grid(visible=False, axis="y")
 
 
@@ -128,5 +134,5 @@ def placements(axes: Axes, frame: pd.DataFrame) -> None:
             said = name if shift else f"{name} (hindsight)"
             axes.plot([over[name]], [i + shift], **mark, markersize=4.5, label=None if i else said)
     axes.set_ylim(len(codes) - 0.4, -0.6)
-    axes.set_yticks(range(len(codes)), codes, fontsize=6.5)
+    axes.set_yticks(range(len(codes)), codes, fontsize=FONT)
     axes.set_xlim(left=1 - 0.04 * (axes.get_xlim()[1] - 1))  # marks on the bound are seen whole

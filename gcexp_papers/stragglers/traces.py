@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: Times over the mean of their trace at both ends of the scale; beyond, the colour stays.
 SCALE = (0.5, 2.0)
-_WIDE, _HIGH, _BAR, _FONT = 1.15, 1.15, 0.4, 6  # inches of a strip and of the bar with their words; points
+_WIDE, _HIGH, _BAR, _FONT = 1.4, 1.25, 0.45, 7  # inches of a strip and of the bar with their words; points
 
 
 def strips(axes: Axes, frame: pd.DataFrame) -> None:

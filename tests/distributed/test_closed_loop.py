@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gcexp.delays.trace_file import read_trace
+from gcexp.traces.reading import read_trace
 from tests.conftest import LONG, skip_where_busy
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -30,7 +30,7 @@ from gcexp.benchmarking import (
 from gcexp.codes import Uncoded
 from gcexp.command.main import main
 from gcexp.errors import UserError
-from gcexp.figures import draw, read_table, style
+from gcexp.figures import draw, read_table
 from gcexp.run.benchmarked import decided_by, entries
 from gcexp.theory import bounds
 from gcexp.traces.reading import trace_of
@@ -472,16 +472,22 @@ def test_drawings_of_the_folder_show_every_scheme():
 
     schemes = ["bound: any loads", LEARNED, "ignore 1", "quorum n/2 and grace"]
     fair = axes_of(remedies(traces, [0.0], schemes), "fair")
-    assert legend_of(fair) == schemes[1:]
-    points = [line for line in fair.lines if line.get_marker() != "None" and len(line.get_xdata())]
+    assert [label.get_text() for label in fair.get_yticklabels()] == schemes[1:]
+    assert [text.get_text() for text in fair.texts][0] == "exact"
+    points = [line for line in fair.lines if line.get_marker() == "o" and len(line.get_xdata())]
     assert [line.get_markerfacecolor() == "white" for line in points] == [False, True, True]
-    with style.applied():
-        looks = style.looks(schemes[1:])  # those of the lines in other figures
-    assert [line.get_color() for line in points] == [look["color"] for look in looks.values()]
     late = remedies(traces, [0.0], ["wait for all", HOME], ["stop", "chunk", "finish", "every"], [2, 8])
-    lines = [axes_of(table, "late_lines").lines for table in (late, late.assign(ratio=1.0))]
-    marks = [[line.get_xdata().tolist() for line in drawn[1::2]] for drawn in lines]
-    assert set(lines[0][0].get_ydata()) == {1.0} and marks == [[[*range(5)]] * 2, [[0, 2, 4], [1, 3]]]
+    cells = axes_of(late, "late_cells")
+    assert [label.get_text() for label in cells.get_xticklabels()] == [
+        "stop",
+        "1/8",
+        "1/2",
+        "finish",
+        "every",
+    ]
+    texts = [text.get_text() for text in cells.texts]
+    assert len(texts) == len(late) and texts.count("1.00") >= 5
+    assert cells.patches[0].get_facecolor() == cells.patches[2].get_facecolor()  # waiting takes as long
     bars = axes_of(break_evens(traces, [LEARNED]).query("against == 'rebalancing'"), "break_even_bars")
     assert bars.patches[0].get_width() == pytest.approx(0.946739, abs=2e-6)
     paired = {"scheme": "frc", "wait": "decodable", "code.d": 2, "group": "exact", "placement": "hindsight"}

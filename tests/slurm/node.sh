@@ -65,7 +65,7 @@ CONF
             echo "NodeName=n$i NodeHostname=$host NodeAddr=127.0.0.1 Port=$((26817 + i)) CPUs=$cores RealMemory=$memory State=UNKNOWN"
         done
         echo "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
-        echo "PartitionName=short Nodes=ALL MaxTime=2 State=UP"
+        echo "PartitionName=short Nodes=ALL MaxTime=30 State=UP"
     } > "$SLURM_CONF"
 }
 

@@ -333,3 +333,28 @@ def test_a_bound_as_a_scheme_and_no_task_for_it(capsys):
 @pytest.mark.filterwarnings("error")
 def test_a_bound_that_no_number_holds_is_infinite():
     assert bounds.capacity(np.ones((2, 2)), 1e308, load=2).tolist() == [np.inf, np.inf]
+
+
+@pytest.mark.parametrize("cap", [None, 1.5])
+def test_loads_of_the_last_row_follow_who_had_something_to_do(cap):
+    """As row by row, also where the clock asks for some rows at a time: who had no work keeps what is known of it."""
+    draw = np.random.default_rng(0)
+    whole = draw.integers(1, 9, (2, 30, 5)).astype(float)
+    fixed, growing = 0.6 * whole, 0.4 * whole
+
+    def draws(rows):
+        part = fixed[:, rows]
+        return Draws((0, 1), part.shape, start=part, compute=5 * growing[:, rows])
+
+    wanted, seen = np.ones(whole.shape), None
+    for t in range(30):
+        if seen is not None:
+            wanted[:, t] = bounds.water_loads(*seen, cap)
+        here = wanted[:, t] > 0
+        known = (fixed[:, t], growing[:, t]) if seen is None else seen
+        seen = [np.where(here, part[:, t], old) for part, old in zip((fixed, growing), known, strict=True)]
+    assert (wanted == 0).any()
+    for first, second in ((1, 12), (3, 4)):
+        loads = Uneven(know="last", cap=cap).start(5, None)
+        found = [loads(draws(slice(*rows))) for rows in ((0, first), (first, second), (second, 30))]
+        np.testing.assert_array_equal(np.concatenate(found, axis=1), wanted)

@@ -290,7 +290,18 @@ def test_one_array_is_no_archive(tmp_path):
 def test_an_empty_cell_is_no_class(tmp_path):
     """It became the class 'nan' where the other labels are texts."""
     (tmp_path / "a.csv").write_text("a,y\n1,\n3,x\n5,z\n7,x\n9,x\n")
-    with pytest.raises(DataError, match="a.csv: a label is missing"):
+    with pytest.raises(DataError, match="a.csv: line 2: .*'y' is missing"):
+        prepared(tmp_path, path=str(tmp_path / "a.csv"))
+
+
+@pytest.mark.parametrize(
+    ("cell", "named"),
+    [("", "an empty cell"), ("tall", "'tall'"), ("inf", "inf")],
+    ids=["empty", "text", "inf"],
+)
+def test_a_cell_that_is_no_number_is_named_by_line_and_column(tmp_path, cell, named):
+    (tmp_path / "a.csv").write_text(f"a,b,y\n1,1,x\n3,{cell},x\n5,1,z\n7,1,x\n9,2,x\n")
+    with pytest.raises(DataError, match=f"a.csv: line 3, column 'b': .*{named}"):
         prepared(tmp_path, path=str(tmp_path / "a.csv"))
 
 

@@ -38,7 +38,7 @@ FILES = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
 def test_adding_a_scheme(tmp_path, monkeypatch, forget, capsys):
     page = (ROOT / "docs" / "adding-a-scheme.md").read_text()
     files = dict(FILES.findall(page))
-    assert len(files) == 6
+    assert len(files) == 13
     write_files(tmp_path, files)
     (export,) = re.findall(r"^export (.*)$", page, flags=re.MULTILINE)
     for pair in export.split():

@@ -2,6 +2,7 @@
 
 import importlib
 import io
+import itertools
 import json
 from functools import wraps
 from itertools import count
@@ -305,6 +306,31 @@ def test_a_table_is_drawn_without_further_arguments():
     assert axes.get_xlabel() == "s" and "time" in axes.get_ylabel()
 
 
+def test_a_drawing_of_a_sweep_names_what_varies():
+    """Lines are named by keys, a scheme keeps its colour, and many lines are spread over panels with one y axis."""
+    keys = {
+        "scheme": ["cgc", "frc"],
+        "s": [1, 2],
+        "overhead": [0, 1],
+        "delay": ["pareto", "ec2_like", "markov"],
+    }
+    rows = [dict(zip(keys, values, strict=True)) for values in itertools.product(*keys.values())]
+    table = pd.DataFrame(rows).assign(seed=0)
+    table["mean_iteration_time_s"] = 1.0 + table.index
+    table.attrs["keys"] = [*keys]
+    figure = gcexp.plot(table)
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert len(names) == 6 and names[0] == "scheme=cgc, delay=pareto"
+    left, right = figure.axes
+    assert [axes.get_title() for axes in figure.axes] == ["overhead = 0", "overhead = 1"]
+    assert left.get_ylim() == right.get_ylim()
+    colours = {line.get_color() for line in left.lines if "cgc" in names[left.lines.index(line)]}
+    assert len(colours) == 1 and len({line.get_color() for line in left.lines}) == 2
+    crowded = gcexp.plot(table, "s", panel="seed")
+    told = " ".join(crowded.texts[-1].get_text().split())
+    assert "12 lines" in told and "panel=KEY" in told
+
+
 def test_a_table_is_drawn_into_axes_that_are_given():
     figure, (left, right) = pyplot.subplots(1, 2)
     table = gcexp.sweep({"scheme": ["cgc", "frc"], "s": [1, 2]}, **CLOCK)
@@ -325,7 +351,7 @@ def test_a_table_is_drawn_into_axes_that_are_given():
 
 
 def test_a_drawing_without_matplotlib_names_the_extra(monkeypatch):
-    monkeypatch.setattr("gcexp.figures.draw", lambda *a: importlib.import_module("matplotlib.nothing"))
+    monkeypatch.setattr("gcexp.figures.draw", lambda *a, **k: importlib.import_module("matplotlib.nothing"))
     with pytest.raises(ExtraError, match=r"matplotlib.*gcexp\[workflow\]"):
         gcexp.plot(gcexp.simulate(scheme="cgc", **SMALL))
 

@@ -14,7 +14,7 @@ from matplotlib.colors import to_rgb
 
 from gcexp.command import job
 from gcexp.errors import DataError
-from gcexp.figures import draw, parse, plots, read_table, rows, save, style, typeset, write_table
+from gcexp.figures import draw, lines, parse, plots, read_table, rows, save, style, typeset, write_table
 from gcexp.figures.lines import GRID, middle
 from gcexp.report import figurefile
 from gcexp.report.figure import RenderOptions
@@ -193,11 +193,11 @@ PARTS = timings().assign(part=lambda frame: frame["label"] + LONG)
 @pytest.mark.parametrize(
     ("frame", "plot", "inches"),
     [
-        (THREE, LINES | {"width": "single"}, 3.5),
-        (THREE, LINES, 5.0),
+        (THREE, LINES, 3.5),
+        (THREE, LINES | {"width": "double"}, 7.16),
         (running(), BARS_PART | {"ylabel": LONG}, 3.5),
-        (running(), LINES_PART | {"xlabel": LONG}, 5.0),
-        (PARTS, {"kind": "bars", "panel": "seed", "by": "part", "panel_titles": LONG + " {}"}, 5.0),
+        (running(), LINES_PART | {"xlabel": LONG}, 3.5),
+        (PARTS, {"kind": "bars", "panel": "seed", "by": "part", "panel_titles": LONG + " {}"}, 7.16),
     ],
 )
 def test_nothing_overlaps(frame, plot, inches):
@@ -222,7 +222,7 @@ def test_words_do_not_shrink_the_axes():
     ("label", "beside"), [("short", True), ("a label that is rather long for a legend", False)]
 )
 def test_legend_is_beside_the_axes_only_if_they_keep_most_of_the_width(label, beside):
-    figure = draw(curves((label, "b")), LINES)
+    figure = draw(curves((label, "b")), LINES, width=5)
     figure.draw_without_rendering()
     legend, axes = (part.get_window_extent() for part in (figure.legends[0], figure.axes[0]))
     assert (legend.x0 > axes.x1, legend.y1 < axes.y0) == (beside, not beside)
@@ -269,7 +269,49 @@ def test_equal_lines_are_told_apart():
     lines = draw(frame, XY).axes[0].lines
     widths = [line.get_linewidth() for line in lines]
     assert widths[0] > widths[1] > widths[3] == widths[2]  # those drawn first are seen beside the others
-    assert [line.get_markevery() for line in lines] == [(0, 3), (1, 3), None, (2, 3)]
+    assert [line.get_markevery() for line in lines] == [[0, 3], [1, 4], [0, 1, 2, 3, 4], [2]]
+
+
+def test_no_marker_hides_another_one():
+    """Where lines meet at single points, one of them has the marker, and none is left without."""
+    x = np.arange(5.0)
+    near = {"a": (x, x), "b": (x, x + 0.01), "c": (x, 4 - x), "d": (x[:1], x[:1])}
+    marked = lines.marked_points(near)
+    taken = [(point, round(near[name][1][point])) for name, points in marked.items() for point in points]
+    assert len(taken) == len(set(taken)) == 9 and min(map(len, marked.values())) >= 1
+
+
+def test_the_time_to_a_score_stands_beside_the_curves():
+    frame = curves(seeds=5)
+    slow = frame[frame["label"] == "a"].assign(label="slow", test_accuracy=0.2)
+    plot = LINES | {"time_to": 0.5, "names": {"a": "fast"}}
+    figure = draw(pd.concat([frame, slow]), plot)
+    beside = figure.axes[1]
+    assert [text.get_text() for text in beside.get_yticklabels()] == ["fast", "b", "slow"]
+    told = [text.get_text() for text in beside.texts]
+    fast = frame[frame["label"] == "a"].groupby("seed")
+    middle = fast.apply(rows.time_to, "test_accuracy", 0.5).median()
+    assert told[0] == f"{middle:#.3g}" and told[2] == "never"
+    assert "never reach" in " ".join(figure.texts[-1].get_text().split())
+    assert len(beside.containers) == 2  # intervals of five seeds
+    assert not draw(curves(seeds=4), plot).axes[1].containers
+
+
+@pytest.mark.parametrize("key", ["xtick.labelsize", "legend.fontsize", "axes.titlesize"])
+def test_letters_that_are_too_small_for_print_are_refused(refused, key, tmp_path):
+    small = tmp_path / "small.mplstyle"
+    small.write_text(f"{style.STYLE.read_text()}\n{key}: 6.5\n")
+    frame = grid(label="ab", panel=(1, 2), x=(1, 2))
+    refused(("6.5", "7"), lambda: draw(frame, XY | {"panel": "panel"}, style=small))
+
+
+def test_a_letter_that_a_function_draws_too_small_is_refused(refused):
+    plot = {"kind": "function", "function": f"{__name__}.too_small"}
+    refused(("'tiny'", "6"), draw, pd.DataFrame({"value": [1]}), plot)
+
+
+def too_small(axes, rows):
+    axes.text(0, 0, "tiny", fontsize=6)
 
 
 def test_a_slow_line_does_not_push_the_others_to_the_edge():
@@ -495,7 +537,7 @@ def words(figure):
 def assert_words_are_apart(figure):
     """Every word is large enough, inside the figure and on no other one; how many there are."""
     found = words(figure)  # which lays the figure out, most of the time of a test
-    assert min(text.get_fontsize() for text in found) >= 6
+    assert min(text.get_fontsize() for text in found) >= style.LEAST
     boxes = np.array([text.get_window_extent().extents for text in found])
     inside = (boxes[:, :2] > -1).all(1) & (boxes[:, 2:] < figure.bbox.max + 1).all(1)
     assert inside.all(), [text.get_text() for text, is_in in zip(found, inside, strict=True) if not is_in]

@@ -127,6 +127,7 @@ def test_what_has_no_meaning_over_time_is_refused():
             lambda: simulate(Scheme(code, SelectiveRepeat(burst=2, window=3)), DELAY.draw(SEEDS, 2, 5)),
             "iterations",
         ),
+        (lambda: Scheme(code, Errands(3, lag=0)), "lag=0"),
         (lambda: simulate(Scheme(code, Later(3, lag=1)), DELAY.draw(SEEDS, 9, 5)), "ages"),
         (lambda: simulate(Scheme(SPARe(7, 3), SelectiveRepeat()), DELAY.draw(SEEDS, 9, 7)), "SPARe"),
         (lambda: simulate(Scheme(code, SelectiveRepeat(stragglers=3)), DELAY.draw(SEEDS, 9, 5)), "s >= 2"),

@@ -99,6 +99,8 @@ def test_the_wheel_holds_what_lies_beside_the_package(wheel):
     found = [path.relative_to(wheel) for path in wheel.rglob("*") if path.is_file()]
     assert {path.parts[0].partition("-")[0] for path in found} == {"gcexp", "gcexp_papers"}
     assert not [path for path in found if path.suffix == ".pyc" or "raw" in path.parts]
+    texts = {path.name for path in wheel.glob("*.dist-info/licenses/data/traces/licenses/*")}
+    assert texts == {path.name for path in (ROOT / "data/traces/licenses").iterdir()}
 
 
 @pytest.mark.slow

@@ -150,6 +150,16 @@ def test_files_of_one_worker_each(tmp_path):
         trace_of(tmp_path)
 
 
+def test_profiler_traces_are_a_source_of_every_command(capsys):
+    folder = Path(__file__).parent / "profiler_folder"
+    trace = trace_of(folder)
+    assert "compute" in trace.values and trace.flags.unit == "s" and "Kineto" in trace.decisions[0]
+    files = [str(path) for path in sorted(folder.iterdir())]
+    assert np.array_equal(trace_of(files).values["time"], trace.values["time"])
+    assert main(["trace", "import", str(folder)]) == 0
+    assert f"{len(trace.values['time'])} iterations of 4 workers" in capsys.readouterr().out
+
+
 LOGS = {
     "JobID|NodeName|Elapsed|\n7|a|00:01:05|\n7|b|1-00:00:00.5|\n": (
         {"columns": "iteration:JobID"},

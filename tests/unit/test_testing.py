@@ -223,3 +223,36 @@ def test_what_is_broken_is_caught(subjects, caught):
         except Exception as error:
             broken[check.name] = error
     assert caught in broken, broken
+    said = "\n".join([str(broken[caught]), *getattr(broken[caught], "__notes__", ())])
+    assert f"-{caught}: " in said and "Cure: " in said
+
+
+def test_every_check_says_what_has_to_hold_and_the_cure():
+    subjects = {"codes": [Triangle], "waits": [Scheme(CODE, Decodable())], "delays": [Ramp()]}
+    found = list(checks(**subjects, tasks=[(Mean(), points(), 5)]))
+    assert len(found) > 30 and all("Cure: " in check.meaning for check in found)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Stop after so many seconds, whoever has answered."""
+
+    seconds: float
+
+    def stop(self, code, arrive):
+        time = np.full(arrive().shape[:2], self.seconds)
+        return time, ((arrive() <= self.seconds) * code.messages).astype(np.int16)
+
+
+@pytest.mark.parametrize("seconds", [1.0, 2e-3])
+def test_a_limit_of_milliseconds_keeps_its_contract(seconds):
+    for check in checks(waits=[Scheme(CODE, Limit(seconds))]):
+        check()
+
+
+def test_a_rule_that_hears_nobody_is_told_so():
+    (check,) = [
+        one for one in checks(waits=[Scheme(CODE, Limit(1e-9))]) if one.name == "gives_times_and_counts"
+    ]
+    with pytest.raises(AssertionError, match="nobody is heard(.|\n)*"):
+        check()

@@ -15,6 +15,7 @@ import pytest
 from gcexp.command.init import init
 from gcexp.command.main import main
 from gcexp.errors import UserError
+from gcexp.report import tracking
 from gcexp.report.figure import Figure, FigureFile
 from gcexp.report.figurefile import named_figures
 from gcexp.report.jobs import make_table
@@ -50,7 +51,17 @@ def fake_training(run, offset=0.0):
     accuracy = offset + np.linspace([0.1, 0.2], [0.8, 0.9], len(evaluated), axis=1)
     scores = {"test_accuracy": accuracy, "test_loss": 1 - accuracy}
     steps, parameters = np.full(2, T), np.zeros((2, 1, 3), dtype=np.float32)
-    found = (np.array(SEEDS), steps, evaluated, scores, np.array([0]), parameters, np.zeros(2, int))
+    found = (
+        np.array(SEEDS),
+        steps,
+        evaluated,
+        scores,
+        np.array([0]),
+        parameters,
+        parameters,
+        {},
+        np.zeros(2, int),
+    )
     Trajectory(*found).save(run.trajectory_file)
     package = {"version": "0.1.0", "commit": "c0ffee", "dirty": True, "sha256": "ab" * 32}
     record = {
@@ -201,7 +212,7 @@ def test_a_parent_answers_which_scheme_is_fastest(project):
     reached = [np.linspace(low, high, 5) >= 0.75 for low, high in ((0.1, 0.8), (0.2, 0.9))]
     times = [clock[seed, 3 * row.argmax() - 1] for seed, row in enumerate(reached)]
     assert found["time_to_0.75"] == pytest.approx(np.median(times))
-    assert found["seeds_reached"] == found["seeds"] == 2
+    assert found["seeds_reached"] == found["number_of_seeds"] == 2
     assert found["final_test_accuracy"] == pytest.approx(0.85)
     assert found["mean_iteration_time_s"] == pytest.approx(clock[:, -1].mean() / T)
     assert found["computation_load"] == pytest.approx(3 / 6) and found["communication_load"] == 1
@@ -241,8 +252,10 @@ def test_a_second_import_adds_nothing(project):
     assert after[FAMILY[0]].data.tags == before[FAMILY[0]].data.tags
 
 
-def test_a_changed_result_replaces_the_old_one(project):
-    _, before = stored()
+def test_a_changed_result_brings_its_run_up_to_date(project):
+    client, before = stored()
+    parent = before[FAMILY[0]].info.run_id
+    client.set_tag(parent, "mlflow.note.content", "the run of the talk")
     fake_training(CGC, offset=0.05)
     found = project(figure(CGC), figure(LONG, name="fig2"))
     assert len(found["imported"]) == len(found["already_there"]) == 1
@@ -250,7 +263,30 @@ def test_a_changed_result_replaces_the_old_one(project):
     assert set(after) == set(before)
     assert after[FAMILY[2]].data.metrics["test_accuracy"] == pytest.approx(0.95)
     assert after[CLOCK].info.run_id == before[CLOCK].info.run_id
-    assert len(stored(deleted=True)[1]) == 3
+    assert after[FAMILY[0]].info.run_id == parent
+    assert after[FAMILY[0]].data.tags["mlflow.note.content"] == "the run of the talk"
+    assert after[FAMILY[0]].data.metrics["final_test_accuracy"] == pytest.approx(0.9)
+    assert set(stored(deleted=True)[1]) == set(FAMILY[1:])
+
+
+def test_two_importers_at_once_leave_one_set_of_runs(project, monkeypatch):
+    """The other importer writes the same figure to the same server while this one reads its table."""
+    monkeypatch.setattr("gcexp.report.mlflow_store.Store.is_shared", True)
+    fresh = figure(CGC, name="fig4")
+    read = tracking.read_table
+    begun = []
+
+    def meanwhile(table):
+        if not begun:
+            begun.append(True)
+            track([fresh], Path("results/mlflow/other.imported"), None)
+        return read(table)
+
+    monkeypatch.setattr(tracking, "read_table", meanwhile)
+    monkeypatch.setattr("fcntl.flock", lambda *_: None)
+    assert project(fresh)["imported"] == ["partial_recovery_fig4"]
+    _, runs = stored()
+    assert {name for name in runs if name[0] == "fig4"} == {("fig4", *rest) for _, *rest in FAMILY}
 
 
 @pytest.mark.parametrize("method", ["log_batch", "set_terminated", "set_tag"])

@@ -12,6 +12,7 @@ from gcexp.command import failure, progress, snakemake_inside
 from gcexp.errors import UserError
 from gcexp.files import remove_half_written
 from gcexp.report import end_message, figurefile
+from gcexp.report.plan import of_table
 from gcexp.report.paper import papers_fingerprint
 from gcexp.report.request import Request, complete_settings, default_settings
 from gcexp.run import costs, datasets, dependencies, paths, records
@@ -98,6 +99,12 @@ def fingerprint_of_run(wildcards, *stages):
 def asked_by_training(rule):
     # Memory and time by the same rates as `gcexp plan`.
     return snakemake_inside.asked_resources(workflow, rule, lambda w: costs.of_training(run_of(w)))
+
+
+def asked_by_table():
+    # An hour at least, since analyses have no rates; the drawing shares its submission.
+    cost_of = lambda w: of_table(figure_of(w))
+    return snakemake_inside.asked_resources(workflow, "table", cost_of, least=(2000, 60), beside=10)
 
 
 def described_data(wildcards):

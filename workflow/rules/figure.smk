@@ -11,8 +11,7 @@ rule table:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=60,
+        **asked_by_table(),
     params:
         fingerprint=lambda w: figure_of(w).table_fingerprint,
         record=records.state_of(paths.TABLE),
