@@ -500,6 +500,8 @@ def error(
     kind: str = "worst",
     decoding: str = "optimal",
     stragglers: Iterable[int] | None = None,
+    p: float | Sequence[float] | None = None,
+    trace: str | None = None,
     trials: int = 2000,
     seed: int = 0,
     steps: int = 10,
@@ -517,14 +519,15 @@ def error(
         for; or an object, ``code=CyclicRepetition(n=10, s=3)``.
     s : int or sequence of int, optional
         Stragglers; by default 0 to n.
-    kind, decoding, stragglers, trials, seed, steps, max_sets, max_searched, progress
+    kind, decoding, stragglers, p, trace, trials, seed, steps, max_sets, max_searched, progress
         See `gcexp.decoding_error.error.error`; by default up to 60 million sets are searched.
 
     Returns
     -------
     DataFrame
         One row for each s: ``lower`` and ``upper`` of the worst error ||c - 1||^2 / k, which are equal where it is
-        known exactly; ``mean``, ``stderr`` and ``largest`` over random sets; or ``error`` of the given set.
+        known exactly; ``mean``, ``stderr`` and ``largest`` over drawn or recorded sets, and with ``decoding="own"`` the
+        mean ``coefficients`` of the partitions; or ``error`` of the given set.
 
     Raises
     ------
@@ -545,7 +548,7 @@ def error(
     code = build(compose(given.overrides) | given.objects, "code")
     if s is not None:
         wanted = s
-    elif kind == "set":
+    elif kind in ("set", "by_worker"):
         wanted = []
     else:
         wanted = list(range(code.n + 1))
@@ -555,6 +558,8 @@ def error(
         kind,
         decoding,
         stragglers=stragglers,
+        p=p,
+        trace=trace,
         trials=trials,
         seed=seed,
         steps=steps,
@@ -563,7 +568,10 @@ def error(
         progress=progress,
     )
     several = found if isinstance(found, list) else [found]
-    return pd.DataFrame([dataclasses.asdict(one) for one in several])
+    table = pd.DataFrame([dataclasses.asdict(one) for one in several])
+    if decoding != "own":
+        table = table.drop(columns=["coefficients", "coefficients_stderr"], errors="ignore")
+    return table
 
 
 def show(*overrides: str, seed: int = 0, **keys: Any) -> Figure:

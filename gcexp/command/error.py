@@ -18,7 +18,7 @@ _NUMBERS = ("trials", "seed", "steps", "max_sets", "max_searched")
 _LISTS = ("s", "stragglers")
 _MOST = 100_000  # numbers of a range
 #: Words that are arguments of `gcexp.error`.
-OWN = ("kind", "decoding", *_LISTS, *_NUMBERS)
+OWN = ("kind", "decoding", "p", "trace", *_LISTS, *_NUMBERS)
 
 
 def errors(given: list[str]) -> dict:
@@ -37,9 +37,11 @@ def errors(given: list[str]) -> dict:
             options[key] = _number(key, text)
         elif key in _LISTS:
             options[key] = _numbers(key, text)
+        elif key == "p":
+            options[key] = _probabilities(text)
         else:
             options[key] = text
-    kind = options.setdefault("kind", "set" if "stragglers" in options else "worst")
+    kind = options.setdefault("kind", _kind_of(options))
     if "stragglers" in options and kind != "set":
         raise UserError(f"stragglers are for kind=set, got kind={kind} (kinds: {', '.join(KINDS)})")
     config = compose(rest)
@@ -50,14 +52,36 @@ def errors(given: list[str]) -> dict:
     found = error(code=code, progress=True, **options)
     if kind == "worst":
         found["exact"] = found["lower"] == found["upper"]
+    decoding = options.get("decoding", "optimal")
+    note = ""
+    if decoding == "optimal" and code.promise == "linear":
+        note = "The code's own weights are not the optimal ones: decoding=own gives their error."
     return {
         "code": repr(code),
         "workers": code.n,
         "partitions": code.k,
         "kind": kind,
-        "decoding": options.get("decoding", "optimal"),
+        "decoding": decoding,
+        "note": note,
         "errors": plain(found.to_dict("records")),
     }
+
+
+def _kind_of(options: dict[str, Any]) -> str:
+    """The kind that the given arguments are for."""
+    for key, kind in (("stragglers", "set"), ("p", "by_worker"), ("trace", "recorded")):
+        if key in options:
+            return kind
+    return "worst"
+
+
+def _probabilities(text: str) -> float | list[float]:
+    """One probability, ``0.2``, or one for each worker, ``[0.1,0.2]``."""
+    try:
+        found = [float(one) for one in text.strip("[]").split(",")]
+    except ValueError:
+        raise UserError(f"p must be numbers, got {text!r} (allowed: 0.2, [0.1,0.2])") from None
+    return found if "[" in text or len(found) > 1 else found[0]
 
 
 def _numbers(key: str, text: str) -> list[int]:
@@ -85,15 +109,23 @@ def format_errors(found: dict) -> str:
     """A line for each s."""
     lines = [f"{found['code']}: {found['kind']} stragglers, {found['decoding']} decoding"]
     for one in found["errors"]:
-        lines.append(f"s = {one['s']:3}  {_in_words(found['kind'], one)}")
+        lines.append(f"s = {one['s']:3.4g}  {_in_words(found['kind'], one)}")
+    if found["note"]:
+        lines.append(found["note"])
     return "\n".join(lines)
 
 
 def _in_words(kind: str, one: dict) -> str:
     """The error for one s."""
-    if kind == "random":
+    if kind in ("random", "by_worker", "recorded"):
         spread = "" if one["stderr"] is None else f" ± {one['stderr']:.2g}"  # one set tells nothing of it
-        return f"mean {one['mean']:.6g}{spread}, largest of {one['trials']}: {one['largest']:.6g}"
+        words = f"mean {one['mean']:.6g}{spread}, largest of {one['trials']}: {one['largest']:.6g}"
+        if one.get("coefficients"):
+            least, most = min(one["coefficients"]), max(one["coefficients"])
+            words += f"; mean coefficients of the partitions from {least:.4g} to {most:.4g}"
+            if one["coefficients_stderr"] is not None:
+                words += f" ± {one['coefficients_stderr']:.2g}"
+        return words
     if kind == "set":
         return f"{one['error']:.6g} without {one['stragglers']}"
     if one["exact"]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from gcexp.command.arguments import form, one_run, overrides
 from gcexp.experiments import simulate
 from gcexp.report.comparison import format_comparison
+from gcexp.run.sweep import ERROR
+
+_SAME = 1e-9  # errors closer than this to the share of partitions that are missing say nothing else
 
 
 def add(parser) -> None:
@@ -20,4 +23,9 @@ def run(arguments) -> None:
     """Print the clock."""
     with one_run(arguments.overrides):
         table = simulate(*arguments.overrides, rows=arguments.rows)
+    if ERROR in table.attrs and table["mean_recovered_fraction"].notna().all():
+        missing = 1 - table["mean_recovered_fraction"]
+        says_more = (missing - table.attrs[ERROR]).abs() > _SAME
+        if says_more.any():  # coefficients other than 0 and 1
+            table.insert(table.columns.get_loc("mean_recovered_fraction"), ERROR, table.attrs[ERROR])
     print(format_comparison(table, arguments.format), end="")

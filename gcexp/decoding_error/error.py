@@ -9,9 +9,9 @@ error that some set has, and a bound that none exceeds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 
 import numpy as np
@@ -22,16 +22,25 @@ from gcexp.codes.composite import Kronecker, always_optimal
 from gcexp.codes.iterative import iterate
 from gcexp.codes.soft_bibd import SoftBIBD
 from gcexp.decoding_error.adversary import bad_sets, path
-from gcexp.decoding_error.straggler_sets import all_sets, random_sets, runs, without
+from gcexp.decoding_error.straggler_sets import (
+    all_sets,
+    drawn_by_worker,
+    random_sets,
+    recorded,
+    runs,
+    without,
+)
 from gcexp.decoding_error.subset_errors import Rows, rows, search_worst, worst_of_size
+from gcexp.delays.trace import Trace
 from gcexp.errors import ParameterError, require, require_known
 from gcexp.progress import bar
 from gcexp.schema import fitted
 from gcexp.seeding import rng
 from gcexp.theory.errors import Parameters, bibd_error, bibd_weight, product_gram
 
-KINDS = ("random", "set", "worst")
-DECODINGS = ("closed_form", "constant", "iterative", "one_step", "optimal")
+KINDS = ("by_worker", "random", "recorded", "set", "worst")
+DECODINGS = ("closed_form", "constant", "iterative", "one_step", "optimal", "own")
+_OWN = ("closed_form", "own")  # two names for what the code itself does
 MAX_SETS = 2_000_000  # survivor sets that are enumerated for each s, after symmetry
 MAX_SEARCHED = 60_000_000  # the same for a search by branch and bound: all sets of six of 60
 _DECODED = 100_000  # with a decoding that no elimination shares
@@ -42,13 +51,28 @@ _NUMBERS = 2**22
 
 @dataclass(frozen=True)
 class RandomError:
-    """Errors of uniformly random sets of s stragglers: mean, its standard error, and the largest met."""
+    """Errors of drawn or recorded sets of stragglers: mean, its standard error, and the largest met.
 
-    s: int
+    Attributes
+    ----------
+    s : int or float
+        Stragglers; their mean number where each worker straggles with a probability of its own.
+    mean, stderr, largest : float
+    trials : int
+        Number of sets.
+    coefficients : tuple of float, optional
+        With the code's own decoder, the mean coefficient of each partition: the bias is what it differs from 1.
+    coefficients_stderr : float, optional
+        Largest standard error of these means.
+    """
+
+    s: float
     mean: float
     stderr: float
     largest: float
     trials: int
+    coefficients: tuple[float, ...] | None = None
+    coefficients_stderr: float | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +110,8 @@ def error(
     decoding: str = "optimal",
     *,
     stragglers: Iterable[int] | None = None,
+    p: float | Sequence[float] | None = None,
+    trace: str | None = None,
     trials: int = 2000,
     seed: int = 0,
     steps: int = 10,
@@ -101,15 +127,21 @@ def error(
         With optimal decoding: one block, one real message per worker; else any.
     s : int or sequence of int
         Stragglers. Many at once cost little more than one.
-    kind : {"worst", "random", "set"}
+    kind : {"worst", "random", "by_worker", "recorded", "set"}
         Over all sets of s stragglers; over `trials` uniformly random ones, the same for every code with n workers and
-        the same seed; of the set `stragglers` (s is then its size).
-    decoding : {"optimal", "one_step", "constant", "iterative", "closed_form"}
+        the same seed; over `trials` sets that worker w joins with probability p_w (s is then not asked for); over the s
+        slowest of the first n workers in each iteration of a `trace`; of the set `stragglers` (s is then its size).
+    decoding : {"optimal", "one_step", "constant", "iterative", "own", "closed_form"}
         Smallest ||c - 1||; equal weights k n / (m sum B) on the m survivors, for which c is 1 on average; the equal
         weights that are optimal for a design, l / (l + lambda (m - 1)), or lead to Theorem 5 for a product of two;
-        `steps` of gradient descent from zero; what the code itself does (`Code.decode`).
+        `steps` of gradient descent from zero; what the code itself does (`Code.decode`), under two names. With ``own``
+        drawn and recorded sets also give the mean coefficient of each partition.
     stragglers : iterable of int
         For kind ``set``.
+    p : float or sequence of float
+        For kind ``by_worker``: of all workers alike, or one number for each.
+    trace : str
+        For kind ``recorded``: a CSV file, or a bundled trace by its name.
     trials, seed : int
         Random sets, and the seed of these and of the search for bad ones.
     steps : int
@@ -150,6 +182,14 @@ def error(
     fitted(Code, code, "code")
     require_known("kind", fitted(str, kind, "kind"), KINDS)
     require_known("decoding", fitted(str, decoding, "decoding"), DECODINGS)
+    for name, value, its_kind in (("p", p, "by_worker"), ("trace", trace, "recorded")):
+        require((value is None) == (kind != its_kind), f"{name} is for kind={its_kind}, which needs it")
+    if kind == "by_worker":
+        require(
+            isinstance(s, Iterable) and not list(s), f"with kind=by_worker p decides who straggles, not s={s}"
+        )
+        responses = drawn_by_worker(code.n, p, trials, seed)
+        return _over_sets(code, float((~responses).sum(1).mean()), responses, decoding, steps)
     if kind == "set":
         require(stragglers is not None, "kind=set needs stragglers, such as stragglers=[0,3]")
         responses = without(code.n, stragglers)
@@ -166,9 +206,12 @@ def error(
     )
     for name, most in (("max_sets", max_sets), ("max_searched", max_searched)):
         require(most >= 0, f"{name} must be a number of sets >= 0, got {most}")
-    if kind == "random":
+    if kind == "recorded":
+        times = _recorded_times(fitted(str, trace, "trace"), code.n)
+        found = [_over_sets(code, one, recorded(times, one), decoding, steps) for one in many]
+    elif kind == "random":
         found = _random(code, many, decoding, trials, seed, steps)
-    elif decoding == "optimal" or (decoding == "closed_form" and always_optimal(code)):
+    elif decoding == "optimal" or (decoding in _OWN and always_optimal(code)):
         found = _worst(code, many, seed, _Limits(max_sets, max_searched, progress))
     else:
         found = _worst_decoded(code, many, decoding, seed, steps, min(max_sets, _DECODED))
@@ -183,15 +226,26 @@ def errors_of(code: Code, responses, decoding: str = "optimal", steps: int = 10)
     responses = np.atleast_2d(responses) > 0
     if decoding == "optimal":
         return rows(code).errors(responses)
-    step = max(1, _NUMBERS // code.encoding.shape[0] // code.encoding.shape[1])
-    parts = [responses[u : u + step] for u in range(0, len(responses), step)]
+    parts = _in_parts(code, responses)
     if decoding in ("one_step", "constant"):
         B = rows(code).B
         weight = np.append(0, equal_weight(code, np.arange(1, code.n + 1), decoding))
         return np.concatenate([((weight[p.sum(1), None] * (p @ B) - 1) ** 2).mean(1) for p in parts])
     if decoding == "iterative":
         return np.concatenate([iterate(code, p * code.messages, steps).bound[:, -1] for p in parts])
-    return np.concatenate([code.decode(p * code.messages, partial=True).error for p in parts])
+    return np.concatenate([((c - 1) ** 2).mean(1) for c in _own_coefficients(code, parts)])
+
+
+def _in_parts(code: Code, responses: np.ndarray) -> list[np.ndarray]:
+    """Survivor sets in pieces that are decoded together."""
+    step = max(1, _NUMBERS // code.encoding.shape[0] // code.encoding.shape[1])
+    return [responses[u : u + step] for u in range(0, len(responses), step)]
+
+
+def _own_coefficients(code: Code, parts: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    """What the code itself decodes, (U, k) for each of some arrays of survivors (U, n)."""
+    for part in parts:
+        yield code.decode(part * code.messages, partial=True).coefficients
 
 
 def equal_weight(code: Code, survivors: np.ndarray, decoding: str) -> np.ndarray:
@@ -261,10 +315,36 @@ def _random(code, many, decoding, trials, seed, steps) -> list[RandomError]:
 
     found = []
     for s in many:
-        errors = measure(random_sets(code.n, s, trials, seed))
-        spread = float(errors.std(ddof=1)) if trials > 1 else float("nan")  # one set tells nothing of it
-        found.append(RandomError(s, float(errors.mean()), spread / trials**0.5, float(errors.max()), trials))
+        sets = random_sets(code.n, s, trials, seed)
+        if decoding == "own":
+            found.append(_over_sets(code, s, sets, decoding, steps))
+        else:
+            found.append(_random_error(s, measure(sets)))
     return found
+
+
+def _over_sets(code: Code, s: float, responses: np.ndarray, decoding: str, steps: int) -> RandomError:
+    """Errors of some survivor sets (U, n), and with the code's own decoder the mean coefficients."""
+    if decoding != "own":
+        return _random_error(s, errors_of(code, responses, decoding, steps))
+    c = np.concatenate(list(_own_coefficients(code, _in_parts(code, responses))))
+    found = _random_error(s, ((c - 1) ** 2).mean(1))
+    spread = float(c.std(axis=0, ddof=1).max()) if len(c) > 1 else float("nan")
+    return replace(found, coefficients=tuple(c.mean(0).tolist()), coefficients_stderr=spread / len(c) ** 0.5)
+
+
+def _random_error(s: float, errors: np.ndarray) -> RandomError:
+    """Mean and spread of the errors of some sets."""
+    trials = len(errors)
+    spread = float(errors.std(ddof=1)) if trials > 1 else float("nan")  # one set tells nothing of it
+    return RandomError(s, float(errors.mean()), spread / trials**0.5, float(errors.max()), trials)
+
+
+def _recorded_times(trace: str, n: int) -> np.ndarray:
+    """Times of the first n workers in every iteration of a trace, (iterations, n)."""
+    model = Trace(trace)
+    iterations = len(model.played_rows(model.recorded()))
+    return model.draw((0,), iterations, n).arrival(1 / n, 0)[0]
 
 
 # --- Worst case, optimal decoding --------------------------------------------------------------------------------
@@ -646,7 +726,7 @@ def _decoded_bound(code: Code, s: int, decoding: str) -> float:
     """Upper bound on the error of any s stragglers; infinite where nothing is known."""
     if decoding == "iterative":
         return 1.0
-    if decoding == "closed_form":
+    if decoding in _OWN:
         return _promised(code, s, np.inf)
     mine, m = rows(code), code.n - s
     weight = float(equal_weight(code, np.array([m]), decoding)[0])

@@ -41,6 +41,46 @@ def random_sets(n: int, s: int, trials: int = 2000, seed: int = 0) -> np.ndarray
     return rng(seed, "monte_carlo", n, s).permuted(responses, axis=1)
 
 
+def drawn_by_worker(n: int, p, trials: int = 2000, seed: int = 0) -> np.ndarray:
+    """Who is heard where worker w straggles with probability p_w, independently, (trials, n).
+
+    Parameters
+    ----------
+    p : float or sequence of float
+        Of all workers alike, or one number for each.
+
+    Examples
+    --------
+    >>> drawn_by_worker(3, [0, 0.5, 1], trials=2000).mean(0).round(1)
+    array([1. , 0.5, 0. ])
+    """
+    straggling = np.full(n, p) if np.ndim(p) == 0 else np.array(p, dtype=float)
+    require(
+        straggling.shape == (n,) and bool(((straggling >= 0) & (straggling <= 1)).all()),
+        f"p must be a probability from 0 to 1, or one for each of n={n} workers, got {p}",
+    )
+    require(trials >= 1, f"random sets need trials >= 1, got {trials}")
+    return rng(seed, "monte_carlo", n).random((trials, n)) >= straggling
+
+
+def recorded(times: np.ndarray, s: int) -> np.ndarray:
+    """Who is heard where the s slowest workers of each recorded iteration straggle, (iterations, n) like `times`.
+
+    Of workers that took equally long, those with the lower numbers are heard.
+
+    Examples
+    --------
+    >>> recorded(np.array([[3.0, 1.0, 2.0], [1.0, 1.0, 1.0]]), s=1).astype(int)
+    array([[0, 1, 1],
+           [1, 1, 0]])
+    """
+    n = times.shape[1]
+    fastest = np.argsort(times, axis=1, kind="stable")[:, : n - s]
+    responses = np.zeros(times.shape, dtype=bool)
+    np.put_along_axis(responses, fastest, True, axis=1)
+    return responses
+
+
 def runs(n: int, s: int) -> np.ndarray:
     """Who is heard where s consecutive workers straggle, from every start, (n, n).
 

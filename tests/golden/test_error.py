@@ -24,6 +24,7 @@ from gcexp.codes import (
     RandomRegularCode,
     RegularBipartiteCode,
     SoftBIBD,
+    StochasticGradientCode,
     Uncoded,
 )
 from gcexp.command.error import errors, format_errors
@@ -299,3 +300,51 @@ def test_no_search_where_rounding_decides():
     B[8] = B[7] + 1e-5 * B[8]  # almost a copy
     with pytest.raises(np.linalg.LinAlgError):
         search_worst(Rows(B), 3, 0.0)
+
+
+# --- A code's own decoder, and stragglers that are not equally likely ---------------------------------------------
+
+
+def test_own_weights_are_worse_than_the_optimal_ones_and_unbiased():
+    code = StochasticGradientCode(n=10, d=4, p=0.4)
+    best, own = (error(code, 4, "random", decoding, trials=4000) for decoding in ("optimal", "own"))
+    # E |c_i - 1|^2 with X_i of d = 4 copies heard, hypergeometric: the variance of X_i / (d (1 - p)).
+    assert own.mean == pytest.approx(4 * 0.6 * 0.4 * 6 / 9 / (4 * 0.6) ** 2, abs=5 * own.stderr)
+    assert best.mean < own.mean
+    assert best.coefficients is None
+    assert np.abs(np.array(own.coefficients) - 1).max() < 5 * own.coefficients_stderr
+
+
+def test_stragglers_by_worker_and_their_bias():
+    p = [0.9, 0.1, 0.5, 0.5, 0.5]
+    found = error(Uncoded(5), [], "by_worker", "own", p=p, trials=4000)
+    assert found.s == pytest.approx(2.5, abs=0.1)
+    np.testing.assert_allclose(found.coefficients, 1 - np.array(p), atol=5 * found.coefficients_stderr)
+    assert found.mean == pytest.approx(0.5, abs=5 * found.stderr)
+
+
+def test_recorded_stragglers_are_the_slowest_of_each_iteration(tmp_path):
+    rows = [(t, w, 1 + (w == t % 2)) for t in range(10) for w in range(4)]
+    file = tmp_path / "turns.csv"
+    file.write_text("iteration,worker,time\n" + "".join(f"{t},{w},{time}\n" for t, w, time in rows))
+    found = error(Uncoded(4), [0, 1], "recorded", "own", trace=str(file))
+    assert [one.mean for one in found] == [0, 0.25]
+    assert found[1].coefficients == (0.5, 0.5, 1, 1)
+    assert found[1].trials == 10
+
+
+def test_command_says_where_own_weights_differ():
+    assert "decoding=own" in format_errors(errors(["code=stochastic", "s=2", "kind=random", "trials=20"]))
+    found = errors(["code=oagc", "n=3", "p=[0.1,0.2,0.3]", "decoding=own", "trials=20"])
+    assert found["kind"] == "by_worker" and len(found["errors"][0]["coefficients"]) == 3
+    assert "mean coefficients" in format_errors(found)
+
+
+test_kinds_refuse = refusals(
+    (lambda: error(PAIR, 1, "by_worker", p=0.2), r"s=1"),
+    (lambda: error(PAIR, [], "by_worker"), "p .*kind=by_worker"),
+    (lambda: error(PAIR, [], "by_worker", p=[0.2]), r"n=3.*\[0.2\]"),
+    (lambda: error(PAIR, 1, "random", trace="pai-job1"), "trace .*kind=recorded"),
+    (lambda: errors(["p=few"]), "'few'"),
+    error=UserError,
+)

@@ -412,6 +412,12 @@ def test_a_sweep_chooses_options_by_a_pattern(monkeypatch):
     assert asked == [{"scheme": ["cyclic_partial"], "s": [1, 2]}]
 
 
+@pytest.mark.parametrize(("scheme", "says"), [("sgc", True), ("cgc", False), ("erasure_head", False)])
+def test_simulate_shows_the_error_that_the_recovered_share_does_not_say(scheme, says, capsys):
+    assert main(["simulate", f"scheme={scheme}", "--format", "csv", "iterations=5", "seeds=1"]) == 0
+    assert ("mean_decoding_error" in capsys.readouterr().out) == says
+
+
 def test_words_may_stand_behind_options(capsys):
     assert main(["simulate", "scheme=cgc", "--format", "csv", "n=4", "s=1", "iterations=2", "seeds=1"]) == 0
     assert capsys.readouterr().out.startswith("scheme,n,s,")
