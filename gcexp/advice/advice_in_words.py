@@ -117,6 +117,7 @@ def page(
         "What to set": [sentence(found), *_costs(found), *_also(found), *_limits(found), _setting(found)],
         "What cannot be said, and what would tell": [*_unknown(found)],
     }
+    sections = {heading: told for heading, told in sections.items() if told}
     tables = {"Settings, chosen on the first half and judged on the second": _settings_in_words(found)}
     if len(found.answers) > 1:
         tables[f"The verdict by {found.recorded.named_phi}"] = _verdicts(found)

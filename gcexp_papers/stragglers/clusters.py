@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gcexp.advice.advise import advise
 from gcexp.advice.remedies import Remedy
-from gcexp.advice.verdict import Comparison
 from gcexp.analysis.declared import columns
 
 if TYPE_CHECKING:
@@ -120,11 +120,11 @@ def _cluster(generator: int, cluster: int) -> tuple[np.random.Generator, int, fl
 
 def _row(x: np.ndarray, rows: int, phi: float) -> tuple:
     """Advice from the first rows, and what it takes on the others, where the best candidate is known in hindsight."""
-    comparison = Comparison(x[:rows])
-    answer = comparison.answer(phi)
+    advice = advise(x[:rows], phi, barrier="no")
+    comparison, answer = advice.comparison, advice.main
     took = {}
     for remedy in comparison.plans:
-        scheme = remedy.learned(comparison.x, comparison.seed)
+        scheme = remedy.learned(comparison.x, comparison.seed)  # what holds now, as advice learns it
         took[remedy] = float(scheme.times(x[rows:], [answer.phi]).mean()) + comparison.extra(remedy)
     waiting = took[Remedy("wait")]
     advised = took[answer.pick.remedy] if answer.advised else waiting
