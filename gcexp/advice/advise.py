@@ -16,7 +16,7 @@ from gcexp.advice.conclusion import Conclusion
 from gcexp.advice.diagnosis import diagnosed
 from gcexp.advice.page import Page, counted, percent, write
 from gcexp.advice.phi import share
-from gcexp.advice.recorded import Recorded, even_later, recorded, ways_of
+from gcexp.advice.recorded import Recorded, even_later, recorded_without_gaps, ways_of
 from gcexp.advice.settings import settings
 from gcexp.advice.verdict import NOTHING, Comparison
 from gcexp.errors import UserError, require, require_known
@@ -250,14 +250,16 @@ def advise(
         return Comparison(x, d_max, overhead, per_message, late, slowness, moves, near, least, seed)
 
     gaps, ((way, trace), *others) = ways_of(source, absent, timeout, columns, unit)
-    found = _advised(recorded(gaps, trace, way, barrier, seed, timeout, source), phi, compared)
+    found = _advised(recorded_without_gaps(gaps, trace, way, barrier, seed, timeout, source), phi, compared)
     if absent is None and way == "late":
         if timeout is None:
-            later = recorded(gaps, even_later(trace), way, barrier, seed, timeout, source)
+            later = recorded_without_gaps(gaps, even_later(trace), way, barrier, seed, timeout, source)
             found = replace(found, if_later=_advised(later, phi, compared))
         for other, trace in others:
             try:
-                also = _advised(recorded(gaps, trace, other, barrier, seed, timeout, source), phi, compared)
+                also = _advised(
+                    recorded_without_gaps(gaps, trace, other, barrier, seed, timeout, source), phi, compared
+                )
             except UserError:  # too little is left without the iterations with missing rows
                 continue
             found = replace(found, without_missing=also)

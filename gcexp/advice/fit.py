@@ -13,7 +13,7 @@ from gcexp.advice.diagnosis import Fitted, diagnosed
 from gcexp.advice.mechanisms import Decomposition, found_in
 from gcexp.advice.page import Page, write
 from gcexp.advice.phi import share
-from gcexp.advice.recorded import Recorded, recorded, ways_of
+from gcexp.advice.recorded import Recorded, recorded_without_gaps, ways_of
 from gcexp.advice.resampling import Number
 from gcexp.delays.composed import Composed
 from gcexp.errors import UserError, require
@@ -176,10 +176,10 @@ def fit(
     (['bad_node'], [2.26105])
     """
     gaps, ((way, trace), *others) = ways_of(source, absent, timeout, columns, unit)
-    found = _fitted(recorded(gaps, trace, way, barrier, seed, timeout, source), phi, drift, seed)
+    found = _fitted(recorded_without_gaps(gaps, trace, way, barrier, seed, timeout, source), phi, drift, seed)
     for other, trace in others:
         try:
-            times = recorded(gaps, trace, other, barrier, seed, timeout, source)
+            times = recorded_without_gaps(gaps, trace, other, barrier, seed, timeout, source)
             also = _fitted(times, phi, drift, seed)
         except UserError:  # nothing is left without the iterations with missing rows
             continue

@@ -74,7 +74,11 @@ class Recorded:
 
 
 def ways_of(
-    source: object, absent: Absent | None, timeout: float | None, columns: Columns, unit: str | None
+    source: object,
+    absent: Absent | None,
+    timeout: float | None = None,
+    columns: Columns = None,
+    unit: str | None = None,
 ) -> tuple[TraceFile, list[tuple[Absent, TraceFile]]]:
     """A trace with its gaps, and without them in each of the ways in which missing rows are taken: the main one first.
 
@@ -106,7 +110,13 @@ def even_later(late: TraceFile) -> TraceFile:
     return replace(late, values=values, chunks=chunks)
 
 
-def recorded(
+def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", seed: int = 0) -> Recorded:
+    """The times of a trace, whose missing rows are taken in one way; the parameters are those of `gcexp.fit`."""
+    gaps, ((way, trace), *_) = ways_of(source, absent)
+    return recorded_without_gaps(gaps, trace, way, barrier, seed, source=source)
+
+
+def recorded_without_gaps(
     gaps: TraceFile,
     trace: TraceFile,
     absent: Absent = "refuse",

@@ -12,6 +12,7 @@ from gcexp.traces.reading import located
 
 def add(parser) -> None:
     """Its arguments."""
+    parser.epilog = "example: gcexp advise bytedance-AR-dp"
     trace(
         parser,
         "phi=0.5 or low,high; d_max=4 per_message=0.001 overhead=0 late=every slowness=data moves=true task=digits_mlp "

@@ -18,6 +18,7 @@ _RECORDING = "rank-0000.csv"  # of gcexp.distributed.Recorder
 
 def add(parser) -> None:
     """Its arguments."""
+    parser.epilog = "example: gcexp trace check bytedance-AR-dp"
     parser.add_argument("what", choices=["check", "import"])
     parser.add_argument(
         "words",

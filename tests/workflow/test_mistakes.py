@@ -127,7 +127,7 @@ COMMANDS = {
     "job train scheme=cgc": ("-o/--output", "gcexp job train --help"),
     "job plot -o x": ("-i/--input",),
     "compare fig4 --level x": ("--level", "'x'", "gcexp compare --help"),
-    "trace mine.csv": ("'mine.csv'", "check", "join"),
+    "trace mine.csv": ("'mine.csv'", "check", "import"),
 }
 
 
