@@ -97,9 +97,14 @@ class Levels:
 
     @property
     def uncertain(self) -> np.ndarray:
-        """Logarithms (T, n) of what may have been a single event: single spells, and changes that are too recent."""
+        """Logarithms (T, n) of slowness that may have been a single event: spells, and what began too recently.
+
+        That a worker has recovered stays in the times: a remedy against its slowness has to do without that.
+        """
         effect = self.passing
         for change in self.recent:
+            if change.factor.value < 1:
+                continue
             effect[change.row :, change.worker] += np.log(change.factor.value)
         return effect
 

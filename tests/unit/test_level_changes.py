@@ -154,3 +154,12 @@ def test_a_burst_that_ends_shortly_before_the_trace_does_is_a_spell():
     y[237:297, 2] += np.log(3)
     found = levels_of(y)
     assert found.changes == () and [(one.first, one.end) for one in found.spells] == [(237, 297)]
+
+
+def test_no_remedy_against_a_worker_that_has_just_recovered():
+    x = np.tile(times(), (3, 1))
+    x[:865, 2] *= 3
+    advice = gcexp.advise(x, phi=0.5)
+    (change,) = advice.diagnosis.levels.recent
+    assert (change.worker, change.row, advice.verdict) == (2, 865, "not enough data")
+    assert "recovered" in advice.main.reason and advice.scheme is None
