@@ -128,6 +128,32 @@ class Draws:
         return replace(self, **{k: change(v) for k, v in parts.items() if isinstance(v, np.ndarray)})
 
 
+def each_is(model: object, names: Sequence[str], allowed: Callable[[float], bool], sentence: str) -> None:
+    """Refuse parameters of a frozen model that are not allowed; a list, one number for each worker, becomes a tuple."""
+    for name in names:
+        value = getattr(model, name)
+        several = np.ndim(value) == 1
+        if several:  # YAML gives lists; a frozen class is to be hashable
+            value = tuple(value)
+            object.__setattr__(model, name, value)
+        numbers = value if several else (value,)
+        require(bool(numbers) and all(allowed(one) for one in numbers), f"{sentence}, got {name}={value}")
+
+
+def of_workers(name: str, value: float | Sequence[float], n: int) -> float | np.ndarray:
+    """A parameter of the first n workers: the same number for all, or the first n of one for each.
+
+    Examples
+    --------
+    >>> of_workers("mean", 2.0, n=2), of_workers("mean", (1.0, 2.0, 3.0), n=2)
+    (2.0, array([1., 2.]))
+    """
+    if isinstance(value, (int, float)):
+        return value
+    require(len(value) >= n, f"{name} has {len(value)} numbers, but n={n} workers are asked for")
+    return np.array(value[:n], dtype=float)
+
+
 class DelayModel(Protocol):
     """A frozen dataclass with the parameters of the law."""
 

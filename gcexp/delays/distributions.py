@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from gcexp.delays.base import Draws, Exponentials, Streamed
+from gcexp.delays.base import Draws, Exponentials, Streamed, each_is, of_workers
 from gcexp.errors import require, require_known
 
 SCALINGS = ("data", "server")
@@ -16,7 +16,7 @@ SCALINGS = ("data", "server")
 
 @dataclass(frozen=True, kw_only=True)
 class _OneTime(Streamed):
-    """One random time X per worker, added to the work (`data`) or multiplying it (`server`)."""
+    """One random time X for each worker, added to the work (`data`) or multiplying it (`server`)."""
 
     most_workers: ClassVar[int] = 10**6
 
@@ -46,6 +46,11 @@ class _OneTime(Streamed):
         return draw
 
 
+def _workers(exponential: np.ndarray) -> int:
+    """Number of workers that exponentials (..., n) are of; 1 for a single number."""
+    return np.shape(exponential)[-1] if np.ndim(exponential) else 1
+
+
 @dataclass(frozen=True)
 class Pareto(_OneTime):
     r"""Heavy-tailed times, P(X > x) = (scale / x)^shape for x >= scale.
@@ -55,8 +60,8 @@ class Pareto(_OneTime):
 
     Parameters
     ----------
-    scale : float
-        Smallest X, in seconds.
+    scale : float or sequence of float
+        Smallest X, in seconds, of all workers alike or one number for each.
     shape : float
         Tail exponent; the mean is finite for shape > 1.
     scaling : {"data", "server"}
@@ -76,16 +81,16 @@ class Pareto(_OneTime):
     True
     """
 
-    scale: float = 1.0
+    scale: float | Sequence[float] = 1.0
     shape: float = 2.0
 
     def __post_init__(self):
-        require(self.scale > 0, f"Pareto needs scale > 0, got {self.scale}")
+        each_is(self, ["scale"], lambda one: one > 0, "Pareto needs scale > 0")
         require(self.shape > 0, f"Pareto needs shape > 0, got {self.shape}")
         super().__post_init__()
 
     def law(self, exponential):
-        return self.scale * np.exp(exponential / self.shape)
+        return of_workers("scale", self.scale, _workers(exponential)) * np.exp(exponential / self.shape)
 
 
 @dataclass(frozen=True)
@@ -94,8 +99,8 @@ class ShiftedExponential(_OneTime):
 
     Parameters
     ----------
-    shift, mean : float
-        Smallest X and mean of what is added to it, in seconds.
+    shift, mean : float or sequence of float
+        Smallest X and mean of what is added to it, in seconds, of all workers alike or one number for each.
     scaling, data_time, persistence
         As in `Pareto`.
 
@@ -109,15 +114,16 @@ class ShiftedExponential(_OneTime):
     (1, 2, 3)
     """
 
-    shift: float = 0.0
-    mean: float = 1.0
+    shift: float | Sequence[float] = 0.0
+    mean: float | Sequence[float] = 1.0
 
     def __post_init__(self):
-        require(self.shift >= 0, f"shifted exponential needs shift >= 0, got {self.shift}")
-        require(self.mean > 0, f"shifted exponential needs mean > 0, got {self.mean}")
+        each_is(self, ["shift"], lambda one: one >= 0, "shifted exponential needs shift >= 0")
+        each_is(self, ["mean"], lambda one: one > 0, "shifted exponential needs mean > 0")
         super().__post_init__()
 
     def law(self, exponential):
-        X = self.mean * exponential
-        X += self.shift
+        n = _workers(exponential)
+        X = of_workers("mean", self.mean, n) * exponential
+        X += of_workers("shift", self.shift, n)
         return X

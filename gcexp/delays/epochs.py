@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import log
 from typing import ClassVar
 
 import numpy as np
 
-from gcexp.delays.base import Draws, Exponentials, Streamed
+from gcexp.delays.base import Draws, Exponentials, Streamed, each_is, of_workers
 from gcexp.errors import require
 
 
@@ -29,8 +29,8 @@ class Epochs(Streamed):
 
     Parameters
     ----------
-    p : float
-        Probability that a started worker is a straggler.
+    p : float or sequence of float
+        Probability that a started worker is a straggler, of all workers alike or one number for each.
 
     Raises
     ------
@@ -51,17 +51,19 @@ class Epochs(Streamed):
 
     most_workers: ClassVar[int] = 10**6
 
-    p: float = 0.1
+    p: float | Sequence[float] = 0.1
 
     def __post_init__(self):
-        require(0 <= self.p < 1, f"epochs need a straggling probability 0 <= p < 1, got p={self.p}")
+        each_is(self, ["p"], lambda one: 0 <= one < 1, "epochs need a straggling probability 0 <= p < 1")
 
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
         streams = Exponentials(seeds, n)
+        straggling = np.atleast_1d(of_workers("p", self.p, n))
+        rate = np.array([-log(p) if p else np.inf for p in straggling])
 
         def draw(iterations: int) -> Draws:
             X = streams(iterations)
-            G = np.floor(X / -log(self.p)) if self.p else np.zeros_like(X)
+            G = np.floor(X / rate)
             return Draws(tuple(seeds), X.shape, start=G, counts=True)
 
         return draw
@@ -76,8 +78,8 @@ class Restarts(Streamed):
 
     Parameters
     ----------
-    p : float
-        Probability that a started worker is a straggler.
+    p : float or sequence of float
+        Probability that a started worker is a straggler, of all workers alike or one number for each.
     epoch : float
         t, after which stragglers are started again, in seconds.
     compute : float
@@ -103,13 +105,13 @@ class Restarts(Streamed):
 
     most_workers: ClassVar[int] = 10**6
 
-    p: float = 0.1
+    p: float | Sequence[float] = 0.1
     epoch: float = 16.0
     compute: float = 20.0
     transmit: float = 13.0
 
     def __post_init__(self):
-        require(0 <= self.p < 1, f"restarts need a straggling probability 0 <= p < 1, got p={self.p}")
+        each_is(self, ["p"], lambda one: 0 <= one < 1, "restarts need a straggling probability 0 <= p < 1")
         for name in ("epoch", "compute", "transmit"):
             require(
                 getattr(self, name) >= 0, f"{name} must be a time >= 0 in seconds, got {getattr(self, name)}"

@@ -12,7 +12,7 @@ from gcexp.codes import FractionalRepetition
 from gcexp.errors import ParameterError, UserError
 from gcexp.report.figurefile import figure
 from gcexp.run.build import with_makers
-from gcexp_papers.codes import numerics
+from gcexp_papers.codes import numerics, recent
 
 pytestmark = pytest.mark.slow
 
@@ -95,3 +95,14 @@ def test_slow_constructions_end_before_the_others():
     frame = numerics.stability([{"n": [6, 8], "s": [1, 1], "codes": both}], most_slow=6, sets=2, length=2)
     tried = frame[frame["what"] == "error"].groupby("label")["n"].agg(set)
     assert dict(tried) == {"quick": {6, 8}, "slow": {6}}
+
+
+def test_recent_codes_learn_their_probabilities_from_the_times_before_the_run():
+    arguments = figure("codes_recent", "quick").arguments
+    delays = [one for one in arguments["delays"] if one["name"] == "unequal"]
+    schemes = [one for one in arguments["schemes"] if one["label"] in ("SGC", "OAGC, corner", "FRC, d = 2")]
+    given = arguments | {"iterations": 2000, "delays": delays, "schemes": schemes, "phi": [1.0]}
+    found = recent.comparison(**given).set_index("scheme")
+    assert found.loc["OAGC, corner", "bias"] < 0.01 < found.loc["SGC", "bias"]
+    assert found.loc["FRC, d = 2", "error"] == 0
+    assert (found["bound"] <= found["ratio"]).all()
