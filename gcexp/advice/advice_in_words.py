@@ -59,7 +59,8 @@ def _without(found: Conclusion) -> str:
     """That the expected time leaves out what was seen only once."""
     if found.if_it_comes_again is None:
         return ""
-    spells, recent = found.diagnosis.levels.single_spells, found.diagnosis.levels.recent
+    spells = found.diagnosis.levels.single_spells
+    recent = [change for change in found.diagnosis.levels.recent if change.factor.value > 1]
     left_out = []
     if spells:
         left_out.append("spell" if len(spells) == 1 else "spells")

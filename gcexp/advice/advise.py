@@ -14,11 +14,13 @@ import numpy as np
 from gcexp.advice import advice_in_words
 from gcexp.advice.conclusion import Conclusion
 from gcexp.advice.diagnosis import diagnosed
+from gcexp.advice.level_changes import Change
 from gcexp.advice.page import Page, counted, percent, write
 from gcexp.advice.phi import share
 from gcexp.advice.recorded import Recorded, even_later, recorded_without_gaps, ways_of
+from gcexp.advice.remedies import Remedy
 from gcexp.advice.settings import settings
-from gcexp.advice.verdict import NOTHING, Comparison
+from gcexp.advice.verdict import NOTHING, UNKNOWN, Answer, Comparison
 from gcexp.errors import UserError, require, require_known
 from gcexp.files import write_text
 from gcexp.schemes import LATE
@@ -293,13 +295,27 @@ def _advised(times: Recorded, phi: object, compared: Callable[[np.ndarray], Comp
         recorded=times,
         diagnosis=diagnosis,
         comparison=comparison,
-        answers=tuple(comparison.answer(value) for value in phis),
+        answers=tuple(_held_in(comparison.answer(value), comparison, x, levels.recent) for value in phis),
         table=settings(comparison.x, phis),
         measured=measured,
         as_recorded=as_recorded,
         if_it_comes_again=if_it_comes_again,
         whole=compared(x).answer(phis[main]) if levels.now else None,
     )
+
+
+def _held_in(answer: Answer, compared: Comparison, x: np.ndarray, recent: tuple[Change, ...]) -> Answer:
+    """An answer, but for remedies that would be slower than waiting since a worker of x (T, n) has recovered."""
+    recovered = [change.row for change in recent if change.factor.value < 1]
+    if not answer.advised or not recovered:
+        return answer
+    since = x[min(recovered) :]
+    taken = answer.plan.times(since, [answer.phi], compared.late, compared.data_bound).mean()
+    waiting = since.max(1).mean() + compared.extra(Remedy("wait"))
+    if taken + compared.extra(answer.pick.remedy) <= waiting:
+        return answer
+    reason = f"in the last {counted(len(since), 'iteration')}, since a worker has recovered, the remedy would be slower"
+    return replace(answer, verdict=UNKNOWN, reason=f"{reason} than waiting")
 
 
 def _phis(times: Recorded, phi: object) -> tuple[tuple[float, ...], bool]:

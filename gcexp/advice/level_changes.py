@@ -8,7 +8,7 @@ noise of the stretches around it, counted with the memory of that noise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 
 import numpy as np
@@ -42,12 +42,16 @@ class Change:
 
 @dataclass(frozen=True)
 class Spell:
-    """In the iterations from `first` until before `end` the worker of a column took `factor` times as long."""
+    """In the iterations from `first` until before `end` the worker of a column took `factor` times as long.
+
+    It `recurs` where the trace has at least three others of its size and it is not much longer than these.
+    """
 
     worker: int
     first: int
     end: int
     factor: float
+    recurs: bool = False
 
     @property
     def rows(self) -> int:
@@ -81,7 +85,7 @@ class Levels:
         spells = tuple(spell for spell in self.spells if spell.end > self.now)
         workers = [spell.worker for spell in spells]
         alone = len(workers) < _PROCESS and len(set(workers)) == len(workers)
-        return spells if alone else ()
+        return spells if alone and not any(spell.recurs for spell in spells) else ()
 
     @property
     def passing(self) -> np.ndarray:
@@ -93,9 +97,14 @@ class Levels:
 
     @property
     def uncertain(self) -> np.ndarray:
-        """Logarithms (T, n) of what may have been a single event: single spells, and changes that are too recent."""
+        """Logarithms (T, n) of slowness that may have been a single event: spells, and what began too recently.
+
+        That a worker has recovered stays in the times: a remedy against its slowness has to do without that.
+        """
         effect = self.passing
         for change in self.recent:
+            if change.factor.value < 1:
+                continue
             effect[change.row :, change.worker] += np.log(change.factor.value)
         return effect
 
@@ -127,6 +136,7 @@ def levels_of(y: np.ndarray) -> Levels:
         spells += one.usual_spells(worker, above)
         changes += one.changes(worker)
         lasting[:, worker] = one.levels - one.levels.min()
+    spells = [replace(one, recurs=_may_be_one_of(above, one)) for one in spells]
     return Levels(
         changes=tuple(sorted(changes, key=lambda change: (change.row, change.worker))),
         spells=tuple(sorted(spells, key=lambda spell: (spell.first, spell.worker))),
@@ -358,10 +368,11 @@ class _Stretches:
             levels = {one: self.level(*edges[one : one + 2]) for one in beside}
             lower = min(beside, key=lambda one: levels[one])
             size = self.level(first, end) - levels[lower]
-            if size <= 0 or not _may_be_one_of(above, worker, first, end, size):
+            spell = Spell(worker, first, end, float(np.exp(size)))
+            if size <= 0 or not _may_be_one_of(above, spell):
                 place += 1
                 continue
-            found.append(Spell(worker, first, end, float(np.exp(size))))
+            found.append(spell)
             self.spells.append((first, end))
             del self.cuts[max(place, lower) - 1]
             self._join_equal()
@@ -394,19 +405,21 @@ class _Stretches:
         return found
 
 
-def _may_be_one_of(above: np.ndarray, worker: int, first: int, end: int, size: float) -> bool:
-    """Whether a stretch of a worker may be one more of the spells of a trace, for it is not much longer than these.
+def _may_be_one_of(above: np.ndarray, spell: Spell) -> bool:
+    """Whether a slow stretch may be one more of the spells of a trace, for it is not much longer than these.
 
     A spell is a run of rows of which the middle one of three is above two thirds of the stretch's size, in logarithms
     (T, n), and that begins and ends within the trace. Spells that end by chance, in each row alike, are seven times as
     long as usual once in a thousand.
     """
-    slow = median_filter(above, (3, 1), mode="nearest") > _OF_A_SPELL * size
-    slow[first:end, worker] = False
+    if spell.factor <= 1:
+        return False
+    slow = median_filter(above, (3, 1), mode="nearest") > _OF_A_SPELL * np.log(spell.factor)
+    slow[spell.first : spell.end, spell.worker] = False
     edge = np.zeros((1, slow.shape[1]), int)
     turns = np.diff(np.vstack([edge, slow, edge]), axis=0)
     _, begins = np.nonzero(turns.T > 0)
     _, ends = np.nonzero(turns.T < 0)
     closed = (begins > 0) & (ends < len(slow))
     lengths = (ends - begins)[closed]
-    return len(lengths) >= _PROCESS and end - first < _LONGER * lengths.mean()
+    return len(lengths) >= _PROCESS and spell.rows < _LONGER * lengths.mean()

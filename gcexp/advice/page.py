@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from gcexp.figures.markdown import escape, grid
-from gcexp.files import write_text
+from gcexp.files import write_text, written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -102,22 +102,26 @@ def write(
     folder: Path, name: str, page: Page, text: str, facts: dict[str, Any], pictures: list[Figure]
 ) -> list[Path]:
     """Write ``name.json``, ``name.md``, ``name.png``, the first picture, and ``name.html``, which has all in it."""
-    from gcexp.figures import save  # matplotlib is slow to import
-
     whole, of_facts, of_page, of_picture = (
         folder / f"{name}.{kind}" for kind in ("html", "json", "md", "png")
     )
     write_text(of_facts, json.dumps(_plain(facts), indent=1) + "\n")
     write_text(of_page, text)
-    save(pictures[0], [of_picture])
-    images = [of_picture.read_bytes()]
-    for picture in pictures[1:]:
-        with TemporaryDirectory() as place:
-            image = Path(place) / "picture.png"
-            save(picture, [image])
-            images.append(image.read_bytes())
+    images = [drawn(picture) for picture in pictures]
+    with written(of_picture) as temporary:
+        temporary.write_bytes(images[0])
     write_text(whole, page.whole_html(images))
     return [of_facts, of_page, of_picture, whole]
+
+
+def drawn(picture: Figure) -> bytes:
+    """A picture as PNG."""
+    from gcexp.figures import save  # matplotlib is slow to import
+
+    with TemporaryDirectory() as place:
+        image = Path(place) / "picture.png"
+        save(picture, [image])
+        return image.read_bytes()
 
 
 def _plain(value: Any) -> Any:

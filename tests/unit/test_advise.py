@@ -186,7 +186,7 @@ WRITTEN = [
 
 def test_what_is_written_runs_and_takes_what_was_told(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("gcexp.figures.save", lambda figure, paths: None)  # another test looks at the picture
+    monkeypatch.setattr("gcexp.advice.page.drawn", lambda picture: b"")  # another test looks at the picture
     assert main.main(["init", "mine"]) == 0
     monkeypatch.chdir(tmp_path / "mine")
     for place, given in enumerate(WRITTEN):

@@ -11,6 +11,7 @@ import gcexp
 from benchmarks.level_changes import NOISES, logs
 from gcexp.advice.level_changes import levels_of
 from gcexp.advice.resampling import ratio_interval
+from gcexp.advice.verdict import Comparison
 from gcexp.command import main
 
 HONEST = [kind for kind in NOISES if kind != "slow state"]
@@ -82,12 +83,13 @@ def test_one_burst_neither_hides_what_is_certain_nor_decides():
 
 
 def test_both_halves_must_ask_for_an_exclusion():
-    x = times()[:, :6]
-    x[::2, 1] *= np.where(np.arange(300) < 150, 3.0, 1.0)[::2]
-    x[:, 4] *= 2
-    found = gcexp.advise(x, phi=1.0).comparison
-    pick = found.answer(1.0).pick.remedy
-    assert pick.kind != "exclude" or np.flatnonzero(pick.learned(x).shares == 0).tolist() == [4]
+    x = times()
+    x[:150:2, 1] *= 2  # every other row of the first half: no level that lasts
+    x[:, 4] *= 4
+    compared = Comparison(x)
+    for both_halves, excluded in ((True, [4]), (False, [1, 4])):
+        plan = compared.answer(0.5, both_halves).plan
+        assert np.flatnonzero(plan.shares == 0).tolist() == excluded
 
 
 def test_missing_rows_are_late_and_the_first_sentence_says_when_that_decides():
@@ -152,3 +154,12 @@ def test_a_burst_that_ends_shortly_before_the_trace_does_is_a_spell():
     y[237:297, 2] += np.log(3)
     found = levels_of(y)
     assert found.changes == () and [(one.first, one.end) for one in found.spells] == [(237, 297)]
+
+
+def test_no_remedy_against_a_worker_that_has_just_recovered():
+    x = np.tile(times(), (3, 1))
+    x[:865, 2] *= 3
+    advice = gcexp.advise(x, phi=0.5)
+    (change,) = advice.diagnosis.levels.recent
+    assert (change.worker, change.row, advice.verdict) == (2, 865, "not enough data")
+    assert "recovered" in advice.main.reason and advice.scheme is None
