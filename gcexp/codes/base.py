@@ -176,7 +176,10 @@ class Code:
         require(B.ndim == 2, f"encoding must be a matrix, got an array of shape {B.shape}")
         self.encoding = B.astype(np.complex128 if np.iscomplexobj(B) else np.float64)
         M, columns = B.shape
-        self.owner = np.arange(M) if owner is None else np.asarray(owner, dtype=np.intp)
+        try:
+            self.owner = np.arange(M) if owner is None else np.asarray(owner, dtype=np.intp)
+        except (TypeError, ValueError, OverflowError):
+            raise ParameterError(f"owner must be a list of numbers of workers, got {quoted(owner)}") from None
         require(
             self.owner.shape == (M,),
             f"owner must name one worker for each of the {M} messages, got shape {self.owner.shape}",

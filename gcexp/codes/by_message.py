@@ -6,6 +6,7 @@ import numpy as np
 
 from gcexp.codes.base import Code
 from gcexp.errors import require
+from gcexp.schema import quoted
 
 
 class ByMessage(Code):
@@ -34,6 +35,7 @@ class ByMessage(Code):
     """
 
     def __init__(self, code: Code):
+        require(isinstance(code, Code), f"code must be a gradient code, got {quoted(code)}")
         quorums = code.message_quorums
         require(
             quorums is not None,

@@ -82,7 +82,12 @@ def test_a_run_has_its_curves_its_summary_and_where_it_came_from(folder, capsys)
     history = client.get_metric_history(runs["1"].info.run_id, "test_accuracy")
     stamps = [metric.timestamp - runs["1"].info.start_time for metric in history]
     assert stamps == pytest.approx(1000 * clock, abs=0.5)
-    assert {"seeds", "final_test_accuracy", "computation_load", "decoded_error"} <= parent.data.metrics.keys()
+    assert {
+        "number_of_seeds",
+        "final_test_accuracy",
+        "computation_load",
+        "decoded_error",
+    } <= parent.data.metrics.keys()
     assert {"curve.csv", "curve.png"} <= {file.path for file in client.list_artifacts(parent.info.run_id)}
 
 
