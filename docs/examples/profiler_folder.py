@@ -12,7 +12,9 @@ from pathlib import Path
 import gcexp
 from gcexp.traces.kineto import read_profiler_folder
 
-folder = Path(__file__).parent / "profiled"
+folder = Path("profiled")  # where the gallery runs this example
+if not folder.is_dir():
+    folder = Path("docs/examples/profiled")  # from the root of the clone
 times, decisions = read_profiler_folder(folder)
 print(*decisions, sep="\n")
 print(times.groupby("worker")[["time", "compute"]].quantile([0.5, 0.9, 1.0]).unstack().round(3))

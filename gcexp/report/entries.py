@@ -20,7 +20,7 @@ from gcexp.run.tokens import PARTS, overrides_of, part_of, token
 from gcexp.run.yaml_values import read_yaml
 from gcexp.schema import fitted
 
-#: What a legend says of a run that declares `decodes: false`, unless its label does.
+#: What a legend says of a run that declares ``decodes: false``, unless its label does.
 CLOCK_ONLY = "clock only"
 RUN_KEYS = ("label", "iterations", "horizon", "seeds")
 

@@ -111,7 +111,8 @@ def away(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", sorted((ROOT / "docs/examples").glob("*.py")), ids=lambda path: path.stem)
-def test_examples_of_the_gallery_run(script, away):
+def test_examples_of_the_gallery_run(script, monkeypatch):
+    monkeypatch.chdir(script.parent)  # as the gallery does
     found = runpy.run_path(str(script))
     lines = [line for axes in found["figure"].axes for line in axes.lines]
     assert lines and all(len(line.get_xdata()) for line in lines), "a drawing of something"
