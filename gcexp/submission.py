@@ -130,11 +130,11 @@ def submitted(
             _end_what_is_queued(left, queued)
         missing = [(run, point) for run, point in zip(sweep.runs, points, strict=True) if not point.is_made]
         if missing:
-            jobs = packed(missing, estimates(missing)) | {
-                file: job
-                for file, job in trainings.items()
-                if any(file == point.trained for _, point in missing)
-            }
+            jobs = packed(missing, estimates(missing))
+            trained = {point.trained for _, point in missing}
+            for file, job in trainings.items():
+                if file in trained:
+                    jobs[file] = job
             _make(jobs, plan, folder, lock)
     columns, reports = [], []
     for point in points:

@@ -144,7 +144,8 @@ def _depends_on_missing(found: Conclusion, others: dict[str, Conclusion]) -> Ite
 
 def _same_verdict(one: Conclusion, other: Conclusion) -> bool:
     """Whether two conclusions have the same verdict, at each phi."""
-    verdicts, others = ([answer.verdict for answer in found.answers] for found in (one, other))
+    verdicts = [answer.verdict for answer in one.answers]
+    others = [answer.verdict for answer in other.answers]
     return one.verdict == other.verdict and (len(verdicts) != len(others) or verdicts == others)
 
 

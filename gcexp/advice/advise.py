@@ -80,7 +80,10 @@ class Advice(Conclusion):
     def sentences(self) -> list[str]:
         """The whole story: what was read, what makes workers slow, what to set, and what cannot be said."""
         page = self.page()
-        return [*page.sentences, *(told for told_of in page.sections.values() for told in told_of)]
+        sentences = list(page.sentences)
+        for of_section in page.sections.values():
+            sentences += of_section
+        return sentences
 
     @property
     def sentence(self) -> str:

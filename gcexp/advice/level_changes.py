@@ -165,8 +165,11 @@ def _cuts(own: np.ndarray) -> list[list[int]]:
     prices = np.array([_PRICE * np.log(len(means)) * _long_run_variance(series) for series in means.T])
     shortest = max(ceil(_SHORTEST / width), 2)
     found = _partitions(means, prices, shortest)
-    cuts = [[int(cut) * width for cut in of_worker] for of_worker in found]
-    return [_standing_out(series, of_worker, width) for series, of_worker in zip(own.T, cuts, strict=True)]
+    changes = []
+    for series, blocks in zip(own.T, found, strict=True):
+        rows = [int(block) * width for block in blocks]
+        changes.append(_standing_out(series, rows, width))
+    return changes
 
 
 def _long_run_variance(series: np.ndarray) -> float:

@@ -87,7 +87,11 @@ def ways_of(
     gaps = trace_with_gaps(source, columns=columns, unit=unit)
     found: list[tuple[Absent, TraceFile]] = []
     for name, trace in ways(gaps, absent, timeout).items():
-        taken: Absent = "skip" if name == "skip" else "late" if name == "late" else "refuse"
+        taken: Absent = "refuse"
+        if name == "skip":
+            taken = "skip"
+        elif name == "late":
+            taken = "late"
         found.append((taken, trace))
     return gaps, found
 
