@@ -84,7 +84,7 @@ def serve(home: str) -> None:
 
 
 def _import_for(command: list[str]) -> None:
-    """What a command of this kind imports, and nothing that depends on a folder; only the first of a kind takes long."""
+    """Import what a command of this kind does, and nothing that depends on a folder; the first one takes long."""
     kind = "snakemake" if command[0] == "snakemake" else " ".join(command[1:3])
     for name in IMPORTED.get(kind, "").split():
         importlib.import_module(name)
