@@ -36,7 +36,9 @@ def data_of(x, y, name="made") -> Dataset:
 
 
 images = readers.digits([])
-DIGITS = data_of(images["x_train"][:500].astype(np.float32) / 16, images["y_train"][:500].astype(np.int64), "digits")
+DIGITS = data_of(
+    images["x_train"][:500].astype(np.float32) / 16, images["y_train"][:500].astype(np.int64), "digits"
+)
 
 
 def failing(rule, at=0):
