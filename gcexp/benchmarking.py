@@ -37,9 +37,32 @@ if TYPE_CHECKING:
 
 _OF_TRACE = ("pricing", "column", "rows", "data_bound")  # what a benchmark leaves to its caller
 COLUMNS = (
-    *("trace", "phi", "late", "chunks", "scheme", "group", "workers", "load", "learned", "hindsight"),
-    *("placement", "mean_duration", "ratio", "ratio_low", "ratio_high", "exact", "used_share", "error"),
-    *("bias", "never_used", "ratio_per_used", "bound", "gap", "colour", "reference", "against"),
+    "trace",
+    "phi",
+    "late",
+    "chunks",
+    "scheme",
+    "group",
+    "workers",
+    "load",
+    "learned",
+    "hindsight",
+    "placement",
+    "mean_duration",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "exact",
+    "used_share",
+    "error",
+    "bias",
+    "never_used",
+    "ratio_per_used",
+    "bound",
+    "gap",
+    "colour",
+    "reference",
+    "against",
 )
 WINS, LOSES, CANNOT = "wins", "loses", "cannot win"
 REBALANCING, WAITING = "rebalancing", "waiting for all"
@@ -50,7 +73,8 @@ _SILENT = 0.5  # of the iterations; a scheme that is silent more often has a lim
 _HARDLY = 0.05  # a worker whose data are used less often than this is named
 _MOST_NAMED = 4  # workers that are named in a phrase
 _QUARTERS = 4
-_GRID, _STEP = 101, 2e-8  # values of phi that are tried together, and how close two of them get
+_GRID = 101  # values of phi that are tried together
+_STEP = 2e-8  # how close two values of phi get
 
 
 def benchmark(
@@ -130,49 +154,99 @@ def benchmark(
     >>> table[["ratio", "bound", "reference", "colour"]].round(4).to_numpy().tolist()
     [[0.3586, 0.3585, 0.2957, 'cannot win']]
     """
-    from gcexp.delays import Trace
-    from gcexp.schemes import LATE
     from gcexp.traces.missing import described, ways
     from gcexp.traces.reading import trace_of, trace_with_gaps
     from gcexp.traces.record import TraceFile
 
+    source = file
     in_memory = isinstance(file, list | TraceFile) or getattr(file, "size", 0) > 0
-    source = file if in_memory else fitted(str | Path, file, "file")
+    if not in_memory:
+        source = fitted(str | Path, file, "file")
     n = fitted(int | None, n, "n")
     progress = fitted(bool, progress, "progress")
-    shares, lates = _listed(phi, float, "phi"), _listed(late, str, "late")
-    pieces = [None] if chunks is None else _listed(chunks, int, "chunks")
-    for name in lates:
-        require_known("late", name, LATE)
-    for count in pieces:
-        require(count is None or count >= 1, f"chunks is a number of pieces >= 1, got {count}")
-    for name, value in trace.items():
-        require_known("key", name, _OF_TRACE)
-        if hasattr(value, "tolist"):
-            trace[name] = value.tolist()
-    arguments(Trace, {"file": ""} | trace, "", joint="")
-    listed = entries(None if schemes is None else _listed(schemes, str | dict, "schemes"))
-    bound = [entry for entry in listed if entry.run(1).config["bound"]]
-    played: list[tuple[str, int | None, Entry]] = []
-    for value in lates:
-        for count in pieces if value == "chunk" else [None]:
-            # A bound is played once: with workers that stop at once, whatever late ones do.
-            left = [entry for entry in listed if not played or entry not in bound]
-            played += [(value, count, entry) for entry in left]
+    shares = _listed(phi, float, "phi")
+    ways_to_be_late = _ways_to_be_late(late, chunks)
+    _check_trace_options(trace)
+    if schemes is not None:
+        schemes = _listed(schemes, str | dict, "schemes")
+    cases = _cases(entries(schemes), ways_to_be_late)
     if absent == "refuse":
         read = trace_of(source, absent, timeout, columns=columns, unit=unit)
     else:
         read = trace_with_gaps(source, columns=columns, unit=unit)
-    found = ways(read, absent, timeout)
-    main, *others = found.values()
-    frame = _table(main, n, shares, played, progress, trace)
+    by_way = ways(read, absent, timeout)
+    main, *others = by_way.values()
+    frame = _table(main, n, shares, cases, progress, trace)
     lacking = described(read)
     if lacking is not None:
         frame.attrs["notes"] += tuple(f"{read.name}: {sentence}" for sentence in lacking.sentences)
-    if "late" in found and absent is None:
-        tables = [_table(other, n, shares, played, progress, trace) for other in others]
+    if "late" in by_way and absent is None:
+        tables = [_table(other, n, shares, cases, progress, trace) for other in others]
         frame.attrs["depends"] = _dependence(frame, *tables)
     return frame
+
+
+@dataclass(frozen=True)
+class _Late:
+    """What workers do whose work was not waited for, and in how many pieces they do it."""
+
+    name: str
+    chunks: int | None = None
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A scheme, and what its workers do when they are late."""
+
+    entry: Entry
+    late: _Late
+
+
+def _ways_to_be_late(late: str | Sequence[str], chunks: int | Sequence[int] | None) -> list[_Late]:
+    """What workers do who are late, checked; ``chunk`` with every number of pieces."""
+    from gcexp.schemes import LATE
+
+    names = _listed(late, str, "late")
+    pieces = [None]
+    if chunks is not None:
+        pieces = _listed(chunks, int, "chunks")
+    for name in names:
+        require_known("late", name, LATE)
+    for count in pieces:
+        require(count is None or count >= 1, f"chunks is a number of pieces >= 1, got {count}")
+    found = []
+    for name in names:
+        if name == "chunk":
+            found += [_Late(name, count) for count in pieces]
+        else:
+            found.append(_Late(name))
+    return found
+
+
+def _check_trace_options(given: dict[str, Any]) -> None:
+    """Refuse what is no option of a trace, and turn numbers of numpy into plain ones."""
+    from gcexp.delays import Trace
+
+    for name, value in given.items():
+        require_known("key", name, _OF_TRACE)
+        if hasattr(value, "tolist"):
+            given[name] = value.tolist()
+    arguments(Trace, {"file": ""} | given, "", joint="")
+
+
+def _cases(listed: list[Entry], ways_to_be_late: list[_Late]) -> list[_Case]:
+    """Every scheme with everything that its workers may do when they are late.
+
+    A bound is played once: with workers that stop at once, whatever late ones do.
+    """
+    bounds_of_list = [entry for entry in listed if entry.run(1).config["bound"]]
+    first = ways_to_be_late[0]
+    cases = []
+    for late in ways_to_be_late:
+        for entry in listed:
+            if late is first or entry not in bounds_of_list:
+                cases.append(_Case(entry, late))
+    return cases
 
 
 def _dependence(late: pd.DataFrame, skipped: pd.DataFrame | None = None) -> str:
@@ -197,22 +271,23 @@ def _table(
     trace: TraceFile,
     n: int | None,
     shares: list[float],
-    played: list[tuple[str, int | None, Entry]],
+    cases: list[_Case],
     progress: bool,
-    more: dict[str, Any],
+    trace_options: dict[str, Any],
 ) -> pd.DataFrame:
-    """The table of a trace without gaps: a row for each phi and each scheme that is played; `more` is of `Trace`."""
+    """The table of a trace without gaps: a row for each phi and each case."""
     rows: list[dict[str, Any]] = []
     left_out: dict[str, str] = {}
     codes = Codes()
-    with bar(len(played) * len(shares), "benchmark", "scheme", progress) as moving:
+    with bar(len(cases) * len(shares), "benchmark", "scheme", progress) as moving:
         for share in shares:
-            replay = Replay.of(trace, share, n, codes, **more)
-            for value, count, entry in played:
+            replay = Replay.of(trace, share, n, codes, **trace_options)
+            for case in cases:
+                entry = case.entry
                 try:
-                    rows.append(replay.row(entry, value, count))
+                    rows.append(replay.row(entry, case.late.name, case.late.chunks))
                 except ParameterError as error:
-                    waiting = _UNCODED.run(replay.n, value, count, codes).scheme
+                    waiting = _UNCODED.run(replay.n, case.late.name, case.late.chunks, codes).scheme
                     replay.played(waiting)  # or no scheme can be played
                     left_out[entry.label] = str(error)
                 except UserError as error:
@@ -240,12 +315,13 @@ def _silences(rows: list[dict], trace: TraceFile) -> Iterator[str]:
     silent = {row["scheme"]: row["silent"] for row in rows if row.get("silent", 0.0) > _SILENT}
     if not silent:
         return
-    usual = np.nanmedian(trace.values["time"])
-    unit = f" {trace.flags.unit}" if trace.flags.unit else ""
+    usual = f"{np.nanmedian(trace.values['time']):.4g}"
+    if trace.flags.unit:
+        usual += f" {trace.flags.unit}"
     for scheme, share in silent.items():
         yield (
             f"{scheme} hears nobody in {share:.0%} of the iterations, so its ratio means nothing: a worker usually "
-            f"takes {usual:.4g}{unit} in this trace, and a deadline or a patience counts in the same unit"
+            f"takes {usual} in this trace, and a deadline or a patience counts in the same unit"
         )
 
 
@@ -256,10 +332,11 @@ def _unused(rows: list[dict]) -> dict[str, str]:
         by_scheme.setdefault(row["scheme"], []).append(row.get("unused", ""))
     found = {}
     for scheme, phrases in by_scheme.items():
-        told = [phrase for phrase in phrases if phrase]
-        if told:
-            everywhere = len(set(phrases)) == 1
-            found[scheme] = told[0] if everywhere else f"{told[0]} in some columns"
+        first = next(filter(None, phrases), "")
+        if first and len(set(phrases)) > 1:
+            first += " in some columns"
+        if first:
+            found[scheme] = first
     return found
 
 
@@ -269,18 +346,29 @@ def _hardly_used(labels: Sequence[str], shares: np.ndarray) -> str:
     never = [name for name, share in used.items() if share == 0]
     hardly = [name for name, share in used.items() if 0 < share < _HARDLY]
     parts = []
-    for phrase, workers in (("never uses", never), ("hardly ever uses", hardly)):
-        if workers:
-            noun = "worker" if len(workers) == 1 else "workers"
-            more = f" and {len(workers) - _MOST_NAMED} more" if len(workers) > _MOST_NAMED else ""
-            parts.append(f"{phrase} {noun} {', '.join(workers[:_MOST_NAMED])}{more}")
+    if never:
+        parts.append(f"never uses {_named_workers(never)}")
+    if hardly:
+        parts.append(f"hardly ever uses {_named_workers(hardly)}")
     return "; ".join(parts)
+
+
+def _named_workers(labels: list[str]) -> str:
+    """The labels of some workers, of many only the first."""
+    noun = "worker" if len(labels) == 1 else "workers"
+    words = f"{noun} {', '.join(labels[:_MOST_NAMED])}"
+    left = len(labels) - _MOST_NAMED
+    if left > 0:
+        words += f" and {left} more"
+    return words
 
 
 def _listed(given: Any, kind: Any, name: str) -> list:
     """One value or several as a list of that kind, which is not empty."""
-    several = isinstance(given, Iterable) and not isinstance(given, str | dict)
-    found = fitted(list[kind], list(given) if several else [given], name)
+    values = [given]
+    if isinstance(given, Iterable) and not isinstance(given, str | dict):
+        values = list(given)
+    found = fitted(list[kind], values, name)
     require(bool(found), f"{name} names at least one, got none")
     return found
 
@@ -322,31 +410,37 @@ class Replay:
         whole = Trace(source, phi=phi, **trace)
         whole.draw((0,), 1, n or 1)  # says what is wrong with rows, column, pricing and n
         times = read.values["time"][whole.played_rows(read)]
-        learns = read.flags.persistent and len(times) > 1
-        prefix = max(1, len(times) // 10) if learns else 0
-        there = np.flatnonzero(~np.isnan(times).any(0))
-        delay = replace(whole, skip="prefix" if learns else 0)
+        delay = replace(whole, skip=0)
+        prefix = 0
+        if read.flags.persistent and len(times) > 1:  # schemes may learn
+            delay = replace(whole, skip="prefix")
+            prefix = max(1, len(times) // 10)
+        workers = np.flatnonzero(~np.isnan(times).any(0))
+        labels: tuple[str, ...] = ()
+        if read.flags.persistent:
+            labels = tuple(read.labels[i] for i in workers)
+        measures = ""
+        if "compute" not in read.values:
+            measures = read.flags.measures
+        sentences = list(read.decisions)
         loads = loads_of(read)
-        notes = tuple(f"{read.name}: {decision}" for decision in read.decisions)
         if loads.several:
-            notes += (f"{read.name}: {loads.sentence}",)
+            sentences.append(loads.sentence)
         if read.flags.data_bound and not delay.data_bound:
-            notes += (
-                f"{read.name}: who is slow changes with the data (data_bound: true in its index), but here times "
-                "follow the worker, which flatters redundancy; data_bound (--data-bound) lets them follow the data",
+            sentences.append(
+                "who is slow changes with the data (data_bound: true in its index), but here times follow the worker, "
+                "which flatters redundancy; data_bound (--data-bound) lets them follow the data"
             )
-        measures = "" if "compute" in read.values else read.flags.measures
-        labels = tuple(read.labels[i] for i in there) if read.flags.persistent else ()
         return cls(
             name=read.name,
             delay=delay,
-            n=len(there) if n is None else n,
+            n=len(workers) if n is None else n,
             rows=len(times) - prefix,
             prefix=prefix,
-            notes=notes,
+            notes=tuple(f"{read.name}: {sentence}" for sentence in sentences),
             measures=measures,
             labels=labels,
-            codes=Codes() if codes is None else codes,
+            codes=codes or Codes(),
         )
 
     def draws(self, n: int, phi: tuple[float, ...] | None = None) -> Draws:
@@ -361,12 +455,13 @@ class Replay:
         if phi is None:
             return self.delay.draw((0,), self.rows, n)
         draws = [replace(self.delay, phi=share).draw((0,), self.rows, n) for share in phi]
+        first = draws[0]
         arrays = {}
-        for part in fields(draws[0]):
-            if isinstance(getattr(draws[0], part.name), np.ndarray):
+        for part in fields(first):
+            if isinstance(getattr(first, part.name), np.ndarray):
                 arrays[part.name] = np.concatenate([getattr(one, part.name) for one in draws])
         shape = (len(draws), self.rows, n)
-        return replace(draws[0], seeds=(0,) * len(draws), shape=shape, **arrays)
+        return replace(first, seeds=(0,) * len(draws), shape=shape, **arrays)
 
     def played(self, scheme: Scheme, rounds: int = 1, phi: tuple[float, ...] | None = None) -> Timeline:
         """The timeline of a scheme on these rows, at several phi where they are named."""
@@ -588,9 +683,12 @@ def _played_bound(scheme: Scheme, draws: Draws, *, anywhere: bool) -> np.ndarray
 
 def colour(ratio: float, bound: float, reference: float) -> str:
     """Whether a code wins against a reference, loses though another of its loads might win, or provably cannot win."""
-    if ratio <= reference * (1 + _TIE):
+    most = reference * (1 + _TIE)
+    if ratio <= most:
         return WINS
-    return CANNOT if bound > reference * (1 + _TIE) else LOSES
+    if bound > most:
+        return CANNOT
+    return LOSES
 
 
 def _used(timeline: Timeline) -> np.ndarray:
@@ -602,8 +700,9 @@ def _used(timeline: Timeline) -> np.ndarray:
 
 def _share(timeline: Timeline, scheme: Scheme) -> float | np.ndarray:
     """Share of the gradient that each iteration used, (S, T), or 1 for exact schemes."""
-    exact = _is_fresh(scheme) or (timeline.coefficients == 1).all()
-    return 1.0 if exact else _used(timeline)[timeline.pattern]
+    if _is_fresh(scheme) or (timeline.coefficients == 1).all():
+        return 1.0
+    return _used(timeline)[timeline.pattern]
 
 
 def _quality(timeline: Timeline, fresh: bool) -> dict[str, Any]:
@@ -719,8 +818,10 @@ def remedies(
         file = more.pop("file")
         name = more.pop("name", None)
         shares = more.pop("phi", phi)
-        found = benchmark(file, schemes, shares, late=late or "stop", chunks=chunks, progress=False, **more)
-        frames.append(found if name is None else found.assign(trace=name))
+        frame = benchmark(file, schemes, shares, late=late or "stop", chunks=chunks, progress=False, **more)
+        if name is not None:
+            frame = frame.assign(trace=name)
+        frames.append(frame)
     return pd.concat(frames, ignore_index=True)
 
 
@@ -769,7 +870,9 @@ def _excesses(replay: Replay, scheme: Scheme, rebalanced: bool) -> tuple[Callabl
         if rebalanced:
             reference, _ = replay.reference(n, load, phi)
         bound = bound_of(scheme, replay.draws(n, phi), _share(timeline, scheme))
-        least = np.full(len(phi), np.inf) if bound is None else bound.mean(1)
+        least = np.full(len(phi), np.inf)
+        if bound is not None:
+            least = bound.mean(1)
         return timeline.duration.mean(1) / every / reference - 1, least / every / reference - 1
 
     def of_scheme(phi: tuple[float, ...]) -> np.ndarray:
@@ -847,7 +950,10 @@ def _play(make: Callable, s: int | None, iterations: int) -> None:
     from gcexp.schemes import Decodable, Fastest, Scheme
     from gcexp.summary import summarise
 
-    scheme = Scheme(make(), Decodable() if s is None else Fastest(s=s))
+    if s is None:
+        scheme = Scheme(make(), Decodable())
+    else:
+        scheme = Scheme(make(), Fastest(s=s))
     summarise(scheme, ShiftedExponential(), (0,), iterations)
 
 
