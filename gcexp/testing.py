@@ -41,9 +41,10 @@ from gcexp.delays import DelayModel, Draws, ShiftedExponential
 from gcexp.errors import ParameterError
 from gcexp.extras import extras
 from gcexp.schemes import Lead, Scheme
+from gcexp.schemes.limits import is_relative
 from gcexp.schemes.waiting import WaitingExtras
 from gcexp.tasks.base import ProblemExtras, TaskExtras
-from gcexp.timeline import simulate
+from gcexp.timeline import in_times_of, simulate
 
 if TYPE_CHECKING:
     from gcexp.data import Dataset
@@ -429,11 +430,15 @@ def _refused(call: Callable, given) -> None:
 class WaitContract:
     """What every waiting rule keeps, in a scheme whose code it can use.
 
-    A rule that orders messages is given each by itself, as `gcexp.timeline` does, here in the code's own order.
+    A rule that orders messages is given each by itself, as `gcexp.timeline` does, here in the code's own order. Limits
+    that are multiples of the median time are those of the delay model that was given, else of one in seconds.
     """
 
     def __init__(self, scheme: Scheme, delay: DelayModel | None = None):
-        self.scheme, self._given = scheme, delay
+        if is_relative(scheme.wait) and delay is None:
+            delay = ShiftedExponential(shift=0.5)
+        self.scheme = scheme if delay is None else in_times_of(scheme, delay)
+        self._given = delay
         self.extras = extras(WaitingExtras, scheme.wait)
         self.name = f"{type(scheme.wait).__name__}-{type(scheme.code).__name__}"
 

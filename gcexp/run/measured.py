@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gcexp.errors import ParameterError
 from gcexp.run.run import Run
 
 if TYPE_CHECKING:  # a plan asks for columns only
@@ -105,15 +106,16 @@ def summary_columns(run: Run, summary: Summary, at: list[int]) -> dict[str, np.n
 
 def clock_columns(
     run: Run, rows: str, tell: Callable[[int], object] | None = None
-) -> tuple[dict[str, np.ndarray], np.ndarray | None]:
-    """The columns of a run's clock, and with one row per seed its mean decoding error (S,).
+) -> tuple[dict[str, np.ndarray], np.ndarray | None, float]:
+    """The columns of a run's clock, with one row per seed its mean decoding error (S,), and `silent_share`.
 
     No iteration is kept in memory where the rows do without.
     """
-    from gcexp.summary import summary_of
+    from gcexp.summary import silent_share, summary_of
 
     if rows == "iterations":
-        return timing_columns(run, run.clock(tell), rows), None
+        timeline = run.clock(tell)
+        return timing_columns(run, timeline, rows), None, silent_share(timeline, run.decodes)
     if run.horizon is not None:
         timeline = run.clock(tell)
         at = marks(timeline.duration.shape[1], rows)
@@ -121,7 +123,22 @@ def clock_columns(
     else:
         at = marks(run.iterations, rows)
         summary = run.summary(at, tell)
-    return summary_columns(run, summary, at), None if at else summary.error
+    silent = float(np.average(summary.silent, weights=summary.steps))
+    return summary_columns(run, summary, at), None if at else summary.error, silent
+
+
+def silence_of(run: Run, share: float, name: str) -> str | None:
+    """What is told of a run that hears nobody in most iterations; None of any other run."""
+    from gcexp.summary import SILENT, silence
+    from gcexp.timeline import usual_time
+
+    if not share > SILENT:
+        return None
+    try:
+        usual = f"{usual_time(run.delay_model, run.scheme.code.n):.4g}"
+    except ParameterError:  # it counts epochs
+        usual = "no time"
+    return silence(name, share, usual)
 
 
 def score_columns(run: Run, timeline: Timeline, trajectory: Trajectory) -> dict[str, np.ndarray]:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:  # pandas and torch are slow to import: not before a mistake i
 
 #: In a table's attrs: tables of clocks keep the columns that they always had.
 ERROR = "mean_decoding_error"
+#: In a table's attrs, of each run: the share of its iterations in which nobody is heard whose message counts.
+SILENT = "silent_share"
 _SAID_BY_ROWS = ("seeds", "iterations")
 #: Entries of all matrices of a sweep's codes, about, up to which its runs keep what they have built.
 _MOST_ENTRIES = 2**24
@@ -139,6 +141,16 @@ class Sweep:
 
     # --- The table
 
+    def silences(self, table: Result) -> list[str]:
+        """What is told of the runs of a table that hear nobody in most of their iterations."""
+        from gcexp.run.measured import silence_of
+
+        told = [
+            silence_of(run, share, run.label or run.name)
+            for run, share in zip(self.runs, table.attrs[SILENT], strict=True)
+        ]
+        return [sentence for sentence in told if sentence is not None]
+
     def table(self, columns: Sequence[dict[str, np.ndarray]]) -> Result:
         """One table of the columns of all runs, behind a column for every key, with what is known about its runs.
 
@@ -151,6 +163,7 @@ class Sweep:
         from gcexp.run.result import Kept, Result
 
         lengths = [len(one["seed"]) for one in columns]
+        silent, columns = _apart(columns, SILENT)
         measured = {}
         for name in dict.fromkeys(name for one in columns for name in one):
             parts = [
@@ -169,9 +182,23 @@ class Sweep:
         if ERROR in found:
             found.attrs[ERROR] = found.pop(ERROR).tolist()
         found.attrs["keys"] = keys
+        found.attrs[SILENT] = [float(shares[0]) for shares in silent]
         configs = [_plain_config(run) for run in self.runs]
         found.attrs["provenance"] = Kept(points=configs, versions=versions(), packages=packages())
         return found
+
+
+def _apart(
+    columns: Sequence[dict[str, np.ndarray]], name: str
+) -> tuple[list[np.ndarray], list[dict[str, np.ndarray]]]:
+    """One column of all runs, and the others; a run without it has NaN there, as one that an older version measured."""
+    import numpy as np
+
+    apart, others = [], []
+    for one in columns:
+        apart.append(one.get(name, np.array([np.nan])))
+        others.append({key: values for key, values in one.items() if key != name})
+    return apart, others
 
 
 def _lists(grid: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, list]:
@@ -212,19 +239,30 @@ def _plain_config(run: Run) -> dict:
 
 
 def clock_of(run: Run, rows: str, progress: bool = False) -> dict[str, np.ndarray]:
-    """Columns of a run's clock; one row per seed has its decoding error beside them, under `ERROR`."""
+    """Columns of a run's clock, beside them `SILENT`, and with one row per seed its decoding error, under `ERROR`."""
+    import numpy as np
+
     from gcexp.run.measured import clock_columns
 
     with bar(len(run.seeds) * run.iterations, "clock", "iteration", progress) as moving:
-        columns, error = clock_columns(run, rows, moving.update)
-    return columns if error is None else columns | {ERROR: error}
+        columns, error, silent = clock_columns(run, rows, moving.update)
+    columns[SILENT] = np.full(len(columns["seed"]), silent)
+    if error is not None:
+        columns[ERROR] = error
+    return columns
 
 
 def scores_of(measurement: Measurement) -> dict[str, np.ndarray]:
-    """Columns of what a run learned."""
-    from gcexp.run.measured import score_columns
+    """Columns of what a run learned, beside them `SILENT`."""
+    import numpy as np
 
-    return score_columns(measurement.run, measurement.timeline, measurement.trajectory)
+    from gcexp.run.measured import score_columns
+    from gcexp.summary import silent_share
+
+    run, timeline = measurement.run, measurement.timeline
+    columns = score_columns(run, timeline, measurement.trajectory)
+    columns[SILENT] = np.full(len(columns["seed"]), silent_share(timeline, run.decodes))
+    return columns
 
 
 def _trainings_of(run: Run, resume: bool) -> HomeTrainings:
