@@ -69,7 +69,6 @@ REBALANCING, WAITING = "rebalancing", "waiting for all"
 #: The reference where workers are new in every row, or where times follow the data.
 ALONE = "waiting for all (rebalancing does not apply)"
 _TIE = 1e-9
-_SILENT = 0.5  # of the iterations; a scheme that is silent more often has a limit in another unit
 _HARDLY = 0.05  # a worker whose data are used less often than this is named
 _MOST_NAMED = 4  # workers that are named in a phrase
 _QUARTERS = 4
@@ -300,29 +299,19 @@ def _table(
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     frame.attrs |= {"rows": replay.rows, "prefix": replay.prefix, "left_out": left_out, "notes": replay.notes}
     frame.attrs |= {"measures": replay.measures, "unused": _unused(rows)}
-    frame.attrs["notes"] += tuple(_silences(rows, trace))
+    frame.attrs["notes"] += tuple(_silences(rows, replay))
     return frame
 
 
-def _silent(timeline: Timeline) -> float:
-    """Share of the iterations in which nothing that was heard counts."""
-    empty = (timeline.coefficients == 0).all(1)
-    return float(empty[timeline.pattern].mean())
+def _silences(rows: list[dict], replay: Replay) -> Iterator[str]:
+    """Which schemes hear nobody most of the time: a limit of theirs is then in another unit than the trace."""
+    from gcexp.summary import SILENT_MOSTLY, silence
+    from gcexp.timeline import median_time
 
-
-def _silences(rows: list[dict], trace: TraceFile) -> Iterator[str]:
-    """Which schemes hear nobody most of the time: a deadline or a patience is then in another unit than the trace."""
-    silent = {row["scheme"]: row["silent"] for row in rows if row.get("silent", 0.0) > _SILENT}
-    if not silent:
-        return
-    usual = f"{np.nanmedian(trace.values['time']):.4g}"
-    if trace.flags.unit:
-        usual += f" {trace.flags.unit}"
+    silent = {row["scheme"]: row["silent"] for row in rows if row.get("silent", 0.0) > SILENT_MOSTLY}
     for scheme, share in silent.items():
-        yield (
-            f"{scheme} hears nobody in {share:.0%} of the iterations, so its ratio means nothing: a worker usually "
-            f"takes {usual} in this trace, and a deadline or a patience counts in the same unit"
-        )
+        usual = median_time(replay.draws(replay.n))
+        yield silence(scheme, share, f"{usual:.4g}")
 
 
 def _unused(rows: list[dict]) -> dict[str, str]:
@@ -518,6 +507,8 @@ class Replay:
 
     def row(self, entry: Entry, late: str = "stop", chunks: int | None = None) -> dict[str, Any]:
         """What a scheme does here, as a row of `benchmark`."""
+        from gcexp.summary import silent_share
+
         run, scheme = self.allowed(entry, late, chunks)
         steps = max(1, entry.local_steps)
         timeline = None
@@ -534,7 +525,7 @@ class Replay:
             quarters = _ratios_of_quarters(took, every)
             found |= {"ratio_low": min(quarters), "ratio_high": max(quarters)}
         if timeline is not None:
-            found["silent"] = _silent(timeline)
+            found["silent"] = silent_share(timeline, scheme.decodes)
         if timeline is not None and scheme.decodes and steps == 1:
             found |= self._judged(run, scheme, timeline, took=took, every=every)
         return found

@@ -69,7 +69,10 @@ def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys
     """
     rows = fitted(ROWS, rows, "rows")
     progress = fitted(bool, progress, "progress")
-    return Sweep.of(overrides, keys, trains=False).clocks(rows, progress=progress)
+    run = Sweep.of(overrides, keys, trains=False)
+    found = run.clocks(rows, progress=progress)
+    _warn_of_silence(found, run)
+    return found
 
 
 def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: Any) -> Result:
@@ -106,6 +109,7 @@ def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: A
     progress = fitted(bool, progress, "progress")
     alone = Sweep.of(overrides, keys, trains=True)
     found, reports = alone.trainings(verify=verify, resume=False, progress=progress)
+    _warn_of_silence(found, alone)
     if verify:
         from gcexp.run.result import Kept
 
@@ -194,6 +198,7 @@ def sweep(
         found = points.clocks(rows, jobs, progress)
     if points.impossible:
         _tell_impossible(found, points)
+    _warn_of_silence(found, points)
     if trains and verify:
         from gcexp.run.result import Kept
 
@@ -224,6 +229,15 @@ def _tell_impossible(found: Result, points: Sweep) -> None:
         f"{name_of(first)}: {reason}",
         stacklevel=3,
     )
+
+
+def _warn_of_silence(found: Result, points: Sweep) -> None:
+    """Warn of runs that hear nobody in most of their iterations, of the first one in whole."""
+    told = points.silences(found)
+    if not told:
+        return
+    more = f" (so do {len(told) - 1} other points)" if len(told) > 1 else ""
+    warnings.warn(f"{told[0]}{more}", stacklevel=3)
 
 
 def _warn(reports: Mapping[str, dict]) -> None:
@@ -634,12 +648,12 @@ def show(*overrides: str, seed: int = 0, **keys: Any) -> Figure:
     ['who is heard', 'what is decoded with']
     """
     from gcexp.figures import gantt, style
-    from gcexp.timeline import first_iteration
+    from gcexp.timeline import first_iteration, in_times_of
 
     given = Given.of(overrides, keys)
     seed = fitted(int, seed, "seed")
     run = Run.of(given.overrides, given.objects, trains=False)
-    scheme = run.scheme_of(seed)
+    scheme = in_times_of(run.scheme_of(seed), run.delay_model)
     code = scheme.code
     seen = first_iteration(scheme, run.delay_model.draw((seed,), 1, code.n))
     responses = scheme.counted(seen.responses[None])[0]

@@ -169,6 +169,8 @@ class DelayExtras:
     #: together the same as `draw` in one piece. Then a long run is drawn, waited for and decoded some iterations at a
     #: time; without it each seed is drawn whole. A parameter of that name is no such method.
     start: Callable[[tuple[int, ...], int], Callable[[int], Draws]] | None = None
+    #: ``period()`` gives the number of iterations after which the times repeat, where they do, as in a replay.
+    period: Callable[[], int] | None = None
     #: Its iterations are no steps of a training (local steps), so that no task can be trained. Read in the source of
     #: its class before anything is imported.
     clock_only: bool = False

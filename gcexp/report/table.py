@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pkgutil import resolve_name
 
 import numpy as np
@@ -13,10 +14,11 @@ from gcexp.progress import bar
 from gcexp.report.columns import Passages, Timings, key_columns
 from gcexp.report.figure import Figure
 from gcexp.run.build import locate, with_makers
-from gcexp.run.measured import timing_columns
+from gcexp.run.measured import silence_of, timing_columns
 from gcexp.run.measurement import Measurement, StoredTrainings
 from gcexp.run.run import Run
 from gcexp.run.verification import largest_errors
+from gcexp.summary import silent_share
 from gcexp.timeline import Timeline
 
 
@@ -35,6 +37,7 @@ def assemble(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
         for run in figure.runs:
             measurement = Measurement(run, trainings)
             frames.append(rows_of(figure, measurement))
+            tell_silence(measurement)
             if run.trains and run.id not in replays:  # a run may stand under several labels
                 replays[run.id] = largest_errors(measurement.report)
             run.release()
@@ -43,6 +46,14 @@ def assemble(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
     if figure.file.timings.against:
         frame = saved(frame, figure)
     return frame, replays
+
+
+def tell_silence(measurement: Measurement) -> None:
+    """Say in the job's log where a run hears nobody in most of its iterations."""
+    run = measurement.run
+    sentence = silence_of(run, silent_share(measurement.timeline, run.decodes), run.label)
+    if sentence is not None:
+        print(f"gcexp: {sentence}", file=sys.stderr)
 
 
 def rows_of(figure: Figure, measurement: Measurement) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gcexp.errors import ParameterError
 from gcexp.run.run import Run
 
 if TYPE_CHECKING:  # a plan asks for columns only
@@ -19,6 +20,8 @@ if TYPE_CHECKING:  # a plan asks for columns only
 CURVE = ("seed", "iteration", "simulated_time_s")
 #: Mean decoding error of a seed's clock, which tables keep in their attrs.
 ERROR = "mean_decoding_error"
+#: Share of a run's iterations in which nobody is heard whose message counts, which tables keep in their attrs.
+SILENT = "silent_share"
 #: What a code costs a worker: constants of a run, or of a seed where the code is drawn for each.
 COSTS = ("messages", "load", "stored_partitions", "codewords")
 TIMED = {
@@ -115,14 +118,17 @@ def summary_columns(run: Run, summary: Summary, at: list[int]) -> dict[str, np.n
 
 
 def clock_columns(run: Run, rows: str, tell: Callable[[int], object] | None = None) -> dict[str, np.ndarray]:
-    """The columns of a run's clock; one row per seed has its mean decoding error beside them, under `ERROR`.
+    """The columns of a run's clock, beside them `SILENT`, and with one row per seed its decoding error, under `ERROR`.
 
     No iteration is kept in memory where the rows do without.
     """
-    from gcexp.summary import summary_of
+    from gcexp.summary import silent_share, summary_of
 
     if rows == "iterations":
-        return iteration_columns(run, run.clock(tell))
+        timeline = run.clock(tell)
+        columns = iteration_columns(run, timeline)
+        columns[SILENT] = np.full(len(columns["seed"]), silent_share(timeline, run.decodes))
+        return columns
     if run.horizon is None:
         at = marks(run.iterations, rows)
         summary = run.summary(at, tell)
@@ -131,9 +137,25 @@ def clock_columns(run: Run, rows: str, tell: Callable[[int], object] | None = No
         at = marks(timeline.duration.shape[1], rows)
         summary = summary_of(timeline, run.decodes, at)
     columns = summary_columns(run, summary, at)
+    silent = np.average(summary.silent, weights=summary.steps)
+    columns[SILENT] = np.full(len(columns["seed"]), silent)
     if rows == "seeds":
         columns[ERROR] = summary.error
     return columns
+
+
+def silence_of(run: Run, share: float, name: str) -> str | None:
+    """What is told of a run that hears nobody in most iterations; None of any other run."""
+    from gcexp.summary import SILENT_MOSTLY, silence
+    from gcexp.timeline import usual_time
+
+    if not share > SILENT_MOSTLY:
+        return None
+    try:
+        usual = f"{usual_time(run.delay_model, run.scheme.code.n):.4g}"
+    except ParameterError:  # it counts epochs
+        usual = "no time"
+    return silence(name, share, usual)
 
 
 def score_columns(run: Run, timeline: Timeline, trajectory: Trajectory) -> dict[str, np.ndarray]:

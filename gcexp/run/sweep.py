@@ -141,12 +141,25 @@ class Sweep:
 
     # --- The table
 
+    def silences(self, table: Result) -> list[str]:
+        """What is told of the runs of a table that hear nobody in most of their iterations."""
+        from gcexp.run.measured import SILENT, silence_of
+
+        told = []
+        for run, share in zip(self.runs, table.attrs.get(SILENT, ()), strict=False):
+            sentence = silence_of(run, share, run.label or run.name)
+            if sentence is not None:
+                told.append(sentence)
+        return told
+
     def table(self, columns: Sequence[dict[str, np.ndarray]]) -> Result:
         """One table of the columns of all runs, behind a column for every key, with what is known about its runs.
 
         Columns are joined before they become a table: a table for each run would cost most of the time.
         """
-        from gcexp.run.measured import ERROR
+        import numpy as np
+
+        from gcexp.run.measured import ERROR, SILENT
         from gcexp.run.provenance import packages, versions
         from gcexp.run.result import Kept, Result
 
@@ -159,8 +172,12 @@ class Sweep:
                 values = [keys_of_run.get(key) for keys_of_run in self.keys]
                 key_columns[key] = _key_column(values, lengths)
         table = Result(key_columns | measured)
-        if ERROR in table:  # tables of clocks keep the columns that they always had
+        # Tables of clocks keep the columns that they always had.
+        if ERROR in table:
             table.attrs[ERROR] = table.pop(ERROR).tolist()
+        if SILENT in table:  # points that an older version measured have none
+            first_rows = np.cumsum([0, *lengths[:-1]])
+            table.attrs[SILENT] = table.pop(SILENT).to_numpy()[first_rows].tolist()
         table.attrs["keys"] = keys
         configs = [_plain_config(run) for run in self.runs]
         table.attrs["provenance"] = Kept(points=configs, versions=versions(), packages=packages())
@@ -271,10 +288,16 @@ def clock_of(run: Run, rows: str, progress: bool = False) -> dict[str, np.ndarra
 
 
 def scores_of(measurement: Measurement) -> dict[str, np.ndarray]:
-    """Columns of what a run learned."""
-    from gcexp.run.measured import score_columns
+    """Columns of what a run learned, beside them `SILENT`."""
+    import numpy as np
 
-    return score_columns(measurement.run, measurement.timeline, measurement.trajectory)
+    from gcexp.run.measured import SILENT, score_columns
+    from gcexp.summary import silent_share
+
+    run, timeline = measurement.run, measurement.timeline
+    columns = score_columns(run, timeline, measurement.trajectory)
+    columns[SILENT] = np.full(len(columns["seed"]), silent_share(timeline, run.decodes))
+    return columns
 
 
 def _trainings_of(run: Run, resume: bool) -> HomeTrainings:

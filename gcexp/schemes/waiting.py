@@ -81,6 +81,9 @@ class WaitingExtras(WorkerLimit):
     #: The messages of an iteration are decoded as soon as its quorums are met, and `lag` iterations later in any case.
     ages: Callable[[Code, Any], np.ndarray] | None = None
     lag: int = 0
+    #: Names of the parameters that are times, each of which may also be a multiple of the median time of a worker, such
+    #: as ``"1.5x"``. The clock turns it into a time before the run; see `gcexp.schemes.limits`.
+    limits: tuple[str, ...] = ()
     #: All workers have stopped computing when the master stops, so that nobody is late for any value of ``late``.
     halts: bool = False
     #: All workers start together in each iteration, whatever happened before: ``late`` must be "stop".
