@@ -32,7 +32,10 @@ def comparison(
     if level is None:
         level = figure.file.level
     scores = scores_of(frame)
-    rows_of_runs = [frame[(frame["run"] == run.id) & (frame["label"] == run.label)] for run in figure.runs]
+    rows_of_runs = []
+    for run in figure.runs:
+        is_of_run = (frame["run"] == run.id) & (frame["label"] == run.label)
+        rows_of_runs.append(frame[is_of_run])
     shared = set.intersection(*(set(rows["seed"]) for rows in rows_of_runs))
     compared = []
     for run, rows in zip(figure.runs, rows_of_runs, strict=True):
@@ -96,11 +99,11 @@ def _of_curves(
         if one == level:
             found["low"], found["high"] = sign_interval(times, times)
             found["seeds_reached"] = int(np.isfinite(times).sum())
-    last = [rows.sort_values("iteration").iloc[-1] for rows in seeds]
+    last_rows = [rows.sort_values("iteration").iloc[-1] for rows in seeds]
     for name in scores:
-        found[f"final_{name}"] = float(np.median([end[name] for end in last]))
-    spent = [end["simulated_time_s"] / max(end["iteration"], 1) for end in last]
-    found["mean_iteration_time_s"] = float(np.mean(spent))
+        found[f"final_{name}"] = float(np.median([row[name] for row in last_rows]))
+    iteration_times = [row["simulated_time_s"] / max(row["iteration"], 1) for row in last_rows]
+    found["mean_iteration_time_s"] = float(np.mean(iteration_times))
     return found
 
 
@@ -131,12 +134,17 @@ def format_comparison(found: pd.DataFrame, form: str) -> str:
     if form == "csv":
         return found.to_csv(index=False, lineterminator="\n")
     shown = found.drop(columns="run", errors="ignore")
-    below = f"\n{_NO_INTERVAL}\n" if "low" in found and np.isneginf(found["low"]).any() else ""
+    below = ""
+    if "low" in found and np.isneginf(found["low"]).any():
+        below = f"\n{_NO_INTERVAL}\n"
     if form == "markdown":
         from gcexp.figures.markdown import grid
         from gcexp.figures.typeset import cell
 
-        cells = [[cell(value, ".6g") for value in row] for row in shown.to_numpy(dtype=object)]
+        body = []
+        for row in shown.to_numpy(dtype=object):
+            body.append([cell(value, ".6g") for value in row])
         numbers = [place for place, name in enumerate(shown) if shown[name].dtype.kind in "iuf"]
-        return grid(list(shown.columns), cells, right=numbers) + below
-    return shown.to_string(index=False, na_rep="–", float_format=lambda value: f"{value:.6g}") + "\n" + below
+        return grid(list(shown.columns), body, right=numbers) + below
+    text = shown.to_string(index=False, na_rep="–", float_format=lambda value: f"{value:.6g}")
+    return f"{text}\n{below}"
