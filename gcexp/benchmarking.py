@@ -66,6 +66,7 @@ def benchmark(
     timeout: float | None = None,
     columns: Columns = None,
     unit: str | None = None,
+    decimal: str | None = None,
     **trace: Any,
 ) -> pd.DataFrame:
     """Remedies for stragglers, and what no code can beat, on the replayed times of a trace.
@@ -95,7 +96,7 @@ def benchmark(
     absent : {"refuse", "late", "skip"}, optional
         What missing rows are taken for. By default the table takes them as late; where its verdicts differ from those
         without the iterations that lack some, ``table.attrs["depends"]`` says so.
-    timeout, columns, unit : optional
+    timeout, columns, unit, decimal : optional
         As in `gcexp.traces.reading.read_trace`.
     **trace
         Further parameters of `gcexp.delays.Trace`: ``pricing``, ``column``, ``rows``, ``data_bound``.
@@ -160,9 +161,9 @@ def benchmark(
             left = [entry for entry in listed if not played or entry not in bound]
             played += [(value, count, entry) for entry in left]
     if absent == "refuse":
-        read = trace_of(source, absent, timeout, columns=columns, unit=unit)
+        read = trace_of(source, absent, timeout, columns=columns, unit=unit, decimal=decimal)
     else:
-        read = trace_with_gaps(source, columns=columns, unit=unit)
+        read = trace_with_gaps(source, columns=columns, unit=unit, decimal=decimal)
     found = ways(read, absent, timeout)
     main, *others = found.values()
     frame = _table(main, n, shares, played, progress, trace)
