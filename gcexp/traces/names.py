@@ -78,6 +78,7 @@ _UNIT_OF = {word: unit for unit, words in _SPELLED.items() for word in words}
 #: What ``columns=`` may name: columns of a long table, or all columns of workers of a wide one, by a pattern.
 _ROLES = (*SYNONYMS, "workers")
 _SHOWN, _LETTERS = 8, 30  # names of columns in a sentence, and letters of one
+BRACKETS = "brackets"  # the name of a number that stands alone in brackets, as [3] before a line
 NOT_USED = "none"  # what a role is given that no column has
 COLUMNS_EXAMPLE = "columns=iteration:STEP,worker:HOST,time:MS_PER_STEP"
 

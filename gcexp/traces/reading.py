@@ -216,7 +216,7 @@ def _read(path: Path, flags: Flags, how: How, *_when: int) -> TraceFile:
 def _table(path: Path) -> Any:
     """The table in a file."""
     from gcexp.traces.contents import content_of
-    from gcexp.traces.tables import table_of
+    from gcexp.traces.table_files import table_of
 
     place = f"trace {path.name}"
     data, told = content_of(path, place)

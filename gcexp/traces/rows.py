@@ -558,7 +558,7 @@ def _guessed_workers(table: Table, rest: list[Name]) -> list[str]:
     pattern, group = numbered(table.columns)
     if group and pattern != "*":
         raise DataError(f"{told}columns=workers:{typed(pattern)} where each of these columns is a worker")
-    raise DataError(f"{told}columns=workers:* where each column is a worker")
+    raise DataError(f"{told}columns=workers:* where each column is a worker{table.cure}")
 
 
 def _with_numbers(table: Table, names: list[Name]) -> list[Name]:
@@ -570,8 +570,11 @@ def _unnamed_workers(table: Table, rest: list[Name], writing: Writing) -> list[s
     """The columns of a matrix without a header; raise `DataError` where some may be something else than a worker's."""
     found = [name.written for name in _with_numbers(table, rest)]
     choice = "columns=iteration:column1,worker:column2,time:column3 or columns=workers:*"
-    if not found:
-        raise DataError(f"{table.place}: has no header and no column of numbers; say {choice}")
+    words = [name.written for name in rest if name.written not in found]
+    if words or not found:
+        raise DataError(
+            f"{table.place}: has no header, and no numbers in {listed(words)}, others may be no worker's; say {choice}"
+        )
     if len(found) >= 3 and _may_be_long(table, writing):
         raise DataError(
             f"{table.place}: has no header, so its {len(found)} columns may be iteration, worker and time, or one for "

@@ -47,3 +47,12 @@ def with_cure(error: StandsTwice, table: Table) -> StandsTwice:
         f"d.groupby({keys!r}, as_index=False)[{time!r}].sum().to_csv('sums.csv', index=False)\""
     )
     return StandsTwice(error.place, error.who, found, cure)
+
+
+def _reading(table: Table) -> str:
+    """How pandas reads such a file."""
+    if "read as Parquet" in table.decisions:
+        return "pd.read_parquet('FILE')"
+    if any("JSON" in decision for decision in table.decisions):
+        return "pd.read_json('FILE', lines=True)"
+    return "pd.read_csv('FILE', sep=';')" if table.semicolons else "pd.read_csv('FILE')"

@@ -192,6 +192,41 @@ LOGS = {
     "step,rank,time\n0,0,1\n0,1,timeout\n1,0,2\n1,1,4\n": ({"absent": "skip"}, [[2, 4]]),
     "round,client_id,perf/training_time,loss\n0,x,1.5,9\n": ({}, [[1.5]]),
     "step,rank,time_min,time_max,dur_s\n0,0,1,9,2\n": ({}, [[2]]),
+    # text logs: numbers with names
+    "starting\n[rank1] step 0: loss 0.1, took 0.5 s\n[rank0] step 0: loss 0.1, took 250 ms\n": (
+        {},
+        [[0.25, 0.5]],
+    ),
+    "2024-05-01 12:00:01,123 [default1]:iteration 7/ 10 | elapsed time per iteration (ms): 345.1 | loss: 2 |\n": (
+        {},
+        [[0.3451]],
+    ),
+    "app | [1] training it 16/150 of epoch 0, 400 ms/it\napp | [0] training it 16/150 of epoch 0, 300 ms/it\n": (
+        {"columns": "worker:brackets"},
+        [[0.3, 0.4]],
+    ),
+    "[1,2]<stdout>:Epoch 0, Batch 5 time 0.5\n[1,0]<stdout>:Epoch 0, Batch 5 time 0.25\n": (
+        {},
+        [[0.25, 0.5]],
+    ),
+    'INFO:root:{"step": 0, "host": "b", "dur": 2}\nINFO:root:{"step": 0, "host": "a", "dur": 1}\n': (
+        {},
+        [[1, 2]],
+    ),
+    "{'step': 0, 'rank': 0, 'time': 2}\n{'step': 0, 'rank': 1, 'time': 3}\n": ({}, [[2, 3]]),
+    "step,rank,time\n0,0,1\nstep,rank,time\n1,0,2\n": ({}, [[1], [2]]),
+    # rows within JSON
+    '{"lr": 1, "log": [{"step": 0, "rank": 1, "time": 2}, {"step": 0, "rank": 0, "time": 1}]}': (
+        {},
+        [[1, 2]],
+    ),
+    '[{"worker_id": 0, "epoch_times_ms": [10, 20]}, {"worker_id": 1, "epoch_times_ms": [30]}]': (
+        {"absent": "skip"},
+        [[0.01, 0.03]],
+    ),
+    '{"3": {"rank0": 1, "rank1": 2}, "4": {"rank0": 3, "rank1": 4}}': ({}, [[1, 2], [3, 4]]),
+    '{"rank": {"0": 0, "1": 1}, "step": {"0": 5, "1": 5}, "time": {"0": 1, "1": 2}}': ({}, [[1, 2]]),
+    '{"rank0": [1, 2], "rank1": [3]}': ({"absent": "skip"}, [[1, 3]]),
     '{"step": 0, "times_ms": [300, 400]}\n{"step": 1, "times_ms": [500, 600]}\n': (
         {},
         [[0.3, 0.4], [0.5, 0.6]],
@@ -230,6 +265,16 @@ DOUBTFUL = {
     "0 1.5 2.5\n1 1.5 2.5\n2 1.5 2.5\n": "columns=iteration:column1,workers:*",
     "# Size Avg Latency(us) Max Latency(us)\n1 2.05 2.5\n2 2.15 3.5\n": "columns=iteration:column1,workers:*",
     "rank,step_0,step_1,step_2\n0,1,2,3\n": (".T.to_csv", "columns=time:"),
+    # text and JSON that are no table
+    "the loss of the model is small\nnow and then\n" * 3: ("sed -nE", "table.csv"),
+    "iteration 1/ 10 | elapsed time per iteration (ms): 5.5\n": ("one worker alone", "columns=worker:"),
+    '{"Event": "SparkListenerTaskEnd"}\n{"Event": "x"}\n': ("Spark", "Executor Run Time"),
+    '[{"ph": "X", "pid": 1, "tid": 2, "ts": 5, "dur": 1}]': ("timeline", "columns=worker:pid+tid"),
+    '{"traceEvents": [{"ph": "X", "pid": 1, "ts": 5}]}': "timeline",
+    '{"a": [{"rank": 0, "time": 1}] , "b": 3}': ("JSON", "['NAME']"),
+    '{"a": [{"rank": 0, "time": 1}, {}], "b": {"c": [{"rank": 0, "time": 1}, {}]}}': ("b.c", "['a']"),
+    '{"1": {"0": 5}, "2": {"0": 6}}': "orient='index'",
+    "job,worker,w0,5.0,6.0\njob,worker,w1,5.5,6.5\n": ("no header", "columns=iteration:column1"),
     # moments
     "step,rank,time\n0,0,1700000000.5\n0,1,1700000001.5\n": ("columns=end:time", "unit="),
     "Wall time,Step,rank,Value\n1700000000.5,0,0,3\n": ("columns=end:'Wall time'", "columns=time:NAME"),
@@ -260,6 +305,7 @@ DOUBTFUL = {
     pickle.dumps([1, 2]): "pickle",
     gzip.compress(b"step,rank,time\n0,0,1\n", mtime=0)[:-9]: "damaged",
     gzip.compress(gzip.compress(b"1", mtime=0), mtime=0): "twice",
+    b'{"schemaVersion": 1, "traceEvents": []}': "gcexp trace import FOLDER",
     b'{"traceEvents": []}': "gcexp trace import FOLDER",
     b'[{"step": 0, "rank"': "JSON",
     b'{"step": 0}\n{"step": 1\n{"step": 2}\n': "line 2",
