@@ -206,12 +206,24 @@ def _of_objects(whole: dict, place: str, decisions: list[str]) -> Table:
 
 
 def _rows_within(value: Any, where: str, level: int) -> Iterator[tuple[str, list[dict]]]:
-    """Lists of objects within an object, by where they stand."""
+    """Lists of objects within an object, and objects that are alike, by where they stand."""
     if _are_rows(value):
         yield where, value
+    elif isinstance(value, dict) and _are_alike(value):
+        noun = where.rpartition(".")[2].rstrip("s")
+        key = noun if name_of(noun).fits("worker") else "worker"
+        yield where or "it", [{key: name, **part} for name, part in value.items()]
     elif isinstance(value, dict) and level < _MOST_LEVELS:
         for name, part in value.items():
             yield from _rows_within(part, f"{where}.{name}" if where else str(name), level + 1)
+
+
+def _are_alike(value: dict) -> bool:
+    """Whether an object holds several objects with the same names, as those of workers."""
+    parts = list(value.values())
+    if len(parts) < 2 or not all(isinstance(part, dict) and part for part in parts):
+        return False
+    return all(part.keys() == parts[0].keys() for part in parts)
 
 
 def _are_rows(value: Any) -> bool:

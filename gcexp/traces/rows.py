@@ -23,7 +23,7 @@ from gcexp.traces.matching import (
     refuse_wide_roles,
     typed,
 )
-from gcexp.traces.names import COLUMNS_EXAMPLE, NOT_USED, Name, column_given, listed, name_of
+from gcexp.traces.names import COLUMNS_EXAMPLE, NOT_USED, SYNONYMS, Name, column_given, listed, name_of
 from gcexp.traces.numbers import Writing, cells_of, floats, in_seconds, instants, is_empty, is_numeric
 from gcexp.traces.record import LEAST, MOST, NEEDED
 from gcexp.traces.separators import UNNAMED
@@ -202,6 +202,8 @@ def _whole_numbers(table: Table, column: str, role: str, writing: Writing) -> np
     numbers = np.zeros(len(values), np.int64)
     for place, value in enumerate(values):
         number = _whole(value, writing)
+        if number is None and role == "iteration":
+            number = _numbered_iteration(value)
         if number is None:
             row = int(np.flatnonzero(codes == place)[0])
             raise DataError(
@@ -210,6 +212,16 @@ def _whole_numbers(table: Table, column: str, role: str, writing: Writing) -> np
             )
         numbers[place] = number
     return numbers[codes]
+
+
+def _numbered_iteration(value: object) -> int | None:
+    """The number of ``step_12`` or ``Epoch 3``, or None.
+
+    >>> _numbered_iteration("step_12"), _numbered_iteration("node12")
+    (12, None)
+    """
+    found = re.fullmatch(r"([A-Za-z]+)[ _:-]?(\d{1,18})", value.strip()) if isinstance(value, str) else None
+    return int(found[2]) if found and found[1].lower() in SYNONYMS["iteration"] else None
 
 
 def _other_column(role: str) -> str:

@@ -69,6 +69,7 @@ def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> T
         frame=pd.concat(frames, ignore_index=True),
         place_of=_Places(tuple(tables), starts),
         decisions=decisions,
+        named=first.named,
         semicolons=first.semicolons,
     )
 

@@ -43,7 +43,7 @@ def with_cure(error: StandsTwice, table: Table) -> StandsTwice:
     time = list(found.times) if len(found.times) > 1 else found.times[0]
     cure = (
         f"its rows differ in {listed(kinds)}: keep one kind of rows, as d = d[d[{kinds[0]!r}] == {first!r}], or add "
-        "them up: python -c \"import pandas as pd; d = pd.read_csv('FILE'); "
+        f'them up: python -c "import pandas as pd; d = {_reading(table)}; '
         f"d.groupby({keys!r}, as_index=False)[{time!r}].sum().to_csv('sums.csv', index=False)\""
     )
     return StandsTwice(error.place, error.who, found, cure)
