@@ -89,6 +89,7 @@ def benchmark(
     timeout: float | None = None,
     columns: Columns = None,
     unit: str | None = None,
+    decimal: str | None = None,
     **trace: Any,
 ) -> pd.DataFrame:
     """Remedies for stragglers, and what no code can beat, on the replayed times of a trace.
@@ -118,7 +119,7 @@ def benchmark(
     absent : {"refuse", "late", "skip"}, optional
         What missing rows are taken for. By default the table takes them as late; where its verdicts differ from those
         without the iterations that lack some, ``table.attrs["depends"]`` says so.
-    timeout, columns, unit : optional
+    timeout, columns, unit, decimal : optional
         As in `gcexp.traces.reading.read_trace`.
     **trace
         Further parameters of `gcexp.delays.Trace`: ``pricing``, ``column``, ``rows``, ``data_bound``.
@@ -170,9 +171,9 @@ def benchmark(
         schemes = _listed(schemes, str | dict, "schemes")
     cases = _cases(entries(schemes), ways_to_be_late)
     if absent == "refuse":
-        read = trace_of(source, absent, timeout, columns=columns, unit=unit)
+        read = trace_of(source, absent, timeout, columns=columns, unit=unit, decimal=decimal)
     else:
-        read = trace_with_gaps(source, columns=columns, unit=unit)
+        read = trace_with_gaps(source, columns=columns, unit=unit, decimal=decimal)
     by_way = ways(read, absent, timeout)
     main, *others = by_way.values()
     frame = _table(main, n, shares, cases, progress, trace)

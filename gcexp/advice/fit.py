@@ -132,6 +132,7 @@ def fit(
     timeout: float | None = None,
     columns: Columns = None,
     unit: str | None = None,
+    decimal: str | None = None,
     barrier: str = "check",
     drift: bool = False,
     seed: int = 0,
@@ -150,7 +151,7 @@ def fit(
         default they are late, and it is told where leaving them out would change what is found.
     timeout : float, optional
         The time of missing rows that are late.
-    columns, unit : optional
+    columns, unit, decimal : optional
         As in `gcexp.traces.reading.read_trace`.
     barrier : {"check", "no"}
         ``no``: do not refuse times that agree within each iteration.
@@ -175,7 +176,7 @@ def fit(
     >>> found.found, found.table["value"].round(5).tolist()
     (['bad_node'], [2.26105])
     """
-    gaps, ((way, trace), *others) = ways_of(source, absent, timeout, columns, unit)
+    gaps, ((way, trace), *others) = ways_of(source, absent, timeout, columns, unit, decimal)
     found = _fitted(recorded_without_gaps(gaps, trace, way, barrier, seed, timeout, source), phi, drift, seed)
     for other, trace in others:
         try:

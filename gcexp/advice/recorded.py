@@ -79,12 +79,13 @@ def ways_of(
     timeout: float | None = None,
     columns: Columns = None,
     unit: str | None = None,
+    decimal: str | None = None,
 ) -> tuple[TraceFile, list[tuple[Absent, TraceFile]]]:
     """A trace with its gaps, and without them in each of the ways in which missing rows are taken: the main one first.
 
     Where nothing was said they are late, and the answer without their iterations stands beside that.
     """
-    gaps = trace_with_gaps(source, columns=columns, unit=unit)
+    gaps = trace_with_gaps(source, columns=columns, unit=unit, decimal=decimal)
     found: list[tuple[Absent, TraceFile]] = []
     for name, trace in ways(gaps, absent, timeout).items():
         taken: Absent = "refuse"

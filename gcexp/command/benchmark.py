@@ -33,7 +33,7 @@ ASSUMED = (
     "moves data, which costs nothing here"
 )
 _MOST_ABOVE = 6  # verdicts above a picture
-OF_LOG = ("absent", "timeout", "columns", "unit")  # keys that say how a log is read
+OF_LOG = ("absent", "timeout", "columns", "unit", "decimal")  # keys that say how a log is read
 #: Options of a new benchmark, by the name of their argument; None where they are not given.
 OPTIONS = ("schemes", "phi", "late", "chunks", "workers", "pricing", "rows", "data_bound")
 
@@ -51,7 +51,7 @@ def add(parser) -> None:
         nargs="*",
         metavar="SCHEME [KEY=VALUE ...]",
         help="names of scheme options with their keys, as cgc s=1,2,3 or frc code.d=3, or labels (default: "
-        "conf/benchmark.yaml); and keys of the log: absent=late or absent=skip, timeout=, columns=, unit=",
+        "conf/benchmark.yaml); and keys of the log: absent=late or absent=skip, timeout=, columns=, unit=, decimal=",
     )
     parser.set_defaults(rest="schemes")
     parser.add_argument(

@@ -8,9 +8,12 @@ from math import gcd, nan, prod
 import numpy as np
 
 from gcexp.errors import DataError
+from gcexp.traces.matching import Matched, typed
+from gcexp.traces.moments import other_scale, refuse_moments
 from gcexp.traces.record import Flags, TraceFile
 from gcexp.traces.rows import Matrix, Rows
 from gcexp.traces.tables import MOST_CELLS
+from gcexp.traces.twice import StandsTwice
 
 _SHOWN = 10  # numbers in a sentence
 _MOSTLY = 0.5  # a trace that lacks more of its iterations than this is a sample
@@ -25,11 +28,47 @@ class _Numbering:
     decisions: list[str]
 
 
-def arranged(found: Rows | Matrix, name: str, place: str, flags: Flags) -> TraceFile:
-    """The record of times that were read; raise `DataError` for times that stand twice and other faults."""
+def arranged(found: Rows | Matrix, name: str, place: str, flags: Flags, unit: str) -> TraceFile:
+    """The record of times that were read.
+
+    Parameters
+    ----------
+    found : Rows or Matrix
+    name, place : str
+        That of the record, and how sentences begin.
+    flags : Flags
+    unit : str
+        That of the times, where a person has named it: then they are durations, whatever they look like.
+
+    Raises
+    ------
+    DataError
+        For times that stand twice, moments in place of times, and other faults.
+    """
+    trace = (
+        _of_matrix(found, name, place, flags)
+        if isinstance(found, Matrix)
+        else _of_rows(found, name, place, flags)
+    )
+    times = trace.values["time"]
+    if not unit and not flags.unit:
+        refuse_moments(times, place, _cure_of_moments(found))
+    told = other_scale(times, trace.labels)
+    return replace(trace, decisions=(*trace.decisions, told)) if told else trace
+
+
+def _cure_of_moments(found: Rows | Matrix) -> str:
+    """What to type where times turn out to be moments."""
     if isinstance(found, Matrix):
-        return _of_matrix(found, name, place, flags)
-    return _of_rows(found, name, place, flags)
+        return (
+            'take the differences of its rows first: python -c "import pandas as pd; '
+            "pd.read_csv('FILE', index_col=0).diff().iloc[1:].to_csv('differences.csv')\""
+        )
+    column = (found.found.times or (found.found.end,))[0]
+    return (
+        f"for the time since the worker's previous row: columns=end:{typed(column)}; where another column is the time: "
+        "columns=time:NAME"
+    )
 
 
 def _of_matrix(found: Matrix, name: str, place: str, flags: Flags) -> TraceFile:
@@ -70,7 +109,7 @@ def _of_rows(found: Rows, name: str, place: str, flags: Flags) -> TraceFile:
     cell = np.ravel_multi_index([where for _, where in known], shape)
     workers = tuple(known[1][0].tolist())
     labels = found.hosts or workers
-    _check_twice(cell, known, shape, labels, place)
+    _check_twice(cell, known, shape, labels, place, found.found)
     there = np.zeros(shape, dtype=bool)
     there.ravel()[cell] = True
     there = there.reshape(*shape[:2], -1)
@@ -147,8 +186,10 @@ def _check_chunks(numbers: np.ndarray, place: str) -> None:
         raise DataError(f"{place}: chunks go {shown}: {missing[0]} is missing")
 
 
-def _check_twice(cell: np.ndarray, known: list, shape: tuple[int, ...], labels: tuple, place: str) -> None:
-    """Raise `DataError` where two lines are of the same iteration and worker."""
+def _check_twice(
+    cell: np.ndarray, known: list, shape: tuple[int, ...], labels: tuple, place: str, found: Matched
+) -> None:
+    """Raise `StandsTwice` where two lines are of the same iteration and worker."""
     twice = np.flatnonzero(np.bincount(cell) > 1)
     if not len(twice):
         return
@@ -156,10 +197,7 @@ def _check_twice(cell: np.ndarray, known: list, shape: tuple[int, ...], labels: 
     told = f"iteration {known[0][0][t]}, worker {labels[i]}"
     if chunk:
         told += f", chunk {known[2][0][chunk[0]]}"
-    raise DataError(
-        f"{place}: {told} stands twice; keep one of the rows, or name the columns that tell them apart, as in "
-        "columns=iteration:epoch+step,worker:host+rank"
-    )
+    raise StandsTwice(place, told, found)
 
 
 def _missing(there: np.ndarray, labels: tuple, flags: Flags, place: str) -> np.ndarray:

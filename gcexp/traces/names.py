@@ -10,134 +10,58 @@ from gcexp.errors import ParameterError, require_known, unknown
 
 #: Names of what a column may be, without a unit, in lower case and with underscores.
 SYNONYMS = {
-    "iteration": (
-        *("iteration", "iter", "it", "step", "batch", "epoch", "round", "minibatch", "mini_batch"),
-        *("global_step", "train_step", "training_step", "global_batch", "superstep"),
+    "iteration": frozenset(
+        """
+        iteration iter it step batch epoch round minibatch mini_batch superstep update num_updates
+        global_step train_step training_step current_step global_iteration train_iter global_batch
+        server_round comm_round communication_round
+        """.split()
     ),
-    "worker": (
-        *(
-            "worker",
-            "rank",
-            "node",
-            "host",
-            "replica",
-            "process",
-            "proc",
-            "machine",
-            "server",
-            "client",
-            "device",
-        ),
-        *(
-            "gpu",
-            "executor",
-            "hostname",
-            "nodename",
-            "node_name",
-            "host_name",
-            "nodelist",
-            "node_list",
-            "task",
-        ),
-        *("global_rank", "local_rank", "mpi_rank", "pod", "instance", "container", "peer", "learner", "pid"),
+    "worker": frozenset(
+        """
+        worker rank node host replica process proc machine server client device gpu executor task pod instance
+        container peer learner trainer actor party participant pid cid ip ip_address hostname nodename node_name
+        host_name nodelist node_list global_rank local_rank mpi_rank mpirank node_rank worker_rank process_rank
+        gpu_rank dp_rank data_parallel_rank
+        """.split()
     ),
-    "time": (
-        *(
-            "time",
-            "duration",
-            "elapsed",
-            "latency",
-            "runtime",
-            "run_time",
-            "walltime",
-            "wall_time",
-            "wall_clock",
-        ),
-        *(
-            "wallclock",
-            "took",
-            "time_taken",
-            "total_time",
-            "elapsed_time",
-            "iteration_time",
-            "iter_time",
-            "step_time",
-        ),
-        *(
-            "batch_time",
-            "worker_time",
-            "compute_and_send",
-            "per_step",
-            "per_iteration",
-            "per_iter",
-            "per_batch",
-        ),
-        *(
-            "time_per_step",
-            "time_per_iteration",
-            "time_per_iter",
-            "time_per_batch",
-            "step_duration",
-            "completion_time",
-        ),
-        *("iteration_duration", "response_time", "step_latency", "time_elapsed"),
+    "time": frozenset(
+        """
+        time duration dur elapsed latency runtime run_time walltime wall_time wall_clock wallclock took time_taken
+        total_time elapsed_time time_elapsed iteration_time iter_time step_time batch_time epoch_time round_time
+        worker_time client_time task_time training_time train_time fit_time execution_time exec_time
+        processing_time completion_time response_time compute_and_send step_duration iteration_duration
+        step_latency iteration_latency time_per_step time_per_iteration time_per_iter time_per_batch
+        elapsed_time_per_iteration per_step per_iteration per_iter per_it per_batch
+        """.split()
     ),
-    "start": (
-        *(
-            "start",
-            "begin",
-            "started",
-            "began",
-            "start_time",
-            "begin_time",
-            "starttime",
-            "t_start",
-            "time_start",
-        ),
-        *(
-            "start_ts",
-            "ts_start",
-            "start_timestamp",
-            "begin_timestamp",
-            "start_at",
-            "started_at",
-            "t0",
-            "tic",
-        ),
+    "start": frozenset(
+        """
+        start begin started began start_time begin_time starttime t_start time_start start_ts ts_start
+        start_timestamp begin_timestamp start_at started_at launch_time launched_at t0 tic
+        """.split()
     ),
-    "end": (
-        *(
-            "end",
-            "stop",
-            "finish",
-            "finished",
-            "ended",
-            "end_time",
-            "stop_time",
-            "finish_time",
-            "endtime",
-            "t_end",
-        ),
-        *("time_end", "end_ts", "ts_end", "end_timestamp", "end_at", "ended_at", "finished_at", "t1", "toc"),
+    "end": frozenset(
+        """
+        end stop finish finished ended end_time stop_time finish_time endtime t_end time_end end_ts ts_end
+        end_timestamp end_at ended_at finished_at t1 toc
+        """.split()
     ),
-    "compute": ("compute", "compute_time", "computation", "computation_time", "comp_time"),
-    "load": ("load", "relative_load"),
-    "chunk": ("chunk", "microbatch", "micro_batch"),
+    "compute": frozenset("compute compute_time computation computation_time comp_time".split()),
+    "load": frozenset("load relative_load".split()),
+    "chunk": frozenset("chunk microbatch micro_batch".split()),
 }
 #: Endings of names of numbers that count: ``step_id``, ``rank_no``.
 _COUNTED = ("_id", "_idx", "_index", "_no", "_num", "_number", "_nr")
-_STAMPS = {
-    "timestamp",
-    "datetime",
-    "date",
-    "ts",
-    "time_stamp",
-    "logged_at",
-    "created",
-    "created_at",
-    "utc",
-    "clock",
-}
+_STAMPS = frozenset("timestamp datetime date ts time_stamp logged_at created created_at utc clock".split())
+#: Names that are those of times where a unit stands in them: ``total_ms``.
+_TIMES_WITH_UNIT = SYNONYMS["iteration"] | frozenset(("", "total", "wall", "real"))
+#: Words of the names of a worker's column in a wide table, as in ``rank0_step_time``.
+_WORKER_WORDS = SYNONYMS["worker"] | frozenset(
+    "w r p n wk workers ranks nodes hosts mpi global local".split()
+)
+_TIME_WORDS = frozenset("t time times duration durations elapsed latency latencies took runtime".split())
+_BESIDE_TIME = SYNONYMS["iteration"] | frozenset(("per", "id"))
 
 #: How many seconds a unit has, as a quotient of whole numbers: a division is rounded once.
 UNITS = {"s": (1, 1), "ms": (1, 10**3), "us": (1, 10**6), "ns": (1, 10**9), "min": (60, 1), "h": (3600, 1)}
@@ -154,6 +78,7 @@ _UNIT_OF = {word: unit for unit, words in _SPELLED.items() for word in words}
 #: What ``columns=`` may name: columns of a long table, or all columns of workers of a wide one, by a pattern.
 _ROLES = (*SYNONYMS, "workers")
 _SHOWN, _LETTERS = 8, 30  # names of columns in a sentence, and letters of one
+BRACKETS = "brackets"  # the name of a number that stands alone in brackets, as [3] before a line
 NOT_USED = "none"  # what a role is given that no column has
 COLUMNS_EXAMPLE = "columns=iteration:STEP,worker:HOST,time:MS_PER_STEP"
 
@@ -171,27 +96,40 @@ class Name:
         """Whether such a column says when a row was written."""
         return self.base in _STAMPS
 
+    @property
+    def is_of_worker(self) -> bool:
+        """Whether a numbered column of this name is surely that of a worker's times: ``rank0``, ``step_time_3``."""
+        words = set(re.findall(r"[a-z]+", self.base))
+        if not words:
+            return True
+        return words <= _WORKER_WORDS | _TIME_WORDS | _BESIDE_TIME and bool(
+            words & (_WORKER_WORDS | _TIME_WORDS)
+        )
+
     def fits(self, role: str) -> bool:
         """Whether a column of this name may be that."""
         known = SYNONYMS[role]
+        if self.base in known and (role in ("time", "start", "end", "compute") or not self.unit):
+            return True
         if role == "time":
-            step_with_unit = (
-                bool(self.unit) and self.base in SYNONYMS["iteration"]
-            )  # step_ms: the time of a step
-            return self.base in known or (self.base == "" and bool(self.unit)) or step_with_unit
-        if role in ("start", "end", "compute"):
-            return self.base in known
-        if self.unit:
-            return False
-        if role in ("iteration", "worker", "chunk"):
-            for ending in _COUNTED:
-                if self.base.endswith(ending) and self.base.removesuffix(ending) in known:
-                    return True
-        return self.base in known
+            return bool(self.unit) and self.base in _TIMES_WITH_UNIT
+        if role in ("iteration", "worker", "chunk") and not self.unit:
+            return _without_counted(self.base) in known
+        return False
+
+
+def _without_counted(base: str) -> str:
+    """A name without an ending that says that it counts."""
+    for ending in _COUNTED:
+        if base.endswith(ending):
+            return base.removesuffix(ending)
+    return base
 
 
 def name_of(written: object) -> Name:
     """What a column's name says.
+
+    Of ``perf/step_time`` and ``metrics.step_time`` the last part counts. A rate, as ``tokens/s``, has no unit of time.
 
     Examples
     --------
@@ -200,12 +138,16 @@ def name_of(written: object) -> Name:
     ...     name_of("duration_s").unit,
     ...     name_of("ms_per_step").base,
     ...     name_of("hostId").base,
+    ...     name_of("times_ms.0").unit,
+    ...     name_of("steps/s").unit,
     ... )
-    (Name(written='Step time (ms)', base='step_time', unit='ms'), 's', 'per_step', 'host_id')
+    (Name(written='Step time (ms)', base='step_time', unit='ms'), 's', 'per_step', 'host_id', 'ms', '')
     """
     text = str(written).strip().replace("µ", "u").replace("μ", "u")  # noqa: RUF001  # both signs for micro
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text).lower()
-    words = [word for word in re.split(r"[^a-z0-9]+", spaced) if word]
+    words = _last_part(spaced)
+    if len(words) > 1 and words[-2] == "per" and words[-1] in _UNIT_OF:
+        return Name(str(written), "_".join(words), "")
     unit = ""
     if words and words[-1] in _UNIT_OF:
         unit = _UNIT_OF[words.pop()]
@@ -213,7 +155,36 @@ def name_of(written: object) -> Name:
             words.pop()
     elif len(words) > 1 and words[0] in _UNIT_OF and words[1] == "per":
         unit = _UNIT_OF[words.pop(0)]
+    elif len(words) > 2 and words[-2] in _UNIT_OF and re.fullmatch(r"[a-z]*\d+", words[-1]):
+        unit = _UNIT_OF[words.pop(-2)]
     return Name(str(written), "_".join(words), unit)
+
+
+def _last_part(text: str) -> list[str]:
+    """The words of a name, without those of the group that it belongs to where the rest is known; ``ms/it`` is a rate.
+
+    >>> (
+    ...     _last_part("perf/step_time"),
+    ...     _last_part("metrics.rank"),
+    ...     _last_part("tokens/step"),
+    ...     _last_part("ms/it"),
+    ... )
+    (['step', 'time'], ['rank'], ['tokens', 'step'], ['ms', 'per', 'it'])
+    """
+    words = re.findall(r"[a-z0-9]+", text)
+    if "%" in text:
+        return words
+    before, slash, last = text.rpartition("/")
+    first, behind = re.findall(r"[a-z0-9]+", before), re.findall(r"[a-z0-9]+", last)
+    if slash and first and behind:
+        if first[-1] in _UNIT_OF or behind[0] in _UNIT_OF:
+            return [*first, "per", *behind]
+        is_known = "_".join(behind) in SYNONYMS["time"] or behind[-1] in _UNIT_OF
+        return behind if is_known else words
+    behind = re.findall(r"[a-z0-9]+", text.rpartition(".")[2])
+    if behind and not all(word.isdecimal() for word in behind):  # of times.0 all words count
+        return behind
+    return words
 
 
 def listed(columns: Iterable[str]) -> str:
