@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -102,18 +102,12 @@ def described(found: Conclusion, plan: Plan) -> str:
 
 def page(
     found: Conclusion,
-    trained: Trained | None = None,
-    without_missing: Conclusion | None = None,
-    if_later: Conclusion | None = None,
+    trained: Trained | None,
+    otherwise: Mapping[str, Conclusion],
 ) -> Page:
     """What was read, what makes workers slow, what to set, what cannot be said; then tables, and what all rests on."""
-    others = {}
-    if without_missing:
-        others["their iterations are left out"] = without_missing
-    if if_later:
-        others["they took a quarter longer than they did at least"] = if_later
     sections = {
-        "What was read": [*_read(found, others)],
+        "What was read": [*_read(found, otherwise)],
         "What makes workers slow": causes(found.diagnosis),
         "What to set": [sentence(found), *_costs(found), *_also(found), *_limits(found), _setting(found)],
         "What cannot be said, and what would tell": [*_unknown(found)],
@@ -128,25 +122,32 @@ def page(
         tables = {heading: trained.runs.drop(columns="reached")} | tables
     title = f"Advice for {found.recorded.trace.name}"
     notes = [*_what_would_change_it(found), *rests_on(found)]
-    return Page(title, [*_depends_on_missing(found, others)], tables, notes, sections)
+    return Page(title, [*_depends_on_missing(found, otherwise)], tables, notes, sections)
 
 
-def _depends_on_missing(found: Conclusion, others: dict[str, Conclusion]) -> Iterator[str]:
+def _depends_on_missing(found: Conclusion, otherwise: Mapping[str, Conclusion]) -> Iterator[str]:
     """That the verdict depends on what missing rows are taken for, where it does."""
-    if found.recorded.missing is None or all(_same_verdict(found, other) for other in others.values()):
+    missing = found.recorded.missing
+    if missing is None or all(_same_verdict(found, other) for other in otherwise.values()):
         return
-    told = ", ".join(f"{_in_short(other)} where {how}" for how, other in others.items())
+    told = [f"{_in_short(found)} where they are taken as late"]
+    told += [f"{_in_short(other)} where {how}" for how, other in otherwise.items()]
+    verb = "is" if missing.pairs == 1 else "are"
     yield (
-        f"{counted(found.recorded.missing.pairs, 'row')} of this trace are missing, and the verdict depends on them: "
-        f"{_in_short(found)} where they are taken as late, {told}."
+        f"{counted(missing.pairs, 'row')} of this trace {verb} missing, and the verdict depends on that: "
+        f"{'; '.join(told)}."
     )
 
 
 def _same_verdict(one: Conclusion, other: Conclusion) -> bool:
-    """Whether two conclusions have the same verdict, at each phi."""
-    verdicts = [answer.verdict for answer in one.answers]
-    others = [answer.verdict for answer in other.answers]
-    return one.verdict == other.verdict and (len(verdicts) != len(others) or verdicts == others)
+    """Whether two conclusions have the same verdict, at each phi that either of them was asked for.
+
+    They may have been asked for other values of phi, for phi is measured and may be known to one of them only. Then the
+    verdicts are the same where each of them has one verdict at all its phi.
+    """
+    if one.phi == other.phi:
+        return [answer.verdict for answer in one.answers] == [answer.verdict for answer in other.answers]
+    return one.verdict == other.verdict != DEPENDS
 
 
 def _in_short(found: Conclusion) -> str:
@@ -154,7 +155,7 @@ def _in_short(found: Conclusion) -> str:
     return _short(found.main) if found.verdict == found.main.verdict else found.verdict
 
 
-def _read(found: Conclusion, others: dict[str, Conclusion]) -> Iterator[str]:
+def _read(found: Conclusion, otherwise: Mapping[str, Conclusion]) -> Iterator[str]:
     """What was read of which file, what it was taken for, and which rows are missing."""
     recorded = found.recorded
     T, n = recorded.every.shape
@@ -167,7 +168,7 @@ def _read(found: Conclusion, others: dict[str, Conclusion]) -> Iterator[str]:
     if recorded.absent == "late":
         value = "" if recorded.timeout is None else f", with the time {recorded.timeout:g}"
         yield f"Missing rows are taken as late{value}; absent=skip leaves their iterations out."
-    same = [how for how, other in others.items() if _same_verdict(found, other)]
+    same = [how for how, other in otherwise.items() if _same_verdict(found, other)]
     if same:
         yield f"The verdict is the same where {listed(same)}."
 

@@ -22,13 +22,15 @@ _SHORTEST = 10  # rows of a stretch
 _LEAST_FACTOR = np.log(1.3)  # a smaller change is not told
 _PRICE = 4.0  # of a cut, in log(rows) times the long-run variance
 _SURE, _SURER_IF_SHORT = 5.0, 20.0  # a cut stands out by 6 + 20/rows standard errors
+_FAST = 0.2  # quantile of a stretch: where spells come and go, its fast rows are at the usual level
+_WITH_THE_FAST = 0.5  # of a change of level, by which the fast rows have to change as well
 _MOST_BLOCKS = 500  # means of neighbouring rows in which cuts are looked for first
 _MOST_MEMORY = 0.95  # of the noise, from one row to the next
 _MOST_MEMORY_OF_PRICES = 0.6  # a larger estimate from so few values may be chance, and finds no cut
 _BACK = 12.0  # log-likelihood ratio of that the last rows are back at the level before
 _PROCESS = 3  # as many spells are one thing that comes and goes
 _OF_A_SPELL = 2 / 3  # of a stretch's size, in logarithms
-_LONGER = 7.0  # times the mean spell of a trace; a stretch that is as long is no such spell
+_CHANCE = 0.01  # that one of the spells of a trace is so long; a stretch that is longer is no such spell
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ def _cuts(own: np.ndarray) -> list[list[int]]:
     width = ceil(T / _MOST_BLOCKS)
     begins = np.arange(0, T - T % width, width)
     means = np.add.reduceat(own[: T - T % width], begins) / width
-    prices = np.array([_PRICE * np.log(len(means)) * _long_run_variance(series) for series in means.T])
+    prices = np.array([_PRICE * np.log(len(means)) * long_run_variance(series) for series in means.T])
     shortest = max(ceil(_SHORTEST / width), 2)
     found = _partitions(means, prices, shortest)
     changes = []
@@ -172,7 +174,7 @@ def _cuts(own: np.ndarray) -> list[list[int]]:
     return changes
 
 
-def _long_run_variance(series: np.ndarray) -> float:
+def long_run_variance(series: np.ndarray) -> float:
     """T times the variance of the mean of T values with the memory of an autoregression, from their differences.
 
     Differences at lags 1 and 2 have variances 2 s^2 (1 - r) and 2 s^2 (1 - r^2), and a change of level moves few of
@@ -228,6 +230,7 @@ def _standing_out(series: np.ndarray, cuts: list[int], reach: int) -> list[int]:
         shorter = np.minimum(lengths[1:], lengths[:-1])
         clear = np.abs(steps) / errors - _SURER_IF_SHORT / shorter - _SURE
         clear[np.abs(steps) < _LEAST_FACTOR] = -np.inf
+        clear[_fast_steps(series, cuts) / steps < _WITH_THE_FAST] = -np.inf
         if clear.min() >= 0:
             break
         cuts = [cut for place, cut in enumerate(cuts) if place != clear.argmin()]
@@ -262,6 +265,13 @@ def _steps(series: np.ndarray, cuts: list[int]) -> tuple[np.ndarray, np.ndarray,
     long_run = variance * (1 + memory) / (1 - memory)
     errors = np.sqrt(long_run * (1 / lengths[1:] + 1 / lengths[:-1]))
     return np.diff(levels), errors, lengths
+
+
+def _fast_steps(series: np.ndarray, cuts: list[int]) -> np.ndarray:
+    """Differences at the cuts of what the fast rows of a stretch take: the fastest fifth take no longer than that."""
+    edges = [0, *cuts, len(series)]
+    fast = [np.quantile(series[first:end], _FAST) for first, end in zip(edges[:-1], edges[1:], strict=True)]
+    return np.diff(fast)
 
 
 class _Stretches:
@@ -365,22 +375,32 @@ class _Stretches:
         found: list[Spell] = []
         place = 0
         while place < len(self.cuts) + 1 and self.cuts:
-            edges = self.edges
-            first, end = edges[place : place + 2]
-            beside = [one for one in (place - 1, place + 1) if 0 <= one <= len(self.cuts)]
-            levels = {one: self.level(*edges[one : one + 2]) for one in beside}
-            lower = min(beside, key=lambda one: levels[one])
-            size = self.level(first, end) - levels[lower]
-            spell = Spell(worker, first, end, float(np.exp(size)))
-            if size <= 0 or not _may_be_one_of(above, spell):
+            first, end = self.edges[place : place + 2]
+            beside = self._usual_beside(place, worker, above)
+            if beside is None:
                 place += 1
                 continue
-            found.append(spell)
+            size = self._level_at(place) - self._level_at(beside)
+            found.append(Spell(worker, first, end, float(np.exp(size))))
             self.spells.append((first, end))
-            del self.cuts[max(place, lower) - 1]
+            del self.cuts[max(place, beside) - 1]
             self._join_equal()
             place = 0
         return found
+
+    def _usual_beside(self, place: int, worker: int, above: np.ndarray) -> int | None:
+        """Place of a stretch beside this one, over which this one may be one of the trace's spells, the lower first."""
+        first, end = self.edges[place : place + 2]
+        beside = [one for one in (place - 1, place + 1) if 0 <= one <= len(self.cuts)]
+        for one in sorted(beside, key=self._level_at):
+            size = self._level_at(place) - self._level_at(one)
+            if size > 0 and _may_be_one_of(above, Spell(worker, first, end, float(np.exp(size)))):
+                return one
+        return None
+
+    def _level_at(self, place: int) -> float:
+        """Mean of a stretch, by its place, without the spells in it."""
+        return self.level(*self.edges[place : place + 2])
 
     def _join_equal(self) -> None:
         """Leave out cuts on both sides of which the level is about the same without the spells."""
@@ -412,8 +432,8 @@ def _may_be_one_of(above: np.ndarray, spell: Spell) -> bool:
     """Whether a slow stretch may be one more of the spells of a trace, for it is not much longer than these.
 
     A spell is a run of rows of which the middle one of three is above two thirds of the stretch's size, in logarithms
-    (T, n), and that begins and ends within the trace. Spells that end by chance, in each row alike, are seven times as
-    long as usual once in a thousand.
+    (T, n), and that begins and ends within the trace. Spells that end by chance, in each row alike, have exponential
+    lengths, and the chance that one of K is longer than x times their mean is K exp(-x) at most.
     """
     if spell.factor <= 1:
         return False
@@ -425,4 +445,6 @@ def _may_be_one_of(above: np.ndarray, spell: Spell) -> bool:
     _, ends = np.nonzero(turns.T < 0)
     closed = (begins > 0) & (ends < len(slow))
     lengths = (ends - begins)[closed]
-    return len(lengths) >= _PROCESS and spell.rows < _LONGER * lengths.mean()
+    if len(lengths) < _PROCESS:
+        return False
+    return bool(spell.rows < np.log((len(lengths) + 1) / _CHANCE) * lengths.mean())

@@ -103,7 +103,7 @@ def test_missing_rows_are_late_and_the_first_sentence_says_when_that_decides():
     y[y > np.quantile(y, 0.97)] = np.nan
     decided = gcexp.advise(y, phi=0.0, timeout=30.0)
     assert decided.verdict != decided.without_missing.verdict
-    assert "depends on them" in decided.sentences[0]
+    assert "depends on that" in decided.sentences[0]
 
 
 def test_a_name_with_a_space_and_a_quote_is_printed_as_it_can_be_typed(here, capsys):
