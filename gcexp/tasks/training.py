@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _SCORE = "score."  # npz names of scores start with this
 _STATE = "state."  # those of the optimiser's state at the kept parameters
+_STATE_AFTER = "state_after."  # and with which the next iteration began
 _RULE = "at_rule."  # and in a checkpoint those of the optimiser's state as it is now
 
 
@@ -42,9 +43,9 @@ class Trajectory:
     verified : ndarray (V,)
         Iterations whose step is kept.
     parameters, parameters_after : ndarray (S, V, l)
-        Before and after the update of these iterations; float32, NaN beyond a seed's steps.
-    state : dict of ndarray (S, V, ...)
-        The optimiser's state before the update, by name, in the optimiser's own types.
+        With which these iterations began, and the ones after them; float32, NaN beyond a seed's steps.
+    state, state_after : dict of ndarray (S, V, ...)
+        The optimiser's state with which they began, by name, in the optimiser's own types.
     skipped : ndarray (S,)
         Iterations that recovered nothing and left the model as it was.
     """
@@ -57,6 +58,7 @@ class Trajectory:
     parameters: np.ndarray
     parameters_after: np.ndarray
     state: dict[str, np.ndarray]
+    state_after: dict[str, np.ndarray]
     skipped: np.ndarray
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -66,13 +68,20 @@ class Trajectory:
             found[_SCORE + name] = values
         for name, values in self.state.items():
             found[_STATE + name] = values
+        for name, values in self.state_after.items():
+            found[_STATE_AFTER + name] = values
         return found
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Trajectory:
         """Undo `arrays`; further names are ignored."""
         plain = {name: arrays[name] for name in _plain_fields()}
-        return cls(**plain, scores=_named(arrays, _SCORE), state=_named(arrays, _STATE))
+        return cls(
+            **plain,
+            scores=_named(arrays, _SCORE),
+            state=_named(arrays, _STATE),
+            state_after=_named(arrays, _STATE_AFTER),
+        )
 
     def save(self, path: Path | str, **more: np.ndarray) -> None:
         """Write all fields, and `more`, as one npz file."""
@@ -95,11 +104,14 @@ class Trajectory:
             raise ValueError(f"parameters are of type {self.parameters.dtype}, not numbers")
         if self.parameters_after.shape != (S, V, l):
             raise ValueError(f"parameters_after has shape {self.parameters_after.shape}, not {(S, V, l)}")
-        for name, values in self.state.items():
-            if values.shape[:2] != (S, V):
-                raise ValueError(
-                    f"{_STATE}{name} has shape {values.shape}, which does not begin with {(S, V)}"
-                )
+        if self.state.keys() != self.state_after.keys():
+            raise ValueError("the optimiser's state is kept at one end of a step only")
+        for kept in (self.state, self.state_after):
+            for name, values in kept.items():
+                if values.shape[:2] != (S, V):
+                    raise ValueError(
+                        f"{_STATE}{name} has shape {values.shape}, which does not begin with {(S, V)}"
+                    )
 
     @classmethod
     def load(cls, path: Path | str) -> Trajectory:
@@ -108,7 +120,7 @@ class Trajectory:
             arrays = {}
             with np.load(path) as stored:
                 for name in stored.files:
-                    large = name.startswith(("parameters", _STATE))
+                    large = name.startswith(("parameters", _STATE, _STATE_AFTER))
                     arrays[name] = _mapped(Path(path), f"{name}.npy") if large else stored[name]
             found = cls.from_arrays(arrays)
             found._check()
@@ -123,7 +135,9 @@ class Trajectory:
 
 def _plain_fields() -> list[str]:
     """The fields of a trajectory that are one array each."""
-    return [field.name for field in fields(Trajectory) if field.name not in ("scores", "state")]
+    return [
+        field.name for field in fields(Trajectory) if field.name not in ("scores", "state", "state_after")
+    ]
 
 
 def _named(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
@@ -262,6 +276,11 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
             column_of = dict(zip(grids[row], np.searchsorted(trajectory.evaluated, grids[row]), strict=True))
             score = None  # of the parameters as they are; None after an update
             for t in range(start, int(steps[row]) + 1):
+                # What the step before left is taken from here, so that whatever gets lost in between is seen.
+                left = kept_at.get(t - 1)
+                if left is not None:
+                    trajectory.parameters_after[rows, left] = parameters
+                    _keep_state(trajectory, trajectory.state_after, rows, left, rule)
                 if t in column_of:
                     score = score or problem.score(parameters, *statistics)
                     for name, value in score.items():
@@ -272,7 +291,7 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
                 kept = kept_at.get(t)
                 if kept is not None:
                     trajectory.parameters[rows, kept] = parameters
-                    _keep_state(trajectory, rows, kept, rule)
+                    _keep_state(trajectory, trajectory.state, rows, kept, rule)
                 c = coefficients[pattern[row, t]]
                 if c.any():
                     gradient = problem.gradient(parameters, c, t, *statistics)
@@ -284,8 +303,6 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
                     score = None
                 else:  # the time passed, the model stays: no momentum, no decay
                     trajectory.skipped[row] += 1
-                if kept is not None:
-                    trajectory.parameters_after[rows, kept] = parameters
                 moving.update()
                 if checkpoint and checkpoint.due:
                     save(row, t + 1)
@@ -310,6 +327,7 @@ def _blank(
         parameters=parameters,
         parameters_after=parameters.copy(),
         state={},
+        state_after={},
         skipped=np.zeros(len(seeds), np.int64),
     )
 
@@ -332,16 +350,22 @@ def verified_iterations(pattern: np.ndarray, steps: np.ndarray, every: int) -> n
     return np.union1d(kept, later[changes.any(0)][:1])
 
 
-def _keep_state(trajectory: Trajectory, rows: int | slice, kept: int, rule: dict[str, np.ndarray]) -> None:
-    """Keep the optimiser's state of one seed, or of all of them where `rows` is a slice."""
+def _keep_state(
+    trajectory: Trajectory,
+    states: dict[str, np.ndarray],
+    rows: int | slice,
+    kept: int,
+    rule: dict[str, np.ndarray],
+) -> None:
+    """Keep the optimiser's state of one seed, or of all of them where `rows` is a slice, among `states`."""
     for name, array in rule.items():
         values = np.asarray(array)
         shape = values.shape[1:] if isinstance(rows, slice) else values.shape
-        if name not in trajectory.state:
+        if name not in states:
             blank = np.nan if values.dtype.kind == "f" else 0
             seeds_and_steps = trajectory.parameters.shape[:2]
-            trajectory.state[name] = np.full((*seeds_and_steps, *shape), blank, values.dtype)
-        place = trajectory.state[name]
+            states[name] = np.full((*seeds_and_steps, *shape), blank, values.dtype)
+        place = states[name]
         require(
             place.shape[2:] == shape,
             f"the optimiser's state {name!r} must keep its shape {place.shape[2:]} while it trains, got {shape}",

@@ -60,6 +60,7 @@ def fake_training(run, offset=0.0):
         parameters,
         parameters,
         {},
+        {},
         np.zeros(2, int),
     )
     Trajectory(*found).save(run.trajectory_file)

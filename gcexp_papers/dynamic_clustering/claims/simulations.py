@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gcexp.analysis.claims import because, claim, every, less, number, ratio_within
+from gcexp.analysis.claims import because, claim, every, less, number, ratio_within, selected
 from gcexp.analysis.ranges import range_said
 from gcexp.delays.markov import TwoStateMarkov
 
@@ -89,10 +89,31 @@ def dynamic_clusters_are_fastest_in_simulation_2(table):
     return _faster(table, "GC-DC", "GC-SC", "GC")
 
 
-@claim("fig5_similar_trends", "fig5_larger_than_fig4", figure="fig5", assumed=True)
-def dynamic_clusters_are_fastest_in_simulation_3(table):
+def _with_known_states(sweeps):
+    """For which assumed parameters of the workers GC-DC with known states is the fastest; 400 seeds."""
+    known = "GC-DC, perfect state"
+    said = []
+    for swept, name in (
+        ("p", "probabilities p of a change of state"),
+        ("mu_s", "rates mu_s of slow workers"),
+    ):
+        found = {}
+        for value, rows in selected(sweeps, {"swept": swept}, "value").groupby("value"):
+            found[value] = _faster_of(rows, known, "GC-SC", "GC")
+        said.append(range_said(name, "", found))
+    return f"Simulation 3, over the assumed parameters: {' '.join(said)}"
+
+
+def _faster_of(table, quick, *slow):
+    """Whether a scheme, which has one row for each seed, completes an iteration sooner than each of some others."""
+    return every(_ratio(table, quick, one, below=1) for one in slow)
+
+
+@claim("fig5_similar_trends", "fig5_larger_than_fig4", figure=("fig5", "sweeps"), assumed=True)
+def dynamic_clusters_are_fastest_in_simulation_3(table, sweeps):
     """Known states also save more than previous ones."""
-    yield "fig5_similar_trends", _faster(table, "GC-DC", "GC-SC", "GC")
+    fastest = _faster(table, "GC-DC", "GC-SC", "GC")
+    yield "fig5_similar_trends", because(fastest, _with_known_states(sweeps))
     saved = (_saved(table, **_of(one)) for one in ("GC-DC, previous state", "GC-DC"))
     yield "fig5_larger_than_fig4", less(*saved)
 
