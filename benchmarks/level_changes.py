@@ -7,8 +7,8 @@ false is told: a change where none was planted, and beside a planted one a chang
 the same worker.
 
 ``best`` is how often the factor would be within 5 % by the best unbiased estimator, which is told the row and the
-memory of the noise (`best_share`). Where that is below 95 %, no method can do better: 20 rows with a memory of .5 do not
-know their level to 5 % more often than in 81 of 100 traces.
+memory of the noise (`best_share`). Where that is below 95 %, no method can do better: 20 rows with a memory of .5 do
+not know their level to 5 % more often than in 81 of 100 traces.
 
 Where ruptures is installed, the same is printed of its exact search for least squares (``KernelCPD``, kernel
 ``linear``, stretches of at least 10 rows, changes of at least 1.3), each worker's logarithms without the middle

@@ -17,8 +17,8 @@ def hides_the_longest(logged: np.ndarray, hidden: int) -> bool:
 
     Times that are long thin out about exponentially: the j-th longest of all is on the mean theta / j longer than the
     next one (A. Rényi, "On the theory of order statistics", Acta Mathematica Hungarica 4, 1953). If m longer ones are
-    hidden, the j-th longest that was logged is the (m + j)-th longest of all, and the gap is theta / (m + j). The answer
-    is which of the two makes the gaps between the longest logged times more likely.
+    hidden, the j-th longest that was logged is the (m + j)-th longest of all, and the gap is theta / (m + j). The
+    answer is which of the two makes the gaps between the longest logged times more likely.
 
     Parameters
     ----------
