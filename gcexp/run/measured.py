@@ -144,7 +144,7 @@ def clock_columns(run: Run, rows: str, tell: Callable[[int], object] | None = No
     return columns
 
 
-def silence_of(run: Run, share: float, name: str) -> str | None:
+def silence_of(run: Run, share: float) -> str | None:
     """What is told of a run that hears nobody in most iterations; None of any other run."""
     from gcexp.summary import SILENT_MOSTLY, silence
     from gcexp.timeline import usual_time
@@ -155,7 +155,7 @@ def silence_of(run: Run, share: float, name: str) -> str | None:
         usual = f"{usual_time(run.delay_model, run.scheme.code.n):.4g}"
     except ParameterError:  # it counts epochs
         usual = "no time"
-    return silence(name, share, usual)
+    return silence(run.name, share, usual)
 
 
 def score_columns(run: Run, timeline: Timeline, trajectory: Trajectory) -> dict[str, np.ndarray]:

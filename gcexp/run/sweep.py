@@ -147,7 +147,7 @@ class Sweep:
 
         told = []
         for run, share in zip(self.runs, table.attrs.get(SILENT, ()), strict=False):
-            sentence = silence_of(run, share, run.label or run.name)
+            sentence = silence_of(run, share)
             if sentence is not None:
                 told.append(sentence)
         return told
