@@ -11,7 +11,7 @@ from gcexp.errors import ExtraError, UserError, require_known, unknown
 from gcexp.report.figure import FigureFile
 from gcexp.report.placeholders import filled
 from gcexp.run.compose import compose
-from gcexp.run.option_checks import of_a_group
+from gcexp.run.option_checks import sentence_with_group
 from gcexp.run.options import SHARED, option_file, search_dirs
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
@@ -107,7 +107,7 @@ def _overrides_of_keys(keys: dict[str, Any]) -> list[str]:
         if part_of(key) not in PARTS:
             config = compose([f"{part}={option}" for part, option in chosen.items()])
             known = [*RUN_KEYS, *PARTS, *SHARED, "code.KEY", "delay.KEY", "columns.NAME"]
-            raise UserError(of_a_group(config, key) or unknown("run key", key, known))
+            raise UserError(sentence_with_group(config, key) or unknown("run key", key, known))
         if part_of(key) in values:
             values[part_of(key)][key] = value
     overrides = []
