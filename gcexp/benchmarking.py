@@ -390,7 +390,6 @@ class Replay:
     ) -> Replay:
         """The replay of a file: rows behind the prefix, once each."""
         from gcexp.delays import Trace
-        from gcexp.delays.trace_loads import loads_of
         from gcexp.traces.reading import read_trace
         from gcexp.traces.record import TraceFile
 
@@ -412,22 +411,13 @@ class Replay:
         measures = ""
         if "compute" not in read.values:
             measures = read.flags.measures
-        sentences = list(read.decisions)
-        loads = loads_of(read)
-        if loads.several:
-            sentences.append(loads.sentence)
-        if read.flags.data_bound and not delay.data_bound:
-            sentences.append(
-                "who is slow changes with the data (data_bound: true in its index), but here times follow the worker, "
-                "which flatters redundancy; data_bound (--data-bound) lets them follow the data"
-            )
         return cls(
             name=read.name,
             delay=delay,
             n=len(workers) if n is None else n,
             rows=len(times) - prefix,
             prefix=prefix,
-            notes=tuple(f"{read.name}: {sentence}" for sentence in sentences),
+            notes=tuple(f"{read.name}: {sentence}" for sentence in _about_trace(read, delay)),
             measures=measures,
             labels=labels,
             codes=codes or Codes(),
@@ -586,6 +576,22 @@ class Replay:
             (reference,) = references
             found |= {"colour": colour(ratio, bound, reference), "reference": reference, "against": against}
         return found
+
+
+def _about_trace(read: TraceFile, delay: Trace) -> list[str]:
+    """What a reader of the numbers should know: how the trace was read, its loads, and whether times follow data."""
+    from gcexp.delays.trace_loads import loads_of
+
+    sentences = list(read.decisions)
+    loads = loads_of(read)
+    if loads.several:
+        sentences.append(loads.sentence)
+    if read.flags.data_bound and not delay.data_bound:
+        sentences.append(
+            "who is slow changes with the data (data_bound: true in its index), but here times follow the worker, "
+            "which flatters redundancy; data_bound (--data-bound) lets them follow the data"
+        )
+    return sentences
 
 
 def _ratios_of_quarters(took: np.ndarray, every: np.ndarray) -> list[float]:

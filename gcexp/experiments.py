@@ -15,7 +15,7 @@ from gcexp.run.build import build
 from gcexp.run.compose import compose
 from gcexp.run.given import Given
 from gcexp.run.run import Run
-from gcexp.run.sweep import Sweep, name_of
+from gcexp.run.sweep import Sweep, name_of_point
 from gcexp.schema import fitted, quoted
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def _tell_impossible(found: Result, points: Sweep) -> None:
     all_points = count + len(points.runs)
     warnings.warn(
         f"{count} of {all_points} points are impossible and left out, see table.impossible; "
-        f"{name_of(first)}: {reason}",
+        f"{name_of_point(first)}: {reason}",
         stacklevel=3,
     )
 

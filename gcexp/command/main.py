@@ -22,7 +22,7 @@ from gcexp.command.failure import said
 from gcexp.command.init import refuse_shadows
 from gcexp.command.job import VERBS
 from gcexp.errors import unknown
-from gcexp.run.records import recorded
+from gcexp.run.records import reads_recorded
 
 #: A module of this room each, with `add(parser)` and `run(arguments)`; only the one that is asked for is imported.
 COMMANDS = {
@@ -82,7 +82,7 @@ def _run(given: Sequence[str]) -> int:
     first_output = arguments.output
     if isinstance(arguments.output, list):
         first_output = arguments.output[0]
-    with recorded(first_output):  # what a rule calls writes down what it reads
+    with reads_recorded(first_output):  # what a rule calls writes down what it reads
         return arguments.do(arguments) or 0
 
 

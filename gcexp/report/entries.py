@@ -11,7 +11,7 @@ from gcexp.errors import ExtraError, UserError, require_known, unknown
 from gcexp.report.figure import FigureFile
 from gcexp.report.placeholders import filled
 from gcexp.run.compose import compose
-from gcexp.run.option_checks import of_a_group
+from gcexp.run.option_checks import sentence_with_group
 from gcexp.run.options import SHARED, option_file, search_dirs
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes

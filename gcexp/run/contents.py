@@ -69,13 +69,13 @@ def _content_of_files(files: set[str], folder: str) -> str:
 @cache  # a plan asks for the same files for many jobs; a file that changes has another time
 def _content_of_file(path: str, *_times_and_size: int) -> str:
     if path.endswith(".py"):
-        text = code_of(Path(path).read_text("utf-8", "surrogateescape"))
+        text = without_remarks(Path(path).read_text("utf-8", "surrogateescape"))
         return short_hash(text.encode("utf-8", "surrogateescape"))
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
-def code_of(text: str) -> str:
+def without_remarks(text: str) -> str:
     """A Python text without comments, docstrings and empty lines: the same under every version of Python."""
     lines = text.splitlines()
     try:

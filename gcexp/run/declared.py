@@ -15,7 +15,7 @@ from gcexp.errors import UserError, no_python
 from gcexp.run.modules import is_own, source, spec_of
 
 
-def outside(target: str) -> bool:
+def leads_to_own_module(target: str) -> bool:
     """Whether a dotted name leads to a module of one's own: neither ours nor an installed library's."""
     top = target.partition(".")[0]
     if top in sys.stdlib_module_names:

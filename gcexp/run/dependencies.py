@@ -18,7 +18,7 @@ from typing import Any
 
 from gcexp.run.build import values_under
 from gcexp.run.contents import content
-from gcexp.run.declared import outside
+from gcexp.run.declared import leads_to_own_module
 from gcexp.run.records import versions_of
 
 
@@ -244,7 +244,7 @@ def _learning(classes: frozenset[str]) -> list[str]:
     for name in classes:
         module, _, _ = name.rpartition(".")
         waiting.append(module)
-        if outside(name):
+        if leads_to_own_module(name):
             waiting += files
     deciding = set[str]()
     while waiting:

@@ -19,7 +19,7 @@ from gcexp.run import paths
 from gcexp.run.datasets import prepared
 from gcexp.run.own_checkpoint import OwnCheckpoint
 from gcexp.run.provenance import recorded
-from gcexp.run.records import Seen, name_of
+from gcexp.run.records import Seen, name_in_folder
 from gcexp.run.run import Run
 
 if TYPE_CHECKING:  # a plan trains nothing
@@ -204,7 +204,7 @@ def prepared_here(run: Run) -> Path:
 
 def checkpoint_file(output: Path) -> Path:
     """Where a training keeps its state; never outside `paths.CHECKPOINTS`, wherever its output goes."""
-    return Path(paths.CHECKPOINTS) / name_of(output)
+    return Path(paths.CHECKPOINTS) / name_in_folder(output)
 
 
 def write_timeline(measurement: Measurement, output: Path) -> None:

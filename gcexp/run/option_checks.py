@@ -35,7 +35,7 @@ def require_key(config: dict[str, Any], key: str) -> None:
 def _of_unknown_key(config: dict[str, Any], node: dict[str, Any], key: str, parts: list[str], i: int) -> str:
     """Sentence for a key whose part `i` is not in the node where it would be."""
     if i == 0:
-        return of_a_group(config, key) or unknown("key", key, {*node, *GROUPS})
+        return sentence_with_group(config, key) or unknown("key", key, {*node, *GROUPS})
     names = [".".join([*parts[:i], name]) for name in node if name != "_target_"]
     sentence = unknown("key", key, names)
     if i == 1 and "did you mean" not in sentence:
@@ -45,7 +45,7 @@ def _of_unknown_key(config: dict[str, Any], node: dict[str, Any], key: str, part
     return sentence
 
 
-def of_a_group(config: dict[str, Any], key: str) -> str | None:
+def sentence_with_group(config: dict[str, Any], key: str) -> str | None:
     """Sentence for a key that stands behind the name of its group; None where no option has it."""
     chosen = [group for group in GROUPS if isinstance(config.get(group), dict) and key in config[group]]
     if chosen:

@@ -20,7 +20,7 @@ from typing import Any
 
 from gcexp.errors import DataError, UserError
 from gcexp.files import read_json, written
-from gcexp.run.declared import outside
+from gcexp.run.declared import leads_to_own_module
 from gcexp.run.dependencies import targets
 from gcexp.run.records import version_of, versions_of
 
@@ -96,7 +96,7 @@ def packages(dotted_names: Iterable[str] = ()) -> dict[str, dict]:
     """
     names = {"gcexp"}
     for target in dotted_names:
-        if outside(target):
+        if leads_to_own_module(target):
             names.add(target.partition(".")[0])
     return {name: _package(name) for name in sorted(names)}
 

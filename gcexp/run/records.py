@@ -87,7 +87,7 @@ def observed() -> Iterator[Seen]:
 
 
 @contextmanager
-def recorded(output: Path | str) -> Iterator[None]:
+def reads_recorded(output: Path | str) -> Iterator[None]:
     """Write the record of a job by its first file when the block ends well; the old one is removed first."""
     planned = os.environ.get(PLANNED) or state(output)
     file = record_of(output)
@@ -190,10 +190,10 @@ def _loaded(file: Path) -> dict | None:
 
 def record_of(output: Path | str) -> Path:
     """Where the record of a job lies, by the first file that it makes."""
-    return Path(paths.RECORD.format(output=name_of(output)))
+    return Path(paths.RECORD.format(output=name_in_folder(output)))
 
 
-def name_of(output: Path | str) -> str:
+def name_in_folder(output: Path | str) -> str:
     """Path of what belongs to an output, inside a folder of its own: that from here, or from the root."""
     return _short(os.path.abspath(output)).lstrip(os.sep)
 

@@ -369,13 +369,8 @@ class Run:
         return device_of(name)
 
     @property
-    def is_named(self) -> bool:
-        """Whether options and values say all of it: an object that a person built may be any."""
-        return not self.built_in_python
-
-    @property
     def built_in_python(self) -> list[str]:
-        """Keys of the parts that are objects."""
+        """Keys of the parts that a person built, and no option: options and values do not say all of the run then."""
         return [key for key, value in self.config.items() if not _is_plain(value)]
 
     # --- What it does

@@ -87,7 +87,9 @@ class Sweep:
         for point in points:
             given = Given.of(overrides, {**keys, **point})
             try:
-                run = Run.of(given.overrides, given.objects, trains=trains, label=name_of(point), codes=codes)
+                run = Run.of(
+                    given.overrides, given.objects, trains=trains, label=name_of_point(point), codes=codes
+                )
             except ParameterError as error:
                 impossible.append(point | {"reason": str(error)})
                 none_is_left = len(impossible) == len(points)
@@ -221,10 +223,10 @@ def _shown(keys: Mapping[str, Any], swept: Collection[str]) -> dict[str, Any]:
     return shown
 
 
-def name_of(point: Mapping[str, Any]) -> str:
+def name_of_point(point: Mapping[str, Any]) -> str:
     """The name of a point of a grid: its keys and their values.
 
-    >>> name_of({"scheme": "cgc", "s": 2})
+    >>> name_of_point({"scheme": "cgc", "s": 2})
     'scheme=cgc, s=2'
     """
     return ", ".join(f"{key}={spelled_value(value)}" for key, value in point.items())
@@ -303,7 +305,7 @@ def scores_of(measurement: Measurement) -> dict[str, np.ndarray]:
 def _trainings_of(run: Run, resume: bool) -> HomeTrainings:
     """Where the training of a run comes from: made here, perhaps from where an earlier call was when it ended."""
     checkpoint = None
-    if resume and run.is_named and os.access(".", os.W_OK):
+    if resume and not run.built_in_python and os.access(".", os.W_OK):
         checkpoint = SweptCheckpoint()
     return HomeTrainings(checkpoint, progress=False)
 
