@@ -54,6 +54,11 @@ def parts(frame: pd.DataFrame, column: str | None) -> Iterator[tuple[object, pd.
         yield from frame.groupby(column, sort=False)
 
 
+def parts_by_name(frame: pd.DataFrame, column: str | None) -> dict[str, pd.DataFrame]:
+    """The rows of each value of a column by the value's text, in order of appearance; no column: all under no name."""
+    return {str(value): part for value, part in parts(frame, column)}
+
+
 def seeds(frame: pd.DataFrame) -> list[pd.DataFrame]:
     """The rows of each seed, everything in a table without seeds."""
     if "seed" not in frame.columns:

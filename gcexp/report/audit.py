@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,7 +28,14 @@ from gcexp.progress import bar
 from gcexp.report.figurefile import target_files
 from gcexp.report.printed import Printed, printed
 from gcexp.report.published import PUBLISHED, published_table
-from gcexp.report.statements import COMMITTED, Outcome, Statement, counted, read_statements
+from gcexp.report.statements import (
+    COMMITTED,
+    OUTCOME_COLUMNS,
+    Outcome,
+    Statement,
+    counted,
+    read_statements,
+)
 from gcexp.run import options, paths
 from gcexp.run.yaml_values import read_yaml
 
@@ -251,8 +258,7 @@ def write(rows: Sequence[Outcome], path: Path) -> None:
     """Write outcomes as CSV."""
     import pandas as pd
 
-    columns = [field.name for field in fields(Outcome)]
-    write_table(pd.DataFrame(rows, columns=columns), path)
+    write_table(pd.DataFrame(rows, columns=OUTCOME_COLUMNS), path)
 
 
 _ABOUT = """*reproduced*: every check of the statement came out as the paper says. *consistent*: so it did, but with
