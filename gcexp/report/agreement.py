@@ -64,15 +64,15 @@ def compare_with_published(targets: Sequence[str] = (), preset: str | None = Non
     known = target_files()
     for target in targets:
         require_known("figure", target, known)
-    fresh = _fresh_figures(targets or known, presets)
-    missing = set(targets) - {one.target for one in fresh}
+    fresh_figures = _fresh_figures(targets or known, presets)
+    missing = set(targets) - {fresh.target for fresh in fresh_figures}
     if missing:
         first = min(missing)
         raise UserError(f"there is no fresh table of {first}; make it first: snakemake {first}")
-    if not fresh:
+    if not fresh_figures:
         folders = " or ".join(paths.REPORT.format(preset=name) for name in presets)
         raise UserError(f"there is no fresh table in {folders}; make some first: make reproduce")
-    return [_agreement_of(one) for one in fresh]
+    return [_agreement_of(fresh) for fresh in fresh_figures]
 
 
 def _fresh_figures(targets: Iterable[str], presets: Sequence[str]) -> list[Figure]:
