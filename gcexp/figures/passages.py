@@ -46,14 +46,13 @@ def _some_seed_never_reaches_it(frame: pd.DataFrame, plot: LinesPlot) -> bool:
 
 def first(part: pd.DataFrame, plot: LinesPlot) -> np.ndarray:
     """First x of each seed at which the score is reached; infinite where it is not."""
+    assert plot.time_to is not None  # else no panel would ask
     found = []
     for run in rows.seeds(part):
         run = run.sort_values(plot.x, kind="stable")
         x = rows.numbers(run, plot.x)
         y = rows.numbers(run, plot.y)
-        falls = y[0] > plot.time_to
-        reached = y <= plot.time_to if falls else y >= plot.time_to
-        found.append(x[reached.argmax()] if reached.any() else np.inf)
+        found.append(rows.first_reached(x, y, plot.time_to, falling=y[0] > plot.time_to))
     return np.array(found)
 
 

@@ -138,9 +138,13 @@ def time_to(rows: pd.DataFrame, y: str, level: float, falling: bool = False) -> 
     Of a score that falls, as a loss does, the first one with ``y <= level``.
     """
     rows = rows.sort_values("iteration", kind="stable")
-    score = rows[y].to_numpy()
-    reached = score <= level if falling else score >= level
+    times = rows["simulated_time_s"].to_numpy()
+    return first_reached(times, rows[y].to_numpy(), level, falling)
+
+
+def first_reached(x: np.ndarray, y: np.ndarray, level: float, falling: bool) -> float:
+    """The first x at which y is at a level or above it, or below it if y is falling; infinite if there is none."""
+    reached = y <= level if falling else y >= level
     if not reached.any():
         return math.inf
-    times = rows["simulated_time_s"].to_numpy()
-    return float(times[reached.argmax()])
+    return float(x[reached.argmax()])
