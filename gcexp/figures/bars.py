@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from gcexp.errors import UserError, require_known
 from gcexp.figures import rows, style
-from gcexp.figures.panels import Drawing, Panel, Place, panel_labels, panel_rows, panel_titles
+from gcexp.figures.panels import Drawing, Panel, Place, panel_labels, panel_titles
 from gcexp.figures.plots import BarsPlot
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot) -> Drawing:
     """Bars, lying, so that long labels stay readable; the first label is on top."""
     _check_columns(frame, plot)
     labels = rows.names(frame, plot.by)
-    bars = [rows.names(part, plot.by) for part in panel_rows(frame, plot).values()]
+    bars = [rows.names(part, plot.by) for part in rows.parts_by_name(frame, plot.panel).values()]
     share_names = all(names == bars[0] for names in bars)
     side_by_side = share_names and len(bars) > 1
     common = _Common(_colours(labels), share_names, ticks=3 if side_by_side else 5)
@@ -83,7 +83,7 @@ def _check_columns(frame: pd.DataFrame, plot: BarsPlot) -> None:
 
 
 def _panels(frame: pd.DataFrame, plot: BarsPlot, common: _Common) -> list[Panel]:
-    parts = panel_rows(frame, plot)
+    parts = rows.parts_by_name(frame, plot.panel)
     titles = panel_titles(frame, plot)
     labels = panel_labels("ylabel", plot.ylabel, parts, style.axis_label(plot.y))
     panels = []

@@ -97,10 +97,9 @@ def _combination(terms: pd.DataFrame, several_rounds: bool) -> str:
         product = message if size == "1" else f"{size} {message}"
         negative = size != weight
         if text:
-            text += " − " if negative else " + "
-        elif negative:
-            text = "−"
-        text += product
+            text += f" − {product}" if negative else f" + {product}"
+        else:
+            text = f"−{product}" if negative else product
     return text
 
 

@@ -8,7 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError, require_known
-from gcexp.figures.panels import Drawing, Panel, Place, panel_labels, panel_rows, panel_titles
+from gcexp.figures import rows
+from gcexp.figures.panels import Drawing, Panel, Place, panel_labels, panel_titles
 from gcexp.figures.plots import WIDTHS, FunctionPlot
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def drawing(frame: pd.DataFrame, plot: FunctionPlot) -> Drawing:
             for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
                 handles.setdefault(label, handle)
 
-    parts = panel_rows(frame, plot)
+    parts = rows.parts_by_name(frame, plot.panel)
     titles = panel_titles(frame, plot)
     xlabels = panel_labels("xlabel", plot.xlabel, parts, default="")
     ylabels = panel_labels("ylabel", plot.ylabel, parts, default="")

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from gcexp.errors import UserError, require_known
 from gcexp.figures import passages, rows, style
 from gcexp.figures.overlap import MARKS, equal_lines, marked_points
-from gcexp.figures.panels import Drawing, Panel, Place, panel_labels, panel_rows, panel_titles
+from gcexp.figures.panels import Drawing, Panel, Place, panel_labels, panel_titles
 from gcexp.figures.plots import LinesPlot, Scale
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def drawing(frame: pd.DataFrame, plot: LinesPlot) -> Drawing:
     if plot.colour is not None:
         look_of |= _coloured(frame, plot, look_of)
     handles = _handles(frame, plot, look_of)
-    if len(handles) == 1:
+    if len(handles) == 1:  # there is nothing to tell apart
         handles = {}
     return Drawing(
         _panels(frame, plot, look_of),
@@ -164,7 +164,7 @@ def _coloured(frame: pd.DataFrame, plot: LinesPlot, look_of: dict[str, dict]) ->
 
 def _handles(frame: pd.DataFrame, plot: LinesPlot, look_of: dict[str, dict]) -> dict[str, Line2D]:
     """Entries of the legend: every line, a mark alone where a line has one point, the guide and the threshold."""
-    part_of = {str(label): part for label, part in rows.parts(frame, plot.by)}
+    part_of = rows.parts_by_name(frame, plot.by)
     handles = {}
     for label, look in look_of.items():
         if part_of[label][plot.x].nunique() == 1:
@@ -180,7 +180,7 @@ def _handles(frame: pd.DataFrame, plot: LinesPlot, look_of: dict[str, dict]) -> 
 
 def _panels(frame: pd.DataFrame, plot: LinesPlot, look_of: dict[str, dict]) -> list[Panel]:
     """The panels with lines, and behind them those that say when the lines reach a score."""
-    parts = panel_rows(frame, plot)
+    parts = rows.parts_by_name(frame, plot.panel)
     titles = panel_titles(frame, plot)
     xlabels = panel_labels("xlabel", plot.xlabel, parts, style.axis_label(plot.x))
     ylabels = panel_labels("ylabel", plot.ylabel, parts, style.axis_label(plot.y))
@@ -199,7 +199,7 @@ def _panels(frame: pd.DataFrame, plot: LinesPlot, look_of: dict[str, dict]) -> l
 
 def _most_columns(frame: pd.DataFrame, plot: LinesPlot) -> int:
     """Most panels side by side; first passages stand below the lines of several panels."""
-    count = len(panel_rows(frame, plot))
+    count = len(rows.parts_by_name(frame, plot.panel))
     if plot.time_to is not None:
         beside_its_lines = count == 1 and plot.width == "double"
         return 2 if beside_its_lines else count
@@ -211,15 +211,15 @@ def _most_columns(frame: pd.DataFrame, plot: LinesPlot) -> int:
 def _sentences(frame: pd.DataFrame, plot: LinesPlot) -> str:
     """What the note says of medians, bands, the guide and dashed lines."""
     statistic = "mean" if plot.band == "interval" else "median"
-    said = [rows.seed_sentence(frame, plot.by, f"Lines show the {statistic}", _BANDS[plot.band].words)]
+    sentences = [rows.seed_sentence(frame, plot.by, f"Lines show the {statistic}", _BANDS[plot.band].words)]
     levels = [f"{level:g}".replace("e-0", "e-") for level in sorted(plot.levels)]
     if len(levels) == 1:
-        said.append(f"The dashed line marks {levels[0]}.")
+        sentences.append(f"The dashed line marks {levels[0]}.")
     elif levels:
-        said.append(f"The dashed lines mark {rows.listed(levels)}.")
+        sentences.append(f"The dashed lines mark {rows.listed(levels)}.")
     if plot.time_to is not None:
-        said.append(passages.sentence(frame, plot))
-    return " ".join(filter(None, said))
+        sentences.append(passages.sentence(frame, plot))
+    return " ".join(filter(None, sentences))
 
 
 # --- One panel ------------------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def _lines(
     frame: pd.DataFrame, plot: LinesPlot, look_of: dict[str, dict], grid: np.ndarray
 ) -> dict[str, _Line]:
     """The lines of a panel by their labels, in the order of the legend."""
-    part_of = {str(label): part for label, part in rows.parts(frame, plot.by)}
+    part_of = rows.parts_by_name(frame, plot.by)
     lines = {}
     for label in look_of:
         if label not in part_of:

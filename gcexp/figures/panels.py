@@ -50,11 +50,6 @@ class Drawing:
     width: str = "single"  # of a figure with this plot alone
 
 
-def panel_rows(frame: pd.DataFrame, plot: Drawn) -> dict[str, pd.DataFrame]:
-    """The rows of each panel by its name: a value of the plot's `panel`, or no name where one panel has all rows."""
-    return {str(value): part for value, part in rows.parts(frame, plot.panel)}
-
-
 def panel_titles(frame: pd.DataFrame, plot: Drawn) -> dict[str, str]:
     """The title of each panel by its name: of the plot's own titles, or what its value is."""
     given = plot.panel_titles
@@ -66,7 +61,7 @@ def panel_titles(frame: pd.DataFrame, plot: Drawn) -> dict[str, str]:
         pattern = "{}"
     else:
         pattern = f"{plot.panel} = {{}}"
-    names = panel_rows(frame, plot)
+    names = rows.parts_by_name(frame, plot.panel)
     titles = {name: pattern.replace("{}", name) for name in names}
     if isinstance(given, dict):
         titles |= _by_name("panel_titles", given, names)

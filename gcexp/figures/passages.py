@@ -23,17 +23,17 @@ _OPEN: dict[str, Any] = {"linestyle": "-", "linewidth": 0.9, "marker": "none"}  
 
 def sentence(frame: pd.DataFrame, plot: LinesPlot) -> str:
     """What the note says of the panels of first passages."""
-    where = f"The points say when {plot.time_to:g} is first reached"
+    about_points = f"The points say when {plot.time_to:g} is first reached"
     seeds = [len(rows.seeds(part)) for _, part in rows.parts(frame, plot.by)]
     if max(seeds) == 1:
-        return f"{where}."
-    no_interval = ""
+        return f"{about_points}."
+    about_intervals = "with its 95 % interval by the sign test"
     if min(seeds) < rows.LEAST_SEEDS:
-        no_interval = f" (none below {rows.LEAST_SEEDS} seeds)"
-    told = f"{where}: the median over seeds, with its 95 % interval by the sign test{no_interval}."
+        about_intervals += f" (none below {rows.LEAST_SEEDS} seeds)"
+    text = f"{about_points}: the median over seeds, {about_intervals}."
     if _some_seed_never_reaches_it(frame, plot):
-        told = f"{told} An interval without an end has seeds that never reach it."
-    return told
+        text += " An interval without an end has seeds that never reach it."
+    return text
 
 
 def _some_seed_never_reaches_it(frame: pd.DataFrame, plot: LinesPlot) -> bool:
@@ -46,14 +46,13 @@ def _some_seed_never_reaches_it(frame: pd.DataFrame, plot: LinesPlot) -> bool:
 
 def first(part: pd.DataFrame, plot: LinesPlot) -> np.ndarray:
     """First x of each seed at which the score is reached; infinite where it is not."""
+    assert plot.time_to is not None  # else no panel would ask
     found = []
     for run in rows.seeds(part):
         run = run.sort_values(plot.x, kind="stable")
         x = rows.numbers(run, plot.x)
         y = rows.numbers(run, plot.y)
-        falls = y[0] > plot.time_to
-        reached = y <= plot.time_to if falls else y >= plot.time_to
-        found.append(x[reached.argmax()] if reached.any() else np.inf)
+        found.append(rows.first_reached(x, y, plot.time_to, falling=y[0] > plot.time_to))
     return np.array(found)
 
 
@@ -64,7 +63,7 @@ def draw(
 
     Lines are `named` at the left, and always in the first panel of a row.
     """
-    part_of = {str(label): part for label, part in rows.parts(frame, plot.by)}
+    part_of = rows.parts_by_name(frame, plot.by)
     labels = [label for label in look_of if label in part_of and label not in plot.dashed]
     times_of = {label: first(part_of[label], plot) for label in labels}
     edge = _right_edge(times_of.values())

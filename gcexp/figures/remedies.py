@@ -164,13 +164,26 @@ def fitting(ratios: list[float], inches: float) -> list[str]:
     >>> [fitting([0.947, 1.004, 12.6], inches) for inches in (0.3, 0.2, 0.1)]
     [['0.95', '1.00', '13'], ['.95', '1.0', '13'], ['', '', '']]
     """
-    three = [f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.0f}" for ratio in ratios]
-    tenths = [f"{ratio:.1f}" if ratio < 9.95 else f"{ratio:.0f}" for ratio in ratios]
-    two = [text[1:] if text[0] == "0" else tenth for text, tenth in zip(three, tenths, strict=True)]
-    for texts in (three, two):
+    for write in (_three_digits, _two_digits):
+        texts = [write(ratio) for ratio in ratios]
         if _widest(texts) < 0.9 * inches:
             return texts
     return [""] * len(ratios)
+
+
+def _three_digits(ratio: float) -> str:
+    if ratio < 9.995:
+        return f"{ratio:.2f}"
+    return f"{ratio:.0f}"
+
+
+def _two_digits(ratio: float) -> str:
+    longer = _three_digits(ratio)
+    if longer.startswith("0"):
+        return longer.removeprefix("0")
+    if ratio < 9.95:
+        return f"{ratio:.1f}"
+    return f"{ratio:.0f}"
 
 
 def _name_of_column(varied: list[str], case: tuple) -> str:

@@ -54,6 +54,11 @@ def parts(frame: pd.DataFrame, column: str | None) -> Iterator[tuple[object, pd.
         yield from frame.groupby(column, sort=False)
 
 
+def parts_by_name(frame: pd.DataFrame, column: str | None) -> dict[str, pd.DataFrame]:
+    """The rows of each value of a column by the value's text, in order of appearance; no column: all under no name."""
+    return {str(value): part for value, part in parts(frame, column)}
+
+
 def seeds(frame: pd.DataFrame) -> list[pd.DataFrame]:
     """The rows of each seed, everything in a table without seeds."""
     if "seed" not in frame.columns:
@@ -133,9 +138,13 @@ def time_to(rows: pd.DataFrame, y: str, level: float, falling: bool = False) -> 
     Of a score that falls, as a loss does, the first one with ``y <= level``.
     """
     rows = rows.sort_values("iteration", kind="stable")
-    score = rows[y].to_numpy()
-    reached = score <= level if falling else score >= level
+    times = rows["simulated_time_s"].to_numpy()
+    return first_reached(times, rows[y].to_numpy(), level, falling)
+
+
+def first_reached(x: np.ndarray, y: np.ndarray, level: float, falling: bool) -> float:
+    """The first x at which y is at a level or above it, or below it if y is falling; infinite if there is none."""
+    reached = y <= level if falling else y >= level
     if not reached.any():
         return math.inf
-    times = rows["simulated_time_s"].to_numpy()
-    return float(times[reached.argmax()])
+    return float(x[reached.argmax()])

@@ -230,11 +230,13 @@ def arrange(figure: Figure, title: str, note: str, handles: list, beside: bool) 
         below += legend.height + 2 * PAD
     height = above + below + height
     figure.set_size_inches(width, height)
+    left, top, bottom = PAD / width, 1 - PAD / height, PAD / height
     if title_lines:
-        look: dict[str, Any] = {"fontsize": title_size, "ha": "left", "va": "top"}
-        figure.text(PAD / width, 1 - PAD / height, plain("\n".join(title_lines)), **look)
+        text = plain("\n".join(title_lines))
+        figure.text(left, top, text, fontsize=title_size, ha="left", va="top")
     if note_lines:
-        figure.text(PAD / width, PAD / height, plain("\n".join(note_lines)), ha="left", va="bottom", **NOTE)
+        text = plain("\n".join(note_lines))
+        figure.text(left, bottom, text, ha="left", va="bottom", **NOTE)
     if legend is not None:
         x, y = width - right, height - above
         if not legend.beside:

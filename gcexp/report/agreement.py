@@ -64,15 +64,15 @@ def compare_with_published(targets: Sequence[str] = (), preset: str | None = Non
     known = target_files()
     for target in targets:
         require_known("figure", target, known)
-    fresh = _fresh_figures(targets or known, presets)
-    missing = set(targets) - {one.target for one in fresh}
+    fresh_figures = _fresh_figures(targets or known, presets)
+    missing = set(targets) - {fresh.target for fresh in fresh_figures}
     if missing:
         first = min(missing)
         raise UserError(f"there is no fresh table of {first}; make it first: snakemake {first}")
-    if not fresh:
+    if not fresh_figures:
         folders = " or ".join(paths.REPORT.format(preset=name) for name in presets)
         raise UserError(f"there is no fresh table in {folders}; make some first: make reproduce")
-    return [_agreement_of(one) for one in fresh]
+    return [_agreement_of(fresh) for fresh in fresh_figures]
 
 
 def _fresh_figures(targets: Iterable[str], presets: Sequence[str]) -> list[Figure]:
@@ -120,11 +120,11 @@ def agreement(fresh: Figure, table: pd.DataFrame, paper: Figure, published: pd.D
     columns = [name for name in table if name not in (*SAVED, "run")]
     fresh_rows = fresh_rows[fresh_rows.index.isin(there)].reset_index(drop=True)
     published_rows = published_rows[published_rows.index.isin(there)].reset_index(drop=True)
-    outcome, said = compared(fresh_rows[columns], published_rows[columns], fresh.file.tolerances)
-    about = f"{len(published_rows)} of {len(published)} rows"
-    if said:
-        about = f"{about}: {said}"
-    return outcome, about
+    outcome, about = compared(fresh_rows[columns], published_rows[columns], fresh.file.tolerances)
+    rows = f"{len(published_rows)} of {len(published)} rows"
+    if not about:
+        return outcome, rows
+    return outcome, f"{rows}: {about}"
 
 
 def _shared_runs(fresh: Figure, paper: Figure, *, running: bool) -> set[tuple[str, str]]:
@@ -252,6 +252,6 @@ def format_agreement(found: Sequence[Agreement]) -> str:
         line = f"{one.target:{width}}  {one.preset:5}  {one.outcome}"
         lines.append(f"{line}: {one.about}" if one.about else line)
     counts = Counter(one.outcome for one in found)
-    said = [f"{counts[outcome]} {outcome}" for outcome in (EQUAL, WITHIN, DIFFERS, NOT) if counts[outcome]]
-    lines += ["", ", ".join(said)]
+    of_each = [f"{counts[outcome]} {outcome}" for outcome in (EQUAL, WITHIN, DIFFERS, NOT) if counts[outcome]]
+    lines += ["", ", ".join(of_each)]
     return "\n".join(lines)

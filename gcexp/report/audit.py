@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,7 +28,14 @@ from gcexp.progress import bar
 from gcexp.report.figurefile import target_files
 from gcexp.report.printed import Printed, printed
 from gcexp.report.published import PUBLISHED, published_table
-from gcexp.report.statements import COMMITTED, Outcome, Statement, counted, read_statements
+from gcexp.report.statements import (
+    COMMITTED,
+    OUTCOME_COLUMNS,
+    Outcome,
+    Statement,
+    counted,
+    read_statements,
+)
 from gcexp.run import options, paths
 from gcexp.run.yaml_values import read_yaml
 
@@ -141,14 +148,14 @@ def _judge_printed_numbers(stated: Collection[str], tables: _Tables) -> list[Evi
     evidence = []
     for figure, path in tables.files.items():
         file = path.with_suffix(".expected.csv")
-        for one in printed(file):
-            answered = one.answers.split()
+        for number in printed(file):
+            answered = number.answers.split()
             for statement in answered:
                 require_known("statement", statement, stated, file.name)
             if not answered:  # it counts under its own text
-                answered = [f"{one} ({one.source})"]
-            verdicts = dict.fromkeys(answered, one.judge(tables.read(figure)))
-            evidence.append(Evidence(f"numbers of {figure}", verdicts, (tables.target(figure),), one))
+                answered = [f"{number} ({number.source})"]
+            verdicts = dict.fromkeys(answered, number.judge(tables.read(figure)))
+            evidence.append(Evidence(f"numbers of {figure}", verdicts, (tables.target(figure),), number))
     return evidence
 
 
@@ -162,7 +169,7 @@ def outcomes(paper: str, stated: Iterable[Statement], found: Sequence[Evidence])
     """
     rows = []
     for statement in stated:
-        answering = [one for one in found if statement.id in one.verdicts]
+        answering = [evidence for evidence in found if statement.id in evidence.verdicts]
         row = _outcome(paper, statement, answering)
         if row.outcome != REPRODUCED and not row.reason:
             raise UserError(f"{paper}: statement {statement.id} is {row.outcome} and needs a reason")
@@ -172,12 +179,12 @@ def outcomes(paper: str, stated: Iterable[Statement], found: Sequence[Evidence])
 
 def _outcome(paper: str, statement: Statement, answering: Sequence[Evidence]) -> Outcome:
     """The outcome of a statement from all that answers it."""
-    verdicts = [one.verdicts[statement.id] for one in answering]
+    verdicts = [evidence.verdicts[statement.id] for evidence in answering]
     targets: list[str] = []
     reasons: list[str] = []
-    for one, verdict in zip(answering, verdicts, strict=True):
-        targets += one.targets
-        reasons += _reasons(one.about, verdict)
+    for evidence, verdict in zip(answering, verdicts, strict=True):
+        targets += evidence.targets
+        reasons += _reasons(evidence.about, verdict)
     return Outcome(
         paper=paper,
         id=statement.id,
@@ -186,9 +193,9 @@ def _outcome(paper: str, statement: Statement, answering: Sequence[Evidence]) ->
         target=" ".join(_each_once(targets)),
         outcome=_whole([verdict.outcome for verdict in verdicts]),
         main=statement.main,
-        assumed="yes" if any(one.about.assumed for one in answering) else "",
-        post_hoc="yes" if any(one.about.post_hoc for one in answering) else "",
-        evidence="; ".join(_each_once(one.name for one in answering)),
+        assumed="yes" if any(evidence.about.assumed for evidence in answering) else "",
+        post_hoc="yes" if any(evidence.about.post_hoc for evidence in answering) else "",
+        evidence="; ".join(_each_once(evidence.name for evidence in answering)),
         reason="; ".join(_each_once(reasons)) if answering else statement.remark,
     )
 
@@ -216,16 +223,17 @@ def _whole(verdicts: Sequence[str]) -> str:
     agreed = REPRODUCED in verdicts or CONSISTENT in verdicts
     if PARTLY in verdicts or (agreed and NOT_REPRODUCED in verdicts):
         return PARTLY
-    return next(one for one in (NOT_REPRODUCED, UNDECIDED, CONSISTENT, REPRODUCED) if one in verdicts)
+    worst_first = (NOT_REPRODUCED, UNDECIDED, CONSISTENT, REPRODUCED)
+    return next(outcome for outcome in worst_first if outcome in verdicts)
 
 
 def numbers_that_differ(found: Iterable[Evidence]) -> list[str]:
     """Printed numbers that the tables do not have, in words; those that answer a statement count there."""
     differing = []
-    for one in found:
-        if not one.printed:
+    for evidence in found:
+        if not evidence.printed:
             continue
-        for answered, verdict in one.verdicts.items():
+        for answered, verdict in evidence.verdicts.items():
             is_a_statement = " " not in answered
             if not is_a_statement and verdict.outcome not in (REPRODUCED, CONSISTENT):
                 differing.append(f"{answered}: {verdict.found}")
@@ -237,13 +245,13 @@ def changed(fresh: Iterable[Outcome], known: Iterable[Outcome]) -> list[str]:
 
     A paper of which nothing is committed, such as one in a project, has nothing to differ from.
     """
-    committed = {(one.paper, one.id): one.outcome for one in known}
+    committed = {(row.paper, row.id): row.outcome for row in known}
     papers_known = {paper for paper, _ in committed}
     sentences = []
-    for one in fresh:
-        before = committed.get((one.paper, one.id), "nothing")
-        if one.paper in papers_known and one.outcome != before:
-            sentences.append(f"{one.paper}, {one.id}: {one.outcome}, committed as {before}")
+    for row in fresh:
+        before = committed.get((row.paper, row.id), "nothing")
+        if row.paper in papers_known and row.outcome != before:
+            sentences.append(f"{row.paper}, {row.id}: {row.outcome}, committed as {before}")
     return sentences
 
 
@@ -251,8 +259,7 @@ def write(rows: Sequence[Outcome], path: Path) -> None:
     """Write outcomes as CSV."""
     import pandas as pd
 
-    columns = [field.name for field in fields(Outcome)]
-    write_table(pd.DataFrame(rows, columns=columns), path)
+    write_table(pd.DataFrame(rows, columns=OUTCOME_COLUMNS), path)
 
 
 _ABOUT = """*reproduced*: every check of the statement came out as the paper says. *consistent*: so it did, but with
@@ -269,13 +276,13 @@ def page(rows: Sequence[Outcome], found: Sequence[Evidence], title: str) -> str:
     """Every statement of a paper with its outcome, as Markdown."""
     text = f"# Every statement of *{title}*, with its outcome\n\n{_ABOUT}\n"
     header = ["statement", "where", "what the paper says", "outcome", "evidence", "reason"]
-    cells = [[one.id, one.where, one.statement, in_words(one), one.evidence, one.reason] for one in rows]
+    cells = [[row.id, row.where, row.statement, in_words(row), row.evidence, row.reason] for row in rows]
     return text + markdown.grid(header, cells) + _about_printed_numbers(found)
 
 
 def _about_printed_numbers(found: Sequence[Evidence]) -> str:
     """How many printed numbers were compared, and a list of those that differ; empty where there are none."""
-    compared = sum(one.printed for one in found)
+    compared = sum(evidence.printed for evidence in found)
     if not compared:
         return ""
     text = f"\n{compared} numbers that the paper prints were compared"
@@ -283,21 +290,21 @@ def _about_printed_numbers(found: Sequence[Evidence]) -> str:
     if not differing:
         return f"{text}; all of them agree.\n"
     text += f"; {len(differing)} of them differ:\n\n"
-    for one in differing:
-        text += f"* {markdown.escape(one)}\n"
+    for sentence in differing:
+        text += f"* {markdown.escape(sentence)}\n"
     return text
 
 
-def in_words(one: Outcome) -> str:
+def in_words(row: Outcome) -> str:
     """Outcome and marks in words, as in reproduced (assumed)."""
     marks = []
-    if one.assumed:
+    if row.assumed:
         marks.append("assumed")
-    if one.post_hoc:
+    if row.post_hoc:
         marks.append("post hoc")
     if not marks:
-        return one.outcome
-    return f"{one.outcome} ({', '.join(marks)})"
+        return row.outcome
+    return f"{row.outcome} ({', '.join(marks)})"
 
 
 def publish(preset: str | None = None) -> None:
@@ -324,7 +331,7 @@ def write_outcomes(judgements: Mapping[Path, Judgement], published: Path) -> Non
         text = page(judgement.outcomes, judgement.evidence, title)
         write_text(page_of(folder, published), text)
         every += judgement.outcomes
-    write(sorted(every, key=lambda one: one.paper), published / COMMITTED.name)
+    write(sorted(every, key=lambda row: row.paper), published / COMMITTED.name)
 
 
 def page_of(paper: Path, published: Path) -> Path:
@@ -335,8 +342,8 @@ def page_of(paper: Path, published: Path) -> Path:
 def fill_readmes(judgements: Mapping[Path, Judgement]) -> None:
     """Write the main statements of each paper with their outcomes into its README."""
     for folder, judgement in judgements.items():
-        main = [one for one in judgement.outcomes if one.main]
-        cells = [[one.where, one.statement, in_words(one), one.reason] for one in main]
+        main = [row for row in judgement.outcomes if row.main]
+        cells = [[row.where, row.statement, in_words(row), row.reason] for row in main]
         text = f"Of {len(main)} main statements, judged on the published tables: {counted(main)}.\n\n"
         text += markdown.grid(["where", "what the paper says", "outcome", "remark"], cells)
         fill(folder / "README.md", "statements", text)

@@ -60,9 +60,10 @@ def identifying_columns(found: pd.DataFrame, figure: Figure) -> pd.DataFrame:
             values = [keys[column][run.id] for run in runs]
         else:
             values = [dict(run.columns).get(column) for run in runs]
-        longer = [f"{name} {value!r}" for name, value in zip(names, values, strict=True)]
-        if len(set(longer)) > len(set(names)):
-            names = longer
+        names_with_values = [f"{name} {value!r}" for name, value in zip(names, values, strict=True)]
+        tells_more_apart = len(set(names_with_values)) > len(set(names))
+        if tells_more_apart:
+            names = names_with_values
             shown[column] = values
     columns = ["label", "run", *shown, *found.columns[2:]]
     return found.assign(**shown)[columns].reset_index(drop=True)

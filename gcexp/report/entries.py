@@ -32,11 +32,7 @@ def runs_of(file: FigureFile, instead: dict[str, dict], checked: bool = True) ->
     seen: set[tuple] = set()
     for number, entry in enumerate(file.runs):
         for keys in _swept(file.common | entry, file.quick):
-            for part, replaced in instead.items():
-                option = keys.get(part)
-                if isinstance(option, str):
-                    keys[part] = replaced.get(option, option)
-            run = run_of_keys(keys, checked=checked, codes=codes)
+            run = run_of_keys(_substituted(keys, instead), checked=checked, codes=codes)
             row_key = (run.label, run.id, run.columns)
             first_entry = entry_of.setdefault(run.label, number)
             in_two_entries = first_entry != number and file.kind != "timings"
@@ -59,6 +55,16 @@ def _swept(entry: dict, quick: dict) -> Iterator[dict]:
                 raise UserError(f"{key}: the list of values to sweep is empty")
         for combination in itertools.product(*swept.values()):
             yield merged | dict(zip(swept, combination, strict=True))
+
+
+def _substituted(keys: dict, instead: dict[str, dict]) -> dict:
+    """The keys of a run with the options that a preset puts in the place of others."""
+    found = dict(keys)
+    for part, substitute_of in instead.items():
+        option = keys.get(part)
+        if isinstance(option, str):
+            found[part] = substitute_of.get(option, option)
+    return found
 
 
 def run_of_keys(keys: dict[str, Any], *, checked: bool = True, codes: Codes | None = None) -> Run:

@@ -91,7 +91,7 @@ def passages(figure: Figure, table: Path) -> Passages | None:
         return None
     found = identifying_columns(comparison(figure, frame).sort_index(), figure)
     columns = list(found.columns)
-    keys = tuple(columns[2 : columns.index("seeds")])
+    keys = tuple(columns[2 : columns.index("seeds")])  # between label and run, and the medians
     rows = []
     for row in found.to_dict("records"):
         values = [row[key] for key in keys]

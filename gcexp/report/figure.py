@@ -270,19 +270,25 @@ class Figure:
     @property
     def drawing_fingerprint(self) -> list[str]:
         """What decides the drawing beside the table."""
-        said = [*values(self.file.plot, "plot"), self.heading, self.footnote]
+        found = [*values(self.file.plot, "plot"), self.heading, self.footnote]
         if self.render.width is not None:
-            said.append(f"width={self.render.width:g}")
+            found.append(f"width={self.render.width:g}")
         if self.is_table:
-            return [*tracked("typeset"), *said, self.label]
+            return [*tracked("typeset"), *found, self.label]
+        return [*tracked("draw"), *found, *self._lines_of_style]
+
+    @property
+    def _lines_of_style(self) -> list[str]:
+        """The lines of the style file and of the looks, without comments: a changed comment changes no drawing."""
         files = [self.style, self.style.with_name("looks.toml")]
         if OWN_LOOKS.is_file():
             files.append(OWN_LOOKS)
+        lines = []
         for path in files:
             for line in path.read_text().splitlines():
                 if line and not line.startswith("#"):
-                    said.append(line)
-        return tracked("draw") + said
+                    lines.append(line)
+        return lines
 
     @property
     def style(self) -> Path:

@@ -130,12 +130,9 @@ def _check_own_columns(figure: Figure) -> None:
         taken += file.passages.columns
     else:
         taken += CURVE
-    for run in figure.runs:
-        for name, _ in run.columns:
-            require(name != "", "columns.NAME: a column of the figure's own needs a name")
-            require(
-                name not in taken, f"columns.{name}: the table has a column {name!r} of this name already"
-            )
+    for name in figure.own_columns:
+        require(name != "", "columns.NAME: a column of the figure's own needs a name")
+        require(name not in taken, f"columns.{name}: the table has a column {name!r} of this name already")
 
 
 def _check_plot(figure: Figure) -> None:

@@ -53,6 +53,10 @@ class Outcome:
     reason: str  # why it is not simply reproduced, or what to know where it is
 
 
+#: Columns of the table of outcomes.
+OUTCOME_COLUMNS = [field.name for field in fields(Outcome)]
+
+
 def read_statements(path: Path) -> dict[str, Statement]:
     """The statements of a paper by id, in the order of the paper; none for a collection that is no paper."""
     found: dict[str, Statement] = {}
@@ -74,8 +78,7 @@ def committed() -> list[Outcome]:
     path = COMMITTED
     if not path.is_file() and bundled(COMMITTED).is_file():
         path = bundled(COMMITTED)
-    columns = [field.name for field in fields(Outcome)]
-    return [Outcome(**row) for _, row in rows_of(path, columns)]
+    return [Outcome(**row) for _, row in rows_of(path, OUTCOME_COLUMNS)]
 
 
 def counted(outcomes: Iterable[Outcome]) -> str:
