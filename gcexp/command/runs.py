@@ -111,7 +111,7 @@ def _train_and_tell(
     run = measurement.run
     trajectory = measurement.trajectory
     curve = measurement.curve
-    silence = silence_of(run, silent_share(measurement.timeline, run.decodes), run.name)
+    silence = silence_of(run, silent_share(measurement.timeline, run.decodes))
     if silence is not None:
         print(f"gcexp: {silence}", file=sys.stderr)
     curve.insert(0, "label", run.name)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from gcexp.delays.base import Draws, Exponentials, Streamed, each_is, of_workers
+from gcexp.delays.base import Draws, Exponentials, PerWorker, Streamed, each_is, of_workers
 from gcexp.errors import require, require_known
 
 SCALINGS = ("data", "server")
@@ -60,10 +60,9 @@ class Pareto(_OneTime):
 
     Parameters
     ----------
-    scale : float or sequence of float
-        Smallest X, in seconds, of all workers alike or one number for each.
-    shape : float
-        Tail exponent; the mean is finite for shape > 1.
+    scale, shape : float, sequence or mapping
+        Smallest X, in seconds, and tail exponent, of all workers alike or by worker (`gcexp.delays.base.PerWorker`).
+        The mean is finite for shape > 1.
     scaling : {"data", "server"}
     data_time : float
         Deterministic time to compute all data, in seconds.
@@ -81,16 +80,17 @@ class Pareto(_OneTime):
     True
     """
 
-    scale: float | Sequence[float] = 1.0
-    shape: float = 2.0
+    scale: PerWorker = 1.0
+    shape: PerWorker = 2.0
 
     def __post_init__(self):
         each_is(self, ["scale"], lambda one: one > 0, "Pareto needs scale > 0")
-        require(self.shape > 0, f"Pareto needs shape > 0, got {self.shape}")
+        each_is(self, ["shape"], lambda one: one > 0, "Pareto needs shape > 0")
         super().__post_init__()
 
     def law(self, exponential):
-        return of_workers("scale", self.scale, _workers(exponential)) * np.exp(exponential / self.shape)
+        n = _workers(exponential)
+        return of_workers("scale", self.scale, n) * np.exp(exponential / of_workers("shape", self.shape, n))
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,9 @@ class ShiftedExponential(_OneTime):
 
     Parameters
     ----------
-    shift, mean : float or sequence of float
-        Smallest X and mean of what is added to it, in seconds, of all workers alike or one number for each.
+    shift, mean : float, sequence or mapping
+        Smallest X and mean of what is added to it, in seconds, of all workers alike or by worker
+        (`gcexp.delays.base.PerWorker`).
     scaling, data_time, persistence
         As in `Pareto`.
 
@@ -114,8 +115,8 @@ class ShiftedExponential(_OneTime):
     (1, 2, 3)
     """
 
-    shift: float | Sequence[float] = 0.0
-    mean: float | Sequence[float] = 1.0
+    shift: PerWorker = 0.0
+    mean: PerWorker = 1.0
 
     def __post_init__(self):
         each_is(self, ["shift"], lambda one: one >= 0, "shifted exponential needs shift >= 0")

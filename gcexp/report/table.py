@@ -51,7 +51,7 @@ def assemble(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
 def tell_silence(measurement: Measurement) -> None:
     """Say in the job's log where a run hears nobody in most of its iterations."""
     run = measurement.run
-    sentence = silence_of(run, silent_share(measurement.timeline, run.decodes), run.label)
+    sentence = silence_of(run, silent_share(measurement.timeline, run.decodes))
     if sentence is not None:
         print(f"gcexp: {sentence}", file=sys.stderr)
 

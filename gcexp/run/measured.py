@@ -127,8 +127,8 @@ def clock_columns(
     return summary_columns(run, summary, at), None if at else summary.error, silent
 
 
-def silence_of(run: Run, share: float, name: str) -> str | None:
-    """What is told of a run that hears nobody in most iterations; None of any other run."""
+def silence_of(run: Run, share: float) -> str | None:
+    """What is told of a run, by its label or its waiting rule, that hears nobody in most iterations; else None."""
     from gcexp.summary import SILENT, silence
     from gcexp.timeline import usual_time
 
@@ -138,7 +138,7 @@ def silence_of(run: Run, share: float, name: str) -> str | None:
         usual = f"{usual_time(run.delay_model, run.scheme.code.n):.4g}"
     except ParameterError:  # it counts epochs
         usual = "no time"
-    return silence(name, share, usual)
+    return silence(run.label or repr(run.scheme.wait), share, usual)
 
 
 def score_columns(run: Run, timeline: Timeline, trajectory: Trajectory) -> dict[str, np.ndarray]:

@@ -145,10 +145,7 @@ class Sweep:
         """What is told of the runs of a table that hear nobody in most of their iterations."""
         from gcexp.run.measured import silence_of
 
-        told = [
-            silence_of(run, share, run.label or run.name)
-            for run, share in zip(self.runs, table.attrs[SILENT], strict=True)
-        ]
+        told = [silence_of(run, share) for run, share in zip(self.runs, table.attrs[SILENT], strict=True)]
         return [sentence for sentence in told if sentence is not None]
 
     def table(self, columns: Sequence[dict[str, np.ndarray]]) -> Result:
