@@ -147,8 +147,7 @@ def each_is(model: Any, names: Sequence[str], allowed: Callable[[float], bool], 
     for name in names:
         value = getattr(model, name)
         if isinstance(value, Mapping):
-            defaults = {field.name: field.default for field in fields(model)}
-            value = _of_some(name, value, defaults[name])
+            value = _of_some(name, value, default=getattr(type(model), name))
             object.__setattr__(model, name, value)
         elif np.ndim(value) == 1:  # YAML gives lists
             value = tuple(value)
@@ -159,13 +158,14 @@ def each_is(model: Any, names: Sequence[str], allowed: Callable[[float], bool], 
 
 def _of_some(name: str, value: Mapping[int | str, float], default: float) -> OfSome:
     """The mapping of a person, whose keys are numbers of workers and ``others``."""
-    workers = [key for key in value if key != _OTHERS]
-    wrong = [key for key in workers if not is_whole(key) or key < 0]
-    require(
-        not wrong, f"{name} has numbers of workers from 0 on, and {_OTHERS}, as its keys, got {wrong[:1]}"
-    )
-    numbers = tuple((key, value[key]) for key in sorted(workers))
-    return OfSome(numbers, value.get(_OTHERS, default))
+    numbers = []
+    for key, number in value.items():
+        if key == _OTHERS:
+            continue
+        named = is_whole(key) and key >= 0
+        require(named, f"{name} has numbers of workers and {_OTHERS} as its keys, got {key!r}")
+        numbers.append((int(key), number))
+    return OfSome(tuple(sorted(numbers)), value.get(_OTHERS, default))
 
 
 def _numbers(value: float | Sequence[float] | OfSome) -> tuple[float, ...]:

@@ -46,7 +46,7 @@ def expected_iteration_time(scheme: Scheme, delay: TwoStateMarkov, iterations: i
     groups, spare = code.clusters, code.d - 1
     if getattr(scheme.wait, "durations_only", False):  # LB: whichever results are missing
         groups, spare = 1, groups * spare
-    law = {key: alike(delay, key) for key in ("p", "alpha", "mu_s", "mu_f")}
+    law: dict[str, Any] = {key: alike(delay, key) for key in ("p", "alpha", "mu_s", "mu_f")}
     law |= {key: getattr(delay, key) for key in ("initial_slow", "load_model")}
     return mean_time(code.n, groups, spare, iterations=iterations, load=code.d, **law)
 
