@@ -106,8 +106,9 @@ class Composed(Streamed):
         states = [rngs(seed, "states", range(n)) for seed in seeds]
         common = [rng(seed, "delays.common") for seed in seeds]
         share = p01 / (p01 + p10)
-        first = [[stream.random() for stream in of_seed] for of_seed in states]
-        slow = np.array(first) < share
+        slow = np.empty((len(seeds), n), dtype=bool)
+        for s, of_seed in enumerate(states):
+            slow[s] = np.array([stream.random() for stream in of_seed]) < share
         shock = np.array([self.common_sd * stream.standard_normal() for stream in common])
         done = 0
 

@@ -40,8 +40,9 @@ class _OneTime(Streamed):
 
         def draw(iterations: int) -> Draws:
             X = self.law(streams(iterations))
-            begin, compute = (X, self.data_time) if self.scaling == "data" else (0.0, self.data_time + X)
-            return Draws(tuple(seeds), X.shape, begin, compute)
+            if self.scaling == "data":
+                return Draws(tuple(seeds), X.shape, start=X, compute=self.data_time)
+            return Draws(tuple(seeds), X.shape, compute=self.data_time + X)
 
         return draw
 
