@@ -268,7 +268,7 @@ def fits(cls: type, kind: type) -> bool:
     return True
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether `value` is a number and not a truth value."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 

@@ -145,7 +145,7 @@ def _no_key_of_a_run(key: str, options: dict[str, Any]) -> str:
     """The sentence about a key that no run of these options has."""
     config = compose([f"{part}={option}" for part, option in options.items()])
     known = [*RUN_KEYS, *PARTS, *SHARED, "code.KEY", "delay.KEY", "columns.NAME"]
-    return of_a_group(config, key) or unknown("run key", key, known)
+    return sentence_with_group(config, key) or unknown("run key", key, known)
 
 
 def _check(run: Run) -> None:

@@ -19,6 +19,7 @@ from gcexp.run import option_checks
 from gcexp.run.option_files import SELF, Option, lineage
 from gcexp.run.options import GROUPS, SHARED, Folders, options, search_path, text_of
 from gcexp.run.yaml_values import mapping_in, read_value
+from gcexp.schema import is_number, is_whole
 
 if TYPE_CHECKING:  # hydra is imported only where values are swept
     from hydra.core.override_parser.types import Override
@@ -123,7 +124,12 @@ def _run_file(folders: Folders) -> tuple[dict[str, Any], dict[str, str | None]]:
 
 
 def merged(below: Any, above: Any) -> Any:
-    """Values with others above them: mappings key by key, of all else the upper one."""
+    """Values with others above them: mappings key by key, of all else the upper one.
+
+    A mapping by worker above one number of all workers leaves that to the others: ``{3: 2.0}`` above 1.0.
+    """
+    if is_number(below) and isinstance(above, dict) and above and all(is_whole(key) for key in above):
+        return {"others": below} | above
     if not isinstance(below, dict) or not isinstance(above, dict):
         return above
     found = dict(below)

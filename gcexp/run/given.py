@@ -100,10 +100,22 @@ def _value_of(key: str, value: Any) -> Any:
         return spelled_seeds(seed_range(value))
     if isinstance(value, _TEXT):
         return value
+    if isinstance(value, Mapping) and key not in GROUPS_BUILT:
+        return _spelled_mapping(value)
     if key not in GROUPS_BUILT:
         known = ", ".join(GROUPS_BUILT)
         raise UserError(f"{key} is a name or a number, got {quoted(value)} (objects are taken for: {known})")
     return build({key: value}, key)
+
+
+def _spelled_mapping(value: Mapping) -> str:
+    """A mapping of numbers as an override spells it.
+
+    >>> _spelled_mapping({3: 2.0, "others": 1})
+    '{3: 2.0, others: 1}'
+    """
+    parts = [f"{key}: {spelled_value(number)}" for key, number in value.items()]
+    return "{" + ", ".join(parts) + "}"
 
 
 def _replayed(times: Any) -> tuple[Trace, str]:

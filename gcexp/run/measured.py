@@ -145,7 +145,7 @@ def clock_columns(run: Run, rows: str, tell: Callable[[int], object] | None = No
 
 
 def silence_of(run: Run, share: float) -> str | None:
-    """What is told of a run that hears nobody in most iterations; None of any other run."""
+    """What is told of a run, by its label or its waiting rule, that hears nobody in most iterations; else None."""
     from gcexp.summary import SILENT_MOSTLY, silence
     from gcexp.timeline import usual_time
 
@@ -155,7 +155,7 @@ def silence_of(run: Run, share: float) -> str | None:
         usual = f"{usual_time(run.delay_model, run.scheme.code.n):.4g}"
     except ParameterError:  # it counts epochs
         usual = "no time"
-    return silence(run.name, share, usual)
+    return silence(run.label or repr(run.scheme.wait), share, usual)
 
 
 def score_columns(run: Run, timeline: Timeline, trajectory: Trajectory) -> dict[str, np.ndarray]:

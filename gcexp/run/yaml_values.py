@@ -14,6 +14,8 @@ from gcexp.errors import UserError
 from gcexp.schema import quoted, typed
 
 _MOST_VALUES = 100_000  # of one file or override
+# A colon behind a key of a mapping: Hydra's grammar needs no space behind it, and YAML does.
+_CLOSE_COLON = re.compile(r"([{,]\s*\w+):(?=\S)")
 _PLAIN = (dict, list, str, int, float, type(None))
 
 
@@ -101,12 +103,14 @@ def read_value(override: str) -> Any:
 
     A word is read by `gcexp.schema.typed`. Lists and mappings are spelled as in YAML, with such words in them.
 
-    >>> [read_value(override) for override in ("n=12", "d=1e-3", "workers=[7, inf, 010]", "d=")]
-    [12, 0.001, [7, inf, '010'], None]
+    >>> [read_value(override) for override in ("n=12", "d=1e-3", "workers=[7, inf, 010]", "d=", "p={3:2.0}")]
+    [12, 0.001, [7, inf, '010'], None, {3: 2.0}]
     """
     text = override.partition("=")[2]
     if not text:
         return None
+    if text.startswith("{") and not {"'", '"'} & {*text}:
+        text = _CLOSE_COLON.sub(r"\1: ", text)
     try:
         return copy.deepcopy(_loaded(text, _OverrideLoader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:

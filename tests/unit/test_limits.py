@@ -113,7 +113,7 @@ def test_the_share_of_silent_iterations(lag):
 
 
 def test_it_is_told_in_python(log):
-    with pytest.warns(UserWarning, match="uncoded: nobody.*1.5x"):
+    with pytest.warns(UserWarning, match="Deadline.*0.7x.*nobody.*1.5x"):
         gcexp.simulate(*SILENT)
     with pytest.warns(UserWarning, match="wait.time=0.72x: nobody.*1 other"):
         gcexp.sweep({"wait.time": ["0.72x", "0.7x", "1.5x"]}, *SILENT[:3], *SILENT[4:])
