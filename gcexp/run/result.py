@@ -10,6 +10,7 @@ import pandas as pd
 from gcexp.errors import UserError, unknown
 from gcexp.figures.rows import sign_interval, time_to
 from gcexp.run.measured import COSTS
+from gcexp.run.medians import Medians
 
 #: What a code costs a worker: columns of every table.
 LOADS = ("mean_load_fraction", *COSTS)
@@ -92,7 +93,8 @@ class Result(pd.DataFrame):
         DataFrame
             The keys and ``time_to_<level>`` in simulated seconds, infinite where the level is not reached. Per point it
             is the median over the seeds, with ``low`` and ``high``, the ends of its interval (the sign test, see
-            `gcexp.figures.rows.sign_interval`; without end below five seeds), ``seeds`` and ``seeds_reached``.
+            `gcexp.figures.rows.sign_interval`; without end below five seeds, as the table says where it is printed),
+            ``seeds`` and ``seeds_reached``.
 
         Raises
         ------
@@ -115,7 +117,9 @@ class Result(pd.DataFrame):
             return _middle(column, times) | {"seeds_reached": int(np.isfinite(times).sum())}
 
         found = self._points(one)
-        return found.explode(["seed", column], ignore_index=True).infer_objects() if per_seed else found
+        if per_seed:
+            return found.explode(["seed", column], ignore_index=True).infer_objects()
+        return Medians(found)
 
     def mean_time(self) -> pd.DataFrame:
         """Mean simulated time of an iteration, one row per point.
@@ -137,7 +141,7 @@ class Result(pd.DataFrame):
             times = np.array([of_seed(rows) for _, rows in part.groupby("seed")])
             return _middle("mean_iteration_time_s", times)
 
-        return self._points(one)
+        return Medians(self._points(one))
 
     def _points(self, measure) -> pd.DataFrame:
         """One row per point: its keys, and what `measure` says of its rows."""
