@@ -86,7 +86,7 @@ _ALPHAS = [Fraction(i, 20) for i in range(1, 20)]
 _PARETO = {a: {"scale": 1.0, "shape": a} for a in (1.0, 1.2, 1.5, 2.0, 3.0)}
 #: Work and law of the settings in which each model is tried: seconds (A, B), or samples (C).
 _CASES = {
-    "A": [(work, _PARETO[a]) for a in (1.2, 1.5, 2.0, 3.0) for work in (0.1, 0.5, 2.0)],
+    "A": [(work, _PARETO[a]) for a, work in product((1.2, 1.5, 2.0, 3.0), (0.1, 0.5, 2.0))],
     "B": [(work, {"shift": 0.5, "mean": 1.0}) for work in (0.05, 0.2, 0.5, 1.0)],
     "C": [(1.0, _PARETO[a]) for a in (1.0, 1.2, 1.5)],
 }

@@ -88,7 +88,9 @@ def exact_recovery_needs_a_load_of_k_s_plus_1_over_n():
         workers = np.arange(n)
         A = ((workers - workers[:, None]) % n < s).astype(float)
         yield errors(A, A[:1] == 0)[0] >= 1 / n - ROUNDING
-    attaining = [(CyclicRepetition(n, s), s) for n in (6, 9, 12) for s in range(n // 2)]
+    attaining = []
+    for n in (6, 9, 12):
+        attaining += [(CyclicRepetition(n, s), s) for s in range(n // 2)]
     attaining += [(FractionalRepetition(12, s + 1), s) for s in (0, 1, 2, 3, 5)]
     for made, s in attaining:
         yield made.load.max() == made.k * (s + 1) / made.n and error(made, s).upper == 0
