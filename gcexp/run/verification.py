@@ -84,8 +84,8 @@ def verify_decoding(
     checks: list[dict] = []
     failures: list[str] = []
     for row, seed in enumerate(timeline.seeds.tolist()):
-        place = place_of.get(seed)
-        require(place is not None, f"the trajectory has no seed {seed}, only {trajectory.seeds.tolist()}")
+        require(seed in place_of, f"the trajectory has no seed {seed}, only {trajectory.seeds.tolist()}")
+        place = place_of[seed]
         steps = int(timeline.steps[row])
         require(
             trajectory.steps[place] >= steps,
