@@ -526,13 +526,14 @@ def _compared_runs(target: str, level: float | None, preset: str) -> pd.DataFram
     from gcexp.report.comparison import comparison, identifying_columns
     from gcexp.report.figurefile import figure
     from gcexp.report.published import table_of
+    from gcexp.run.medians import Medians
 
     shown = figure(target, preset)
     if not shown.runs:
         raise UserError(f"{target} has no runs to compare: it is of kind {shown.file.kind}")
     table = read_table(table_of(shown))
     found = comparison(shown, table, level)
-    return identifying_columns(found, shown)
+    return Medians(identifying_columns(found, shown))
 
 
 def error(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gcexp.figures.rows import LEAST_SEEDS, sign_interval, time_to
+from gcexp.figures.rows import sign_interval, time_to
 from gcexp.figures.tables import scores_of
 from gcexp.report.columns import key_columns
 
@@ -118,12 +118,6 @@ def _of_passages(seeds: list[pd.DataFrame]) -> dict[str, float]:
     return found
 
 
-_NO_INTERVAL = (
-    "low and high are the ends of the median's interval, which there is from "
-    f"{LEAST_SEEDS} seeds on: with fewer they are -inf and inf."
-)
-
-
 def format_comparison(found: pd.DataFrame, form: str) -> str:
     """The comparison as aligned text, CSV or a Markdown table; of an interval without ends the first and last tell why.
 
@@ -134,10 +128,16 @@ def format_comparison(found: pd.DataFrame, form: str) -> str:
     """
     if form == "csv":
         return found.to_csv(index=False, lineterminator="\n")
+    from gcexp.run.medians import remarks
+
     shown = found.drop(columns="run", errors="ignore")
     below = ""
-    if "low" in found and np.isneginf(found["low"]).any():
-        below = f"\n{_NO_INTERVAL}\n"
+    sentences = remarks(found)
+    if sentences:
+        below = "
+" + "
+".join(sentences) + "
+"
     if form == "markdown":
         from gcexp.figures.markdown import grid
         from gcexp.figures.typeset import cell

@@ -11,6 +11,7 @@ import pandas as pd
 from gcexp.errors import UserError, unknown
 from gcexp.figures.rows import sign_interval, time_to
 from gcexp.run.measured import COSTS
+from gcexp.run.medians import Medians
 
 #: What a code costs a worker: columns of every table.
 LOADS = ("mean_load_fraction", *COSTS)
@@ -93,7 +94,8 @@ class Result(pd.DataFrame):
         DataFrame
             The keys and ``time_to_<level>`` in simulated seconds, infinite where the level is not reached. Per point it
             is the median over the seeds, with ``low`` and ``high``, the ends of its interval (the sign test, see
-            `gcexp.figures.rows.sign_interval`; without end below five seeds), ``seeds`` and ``seeds_reached``.
+            `gcexp.figures.rows.sign_interval`; without end below five seeds, as the table says where it is printed),
+            ``seeds`` and ``seeds_reached``.
 
         Raises
         ------
@@ -121,7 +123,7 @@ class Result(pd.DataFrame):
             return _median(column, times) | {"seeds_reached": int(reached.sum())}
 
         if not per_seed:
-            return self._points(median_of_seeds)
+            return Medians(self._points(median_of_seeds))
         lists = self._points(times_of_seeds)
         return lists.explode(["seed", column], ignore_index=True).infer_objects()
 
@@ -139,7 +141,7 @@ class Result(pd.DataFrame):
             times = [_mean_time(rows) for _, rows in part.groupby("seed")]
             return _median("mean_iteration_time_s", np.array(times))
 
-        return self._points(median_of_seeds)
+        return Medians(self._points(median_of_seeds))
 
     def _points(self, measure: Callable[[pd.DataFrame], dict[str, Any]]) -> pd.DataFrame:
         """One row per point: its keys, and what `measure` says of its rows."""

@@ -198,6 +198,17 @@ def test_a_result_knows_times_loads_and_origin():
     assert {"numpy", "torch"} <= {*found.provenance["versions"]} and "gcexp" in found.provenance["packages"]
     with pytest.raises(UserError, match="'test_acuracy'.*'test_accuracy'"):
         found.time_to(0.2, "test_acuracy")
+    # Fewer than five seeds have no interval, and nobody reaches all: what is printed says so.
+    never = found.time_to(1.1)
+    assert np.isneginf(never["low"]).all() and np.isposinf(never["time_to_1.1"]).all()
+    for said in (
+        repr(never),
+        str(never.sort_values("low")),
+        never._repr_html_(),
+        repr(gcexp.compare(found, 1.1)),
+    ):
+        assert "5 seeds" in said and "do not reach" in said
+    assert "do not reach" not in repr(found.mean_time())
 
 
 @pytest.mark.parametrize("rows", ["seeds", "running", "iterations"])

@@ -26,7 +26,8 @@ from gcexp.analysis.claims import (
 from .times import PHASES, RESOLUTION
 
 CHANCES = (0.05, 0.1)
-CGC, G_CGC = ([f"{family}({s})" for s in range(3)] for family in ("CGC", "G-CGC"))
+CGC = ["CGC(0)", "CGC(1)", "CGC(2)"]
+G_CGC = ["G-CGC(0)", "G-CGC(1)", "G-CGC(2)"]
 
 
 # --- Theorem 2: condition numbers ------------------------------------------------------------------------------

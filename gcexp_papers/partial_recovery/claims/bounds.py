@@ -129,8 +129,12 @@ def no_load_of_figure_2_is_below_the_bound(table):
 def least_load_of_full_recovery_grows_linearly():
     """Of all storages with n, k <= 4 that leave everything after any s stragglers the least load is (s+1)/n."""
     for n, s in pairs(4, least=2):
-        full = (Fraction(load, k) for k in range(1, 5) for load, _, worst in _storages(n, k) if worst[s] == k)
-        yield min(full) == Fraction(s + 1, n)
+        loads = []
+        for k in range(1, 5):
+            for load, _, worst in _storages(n, k):
+                if worst[s] == k:
+                    loads.append(Fraction(load, k))
+        yield min(loads) == Fraction(s + 1, n)
 
 
 @claim("claim1", assumed=True)
