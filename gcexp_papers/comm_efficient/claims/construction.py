@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations
+from math import lcm, prod
 
 import numpy as np
 from numpy.polynomial.polynomial import polydiv, polyval
@@ -56,12 +57,21 @@ class Instance:
         blocks = gradients.astype(object).reshape(self.n, -1, self.m)
         return blocks.transpose(0, 2, 1).reshape(self.n * self.m, -1)
 
+    @cached_property
+    def whole_weights(self) -> tuple[np.ndarray, int]:
+        """Decode weights of all sets of responders as whole numbers, and what these are divided by."""
+        weights = self.code.exact_weights(self.responses)
+        denominator = lcm(*(weight.denominator for weight in weights.flat))
+        numerators = np.frompyfunc(int, 1, 1)(weights * denominator)
+        return numerators, denominator
+
     def decodes(self, gradients: np.ndarray) -> bool:
         """Whether all sets of responders give the sum of integer gradients (n, l), exactly; zeros are appended."""
         padded = np.pad(gradients, ((0, 0), (0, -gradients.shape[1] % self.m)))
         sent = self.C @ self.interleaved(padded)
         wanted = padded.sum(0).reshape(-1, self.m).T
-        return bool((self.code.exact_weights(self.responses) @ sent == wanted).all())
+        weights, denominator = self.whole_weights
+        return bool((weights @ sent == denominator * wanted).all())
 
 
 @cache
