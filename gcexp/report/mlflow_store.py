@@ -14,7 +14,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -102,21 +102,19 @@ class Store:
         """A client of a store that answers."""
         from mlflow import MlflowClient
 
-        if "MLFLOW_LOGGING_LEVEL" not in os.environ:
-            for name in ("mlflow", "alembic"):
-                logging.getLogger(name).setLevel(logging.WARNING)
-        if self._file is not None:
-            is_new = not self._file.exists() or self._file.stat().st_size == 0
-            if is_new:
-                _make_tables(self._file)
-        if re.split(r"[+:]", uri)[0] in _DATABASES:  # MLflow would retry for minutes before it gives up
-            import sqlalchemy
+        with _without_remarks(), _without_mlruns():
+            if self._file is not None:
+                is_new = not self._file.exists() or self._file.stat().st_size == 0
+                if is_new:
+                    _make_tables(self._file)
+            if re.split(r"[+:]", uri)[0] in _DATABASES:  # MLflow would retry for minutes before it gives up
+                import sqlalchemy
 
-            engine = sqlalchemy.create_engine(uri)
-            sqlalchemy.inspect(engine).get_table_names()
-            engine.dispose()
-        client = MlflowClient(tracking_uri=uri)
-        client.search_experiments(max_results=1)
+                engine = sqlalchemy.create_engine(uri)
+                sqlalchemy.inspect(engine).get_table_names()
+                engine.dispose()
+            client = MlflowClient(tracking_uri=uri)
+            client.search_experiments(max_results=1)
         return client
 
     @contextmanager
@@ -215,6 +213,39 @@ class Store:
         for first in range(_MOST_POINTS, len(metrics), _MOST_POINTS):
             few = metrics[first : first + _MOST_POINTS]
             self.client.log_batch(run, metrics=few, synchronous=True)
+
+
+@contextmanager
+def _without_remarks() -> Iterator[None]:
+    """Keep back what MLflow and alembic say of a database beside warnings, unless a person asks for it.
+
+    Older releases of MLflow, such as 3.6, configure all loggers anew when they make tables: levels are set afterwards.
+    """
+    if "MLFLOW_LOGGING_LEVEL" in os.environ:
+        yield
+        return
+    disabled = logging.root.manager.disable
+    logging.disable(max(disabled, logging.INFO))
+    try:
+        yield
+    finally:
+        logging.disable(disabled)
+        for name in ("mlflow", "alembic"):
+            logging.getLogger(name).setLevel(logging.WARNING)
+
+
+@contextmanager
+def _without_mlruns() -> Iterator[None]:
+    """Take away the empty folder ./mlruns that older releases of MLflow, such as 3.6, make beside any database."""
+    folder = Path("mlruns")
+    if folder.exists():
+        yield
+        return
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # not made, or somebody uses it
+            folder.rmdir()
 
 
 def _make_tables(file: Path) -> None:

@@ -143,7 +143,7 @@ def test_the_default_database_keeps_everything_in_results_mlflow(project, finish
     assert set(runs) == {*FAMILY, CLOCK}
     experiment = client.get_experiment_by_name("partial_recovery")
     assert experiment.artifact_location == (finished / "results/mlflow/artifacts/partial_recovery").as_uri()
-    assert not Path("mlruns").exists()
+    assert not (finished / "mlruns").exists()
     found = json.loads(MARKER.read_text())
     assert found["uri"] == "sqlite:///results/mlflow/mlflow.db"
     assert found["already_there"] == found["unfinished"] == []
