@@ -146,6 +146,8 @@ class Store:
 
     def experiment(self, name: str) -> str:
         """Id of an experiment; a local database keeps its artifacts beside itself, not in ./mlruns."""
+        from mlflow.exceptions import MlflowException
+
         found = self.client.get_experiment_by_name(name)
         if found:
             return found.experiment_id
@@ -153,7 +155,37 @@ class Store:
         if self._file is not None:
             place = (self._file.parent / "artifacts" / name).resolve().as_uri()
         kind = {"mlflow.experimentKind": "custom_model_development"}  # its page opens with the list of runs
-        return self.client.create_experiment(name, artifact_location=place, tags=kind)
+        try:
+            return self.client.create_experiment(name, artifact_location=place, tags=kind)
+        except MlflowException:
+            found = self.client.get_experiment_by_name(name)
+            if found is None:  # not made by another importer a moment ago, but deleted
+                raise
+            return found.experiment_id
+
+    def delete_run(self, run: str) -> None:
+        """Delete a run, unless another importer has deleted it."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            self.client.delete_run(run)
+        except MlflowException:
+            if not self._is_deleted(run):
+                raise
+
+    def delete_tag(self, run: str, name: str) -> None:
+        """Delete a tag of a run, unless another importer has deleted the tag or the run."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            self.client.delete_tag(run, name)
+        except MlflowException:
+            if not self._is_deleted(run) and name in self.client.get_run(run).data.tags:
+                raise
+
+    def _is_deleted(self, run: str) -> bool:
+        """Whether a run is among those that MLflow keeps as deleted."""
+        return self.client.get_run(run).info.lifecycle_stage == "deleted"
 
     def new_runs(
         self,
