@@ -14,7 +14,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -94,21 +94,19 @@ class Store:
         """A client of a store that answers."""
         from mlflow import MlflowClient
 
-        if "MLFLOW_LOGGING_LEVEL" not in os.environ:
-            for name in ("mlflow", "alembic"):
-                logging.getLogger(name).setLevel(logging.WARNING)
-        if self._file is not None:
-            is_new = not self._file.exists() or self._file.stat().st_size == 0
-            if is_new:
-                _make_tables(self._file)
-        if re.split(r"[+:]", uri)[0] in _DATABASES:  # MLflow would retry for minutes before it gives up
-            import sqlalchemy
+        with _without_remarks(), _without_mlruns():
+            if self._file is not None:
+                is_new = not self._file.exists() or self._file.stat().st_size == 0
+                if is_new:
+                    _make_tables(self._file)
+            if re.split(r"[+:]", uri)[0] in _DATABASES:  # MLflow would retry for minutes before it gives up
+                import sqlalchemy
 
-            engine = sqlalchemy.create_engine(uri)
-            sqlalchemy.inspect(engine).get_table_names()
-            engine.dispose()
-        client = MlflowClient(tracking_uri=uri)
-        client.search_experiments(max_results=1)
+                engine = sqlalchemy.create_engine(uri)
+                sqlalchemy.inspect(engine).get_table_names()
+                engine.dispose()
+            client = MlflowClient(tracking_uri=uri)
+            client.search_experiments(max_results=1)
         return client
 
     @contextmanager
@@ -140,6 +138,8 @@ class Store:
 
     def experiment(self, name: str) -> str:
         """Id of an experiment; a local database keeps its artifacts beside itself, not in ./mlruns."""
+        from mlflow.exceptions import MlflowException
+
         found = self.client.get_experiment_by_name(name)
         if found:
             return found.experiment_id
@@ -147,7 +147,37 @@ class Store:
         if self._file is not None:
             place = (self._file.parent / "artifacts" / name).resolve().as_uri()
         kind = {"mlflow.experimentKind": "custom_model_development"}  # its page opens with the list of runs
-        return self.client.create_experiment(name, artifact_location=place, tags=kind)
+        try:
+            return self.client.create_experiment(name, artifact_location=place, tags=kind)
+        except MlflowException:
+            found = self.client.get_experiment_by_name(name)
+            if found is None:  # not made by another importer a moment ago, but deleted
+                raise
+            return found.experiment_id
+
+    def delete_run(self, run: str) -> None:
+        """Delete a run, unless another importer has deleted it."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            self.client.delete_run(run)
+        except MlflowException:
+            if not self._is_deleted(run):
+                raise
+
+    def delete_tag(self, run: str, name: str) -> None:
+        """Delete a tag of a run, unless another importer has deleted the tag or the run."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            self.client.delete_tag(run, name)
+        except MlflowException:
+            if not self._is_deleted(run) and name in self.client.get_run(run).data.tags:
+                raise
+
+    def _is_deleted(self, run: str) -> bool:
+        """Whether a run is among those that MLflow keeps as deleted."""
+        return self.client.get_run(run).info.lifecycle_stage == "deleted"
 
     def new_runs(
         self,
@@ -221,6 +251,39 @@ def _check_uri(uri: str) -> None:
             f"the tracking URI {uri} is a folder, and MLflow has given up to keep runs in folders; "
             f"allowed: {_SQLITE}FILE, http://SERVER:PORT, or another database that MLflow supports"
         )
+
+
+@contextmanager
+def _without_remarks() -> Iterator[None]:
+    """Keep back what MLflow and alembic say of a database beside warnings, unless a person asks for it.
+
+    Older releases of MLflow, such as 3.6, configure all loggers anew when they make tables: levels are set afterwards.
+    """
+    if "MLFLOW_LOGGING_LEVEL" in os.environ:
+        yield
+        return
+    disabled = logging.root.manager.disable
+    logging.disable(max(disabled, logging.INFO))
+    try:
+        yield
+    finally:
+        logging.disable(disabled)
+        for name in ("mlflow", "alembic"):
+            logging.getLogger(name).setLevel(logging.WARNING)
+
+
+@contextmanager
+def _without_mlruns() -> Iterator[None]:
+    """Take away the empty folder ./mlruns that older releases of MLflow, such as 3.6, make beside any database."""
+    folder = Path("mlruns")
+    if folder.exists():
+        yield
+        return
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # not made, or somebody uses it
+            folder.rmdir()
 
 
 def _make_tables(file: Path) -> None:
