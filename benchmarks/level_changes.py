@@ -1,14 +1,14 @@
 """``python -m benchmarks.level_changes [REPLICATES] [KIND ...]``: are changes of level of one worker found?
 
-Each replicate is 36 traces with a planted change and 36 without. Times are exp(N(0, .1)) of 8 and 16 workers in 200 and 1000 rows, or that and a mechanism of `NOISES`. Printed are, for
-each kind: how often a planted change (factor 1.5, 3, 10 from 10, 50, 90 % of the rows on) is found within 5 rows, how
-often its factor is then within 5 %, the same of changes with 100 rows or more on both sides, and how often anything
-false is told: a change where none was planted, and beside a planted one a change of another worker or a second one of
-the same worker.
+Each replicate is 36 traces with a planted change and 36 without. Times are exp(N(0, .1)) of 8 and 16 workers in 200 and
+1000 rows, or that and a mechanism of `NOISES`. Printed are, for each kind: how often a planted change (factor 1.5, 3,
+10 from 10, 50, 90 % of the rows on) is found within 5 rows, how often its factor is then within 5 %, the same of
+changes with 100 rows or more on both sides, and how often anything false is told: a change where none was planted, and
+beside a planted one a change of another worker or a second one of the same worker.
 
 ``best`` is how often the factor would be within 5 % by the best unbiased estimator, which is told the row and the
-memory of the noise (`best_share`). Where that is below 95 %, no method can do better: 20 rows with a memory of .5 do not
-know their level to 5 % more often than in 81 of 100 traces.
+memory of the noise (`best_share`). Where that is below 95 %, no method can do better: 20 rows with a memory of .5 do
+not know their level to 5 % more often than in 81 of 100 traces.
 
 Where ruptures is installed, the same is printed of its exact search for least squares (``KernelCPD``, kernel
 ``linear``, stretches of at least 10 rows, changes of at least 1.3), each worker's logarithms without the middle

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.advice.conclusion import Conclusion
-from gcexp.advice.diagnosis_in_words import causes, changed, spell_in_words, what_would_settle
+from gcexp.advice.diagnosis_in_words import causes, changed, missing_rows, spell_in_words, what_would_settle
 from gcexp.advice.level_changes import LEAST_NOW, Change
 from gcexp.advice.page import Page, counted, percent
 from gcexp.advice.remedies import KINDS, Plan
@@ -162,15 +162,10 @@ def _read(found: Conclusion, otherwise: Mapping[str, Conclusion]) -> Iterator[st
     unit = f", times in {recorded.trace.flags.unit}" if recorded.trace.flags.unit else ""
     yield f"{recorded.trace.name}: {counted(T, 'iteration')} of {counted(n, 'worker')}{unit}."
     yield from recorded.notes
-    if recorded.missing is None:
-        return
-    yield from recorded.missing.sentences
-    if recorded.absent == "late":
-        value = "" if recorded.timeout is None else f", with the time {recorded.timeout:g}"
-        yield f"Missing rows are taken as late{value}; absent=skip leaves their iterations out."
-    same = [how for how, other in otherwise.items() if _same_verdict(found, other)]
+    yield from missing_rows(recorded)
+    same = [f"where {how}" for how, other in otherwise.items() if _same_verdict(found, other)]
     if same:
-        yield f"The verdict is the same where {listed(same)}."
+        yield f"The verdict is the same {listed(same)}."
 
 
 def _costs(found: Conclusion) -> Iterator[str]:

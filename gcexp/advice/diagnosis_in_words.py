@@ -62,6 +62,19 @@ def causes(found: Diagnosis) -> list[str]:
     return [*told, f"{rests}."]
 
 
+def missing_rows(recorded: Recorded) -> Iterator[str]:
+    """Which rows are missing, and what they are taken for."""
+    if recorded.missing is None:
+        return
+    yield from recorded.missing.sentences
+    if recorded.absent != "late":
+        return
+    taken = f"{recorded.mean_of_missing:.4g} on the mean"
+    if recorded.timeout is not None:
+        taken = f"{recorded.timeout:g}, the timeout"
+    yield f"Missing rows are taken as late, with a time of {taken}; absent=skip leaves their iterations out."
+
+
 def meaning(found: Diagnosis) -> str:
     """What the finding that is certain means for coding."""
     certain = [name for name in found.mechanisms if name not in found.unsure]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,14 @@ class Recorded:
     def iteration(self, row: int) -> int:
         """Number in the trace of a row of `x`."""
         return int(self.rows[row])
+
+    @property
+    def mean_of_missing(self) -> float:
+        """Mean time that missing rows are taken to have had, at the own load; NaN where none is missing there."""
+        own = self.loads.own_rows
+        if self.trace.missing is None or not self.trace.missing[own].any():
+            return float("nan")
+        return float(self.trace.values["time"][own][self.trace.missing[own]].mean())
 
     @property
     def facts(self) -> dict[str, Any]:
