@@ -30,7 +30,10 @@ def sentence(found: Conclusion) -> str:
     main, pick = found.main, found.main.pick
     if found.verdict == DEPENDS:
         name = found.recorded.named_phi
-        cases = "; ".join(f"with phi {one.phi:g}, {_short(one)}" for one in found.answers)
+        by_answer: dict[str, list[str]] = {}
+        for one in found.answers:
+            by_answer.setdefault(_short(one), []).append(f"{one.phi:g}")
+        cases = "; ".join(f"with phi {listed(phis)}, {answer}" for answer, phis in by_answer.items())
         return (
             f"Measure {name} first, the share of the time that does not grow with the load, for what to set depends on "
             f"it: {cases}."
@@ -132,7 +135,7 @@ def page(
 def _depends_on_missing(found: Conclusion, otherwise: Mapping[str, Conclusion]) -> Iterator[str]:
     """That the verdict depends on what missing rows are taken for, where it does."""
     missing = found.recorded.missing
-    if missing is None or all(_same_verdict(found, other) for other in otherwise.values()):
+    if missing is None or all(same_verdict(found, other) for other in otherwise.values()):
         return
     told = [f"{_in_short(found)} where they are taken as late"]
     told += [f"{_in_short(other)} where {how}" for how, other in otherwise.items()]
@@ -143,7 +146,7 @@ def _depends_on_missing(found: Conclusion, otherwise: Mapping[str, Conclusion]) 
     )
 
 
-def _same_verdict(one: Conclusion, other: Conclusion) -> bool:
+def same_verdict(one: Conclusion, other: Conclusion) -> bool:
     """Whether two conclusions have the same verdict, at each phi that either of them was asked for.
 
     They may have been asked for other values of phi, for phi is measured and may be known to one of them only. Then the
@@ -167,7 +170,7 @@ def _read(found: Conclusion, otherwise: Mapping[str, Conclusion]) -> Iterator[st
     yield f"{recorded.trace.name}: {counted(T, 'iteration')} of {counted(n, 'worker')}{unit}."
     yield from recorded.notes
     yield from missing_rows(recorded)
-    same = [f"where {how}" for how, other in otherwise.items() if _same_verdict(found, other)]
+    same = [f"where {how}" for how, other in otherwise.items() if same_verdict(found, other)]
     if same:
         yield f"The verdict is the same {listed(same)}."
 

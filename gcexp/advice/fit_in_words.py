@@ -37,7 +37,7 @@ def depends_on_missing(found: Diagnosis, otherwise: dict[str, Diagnosis]) -> str
 def _in_short(found: Diagnosis) -> str:
     """The mechanisms that are certain, in the words of the report."""
     names = [WORDS[name][0] for name in found.mechanisms if name not in found.unsure]
-    return listed(names) or "nothing certain"
+    return listed(names) if names else "nothing that is certain"
 
 
 def page(found: Fitted) -> Page:
