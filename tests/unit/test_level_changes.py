@@ -27,10 +27,10 @@ def test_no_change_is_told_where_there_is_none(kind):
         assert found.changes == found.spells == () and found.now == 0
 
 
-@pytest.mark.parametrize("seed", [37, 39])
+@pytest.mark.parametrize("seed", [18, 47])
 def test_spells_that_happen_to_come_often_at_the_end_are_no_change(seed):
-    """Worker 12, or 9, is slow in three of four of the last 85 rows, and at its usual level in between."""
-    y = logs("slow state", 1000, 16, np.random.default_rng([901, seed, 1000, 16]))
+    """A worker is slow in half of the last 160 rows, and at its usual level in between."""
+    y = logs("slow state", 1000, 8, np.random.default_rng([901, seed, 1000, 8]))
     assert levels_of(y).changes == ()
 
 
