@@ -137,6 +137,7 @@ def levels_of(y: np.ndarray) -> Levels:
     for worker, one in enumerate(stretches):
         spells += one.ended_spell(worker)
         spells += one.usual_spells(worker, smooth)
+        one.join_where_spells_come_more_often()
         changes += one.changes(worker)
         lasting[:, worker] = one.levels - one.levels.min()
     spells = [replace(one, recurs=_may_be_one_of(smooth, one)) for one in spells]
@@ -231,7 +232,6 @@ def _standing_out(series: np.ndarray, cuts: list[int], reach: int) -> list[int]:
         shorter = np.minimum(lengths[1:], lengths[:-1])
         clear = np.abs(steps) / errors - _SURER_IF_SHORT / shorter - _SURE
         clear[np.abs(steps) < _LEAST_FACTOR] = -np.inf
-        clear[_fast_steps(series, cuts) / steps < _WITH_THE_FAST] = -np.inf
         if clear.min() >= 0:
             break
         cuts = [cut for place, cut in enumerate(cuts) if place != clear.argmin()]
@@ -415,15 +415,29 @@ class _Stretches:
             if abs(step) < _LEAST_FACTOR:
                 self.cuts.remove(cut)
 
+    def join_where_spells_come_more_often(self) -> None:
+        """Leave out cuts at which the fast rows do not change: there the worker is slow more often, but not always."""
+        while self.cuts:
+            series, cuts = self._without_spells()
+            steps, _, _ = _steps(series, cuts)
+            with_the_fast = _fast_steps(series, cuts) / steps
+            if with_the_fast.min() >= _WITH_THE_FAST:
+                return
+            del self.cuts[with_the_fast.argmin()]
+            self._join_equal()
+
+    def _without_spells(self) -> tuple[np.ndarray, list[int]]:
+        """The rows that are in no spell, and where the cuts are among them."""
+        kept = np.ones(len(self.series), bool)
+        for first, end in self.spells:
+            kept[first:end] = False
+        return self.series[kept], [int(kept[:cut].sum()) for cut in self.cuts]
+
     def changes(self, worker: int) -> list[Change]:
         """What is left: changes that last."""
         if not self.cuts:
             return []
-        kept = np.ones(len(self.series), bool)
-        for first, end in self.spells:
-            kept[first:end] = False
-        places = [int(kept[:cut].sum()) for cut in self.cuts]
-        steps, errors, _ = _steps(self.series[kept], places)
+        steps, errors, _ = _steps(*self._without_spells())
         found = []
         for row, step, error in zip(self.cuts, steps.tolist(), errors.tolist(), strict=True):
             reach = 1.96 * error
