@@ -86,8 +86,10 @@ class Levels:
         """Spells that may never come again: few in what holds now, and no two of one worker."""
         spells = tuple(spell for spell in self.spells if spell.end > self.now)
         workers = [spell.worker for spell in spells]
-        alone = len(workers) < _PROCESS and len(set(workers)) == len(workers)
-        return spells if alone and not any(spell.recurs for spell in spells) else ()
+        several = len(workers) >= _PROCESS or len(set(workers)) < len(workers)
+        if several or any(spell.recurs for spell in spells):
+            return ()
+        return spells
 
     @property
     def passing(self) -> np.ndarray:
@@ -186,7 +188,9 @@ def long_run_variance(series: np.ndarray) -> float:
     def variance(differences: np.ndarray) -> float:
         far = 3 * 1.4826 * np.median(np.abs(differences))
         square = differences**2
-        return float(np.minimum(square, far**2).mean() if far > 0 else square.mean())
+        if far > 0:
+            square = np.minimum(square, far**2)
+        return float(square.mean())
 
     first, second = variance(series[1:] - series[:-1]), variance(series[2:] - series[:-2])
     if first <= 0:
@@ -241,15 +245,15 @@ def _standing_out(series: np.ndarray, cuts: list[int], reach: int) -> list[int]:
 def _placed(series: np.ndarray, cuts: list[int], reach: int) -> list[int]:
     """Each cut where the levels on both sides fit best, at most so many rows away."""
     found: list[int] = []
-    for place, cut in enumerate(cuts):
-        first = found[-1] if found else 0
-        end = cuts[place + 1] if place + 1 < len(cuts) else len(series)
+    first = 0  # of the stretch before a cut
+    for cut, end in zip(cuts, [*cuts[1:], len(series)], strict=True):
         places = np.arange(max(cut - reach, first + 2), min(cut + reach, end - 2) + 1)
         total = np.cumsum(series[first:end])
         before = places - first
         left, whole = total[before - 1], total[-1]
         explained = left**2 / before + (whole - left) ** 2 / (end - places)
-        found.append(int(places[explained.argmax()]))
+        first = int(places[explained.argmax()])
+        found.append(first)
     return found
 
 
