@@ -111,9 +111,8 @@ class Advice(Conclusion):
         facts["settings"] = self.table.drop(columns="never_used").to_dict("records")
         facts["gap"] = self.main.gap
         facts["phi_measured"] = self.measured
-        facts["by_phi"] = [{name: getattr(one, name) for name in _BY_PHI} for one in self.answers]
-        terms = vars(self.comparison).items()
-        facts["terms"] = {name: value for name, value in terms if isinstance(value, str | float | int)}
+        facts["by_phi"] = [_facts_of(answer) for answer in self.answers]
+        facts["terms"] = self.comparison.terms
         facts["since_iteration"] = self.recorded.iteration(self.since)
         facts["sentences"] = self.sentences
         facts["notes"] = self.page().notes
@@ -304,6 +303,11 @@ def _advised(times: Recorded, phi: object, compared: Callable[[np.ndarray], Comp
         if_it_comes_again=if_it_comes_again,
         whole=compared(x).answer(phis[main]) if levels.now else None,
     )
+
+
+def _facts_of(answer: Answer) -> dict[str, Any]:
+    """What ``advice.json`` tells of the answer at one phi."""
+    return {name: getattr(answer, name) for name in _BY_PHI}
 
 
 def _held_in(answer: Answer, compared: Comparison, x: np.ndarray, recent: tuple[Change, ...]) -> Answer:

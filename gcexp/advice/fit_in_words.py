@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gcexp.advice.diagnosis import Diagnosis, Fitted
-from gcexp.advice.diagnosis_in_words import WORDS, causes, meaning, what_would_settle
+from gcexp.advice.diagnosis_in_words import WORDS, causes, meaning, missing_rows, what_would_settle
 from gcexp.advice.page import Page, counted, percent
 from gcexp.figures.rows import listed
 
@@ -37,7 +37,7 @@ def depends_on_missing(found: Diagnosis, otherwise: dict[str, Diagnosis]) -> str
 def _in_short(found: Diagnosis) -> str:
     """The mechanisms that are certain, in the words of the report."""
     names = [WORDS[name][0] for name in found.mechanisms if name not in found.unsure]
-    return listed(names) or "nothing certain"
+    return listed(names) if names else "nothing that is certain"
 
 
 def page(found: Fitted) -> Page:
@@ -55,10 +55,7 @@ def _notes(found: Fitted) -> Iterator[str]:
     known = f": {found.phi}" if found.phi else f", is not known: {recorded.phi_unknown}"
     yield f"{recorded.named_phi}, the share of the time that does not grow with the load{known}."
     yield from recorded.notes
-    if recorded.missing:
-        yield from recorded.missing.sentences
-        if recorded.absent == "late":
-            yield "Missing rows are taken as late; absent=skip leaves their iterations out."
+    yield from missing_rows(recorded)
     shares = listed([f"{percent(share)} by {by}" for by, share in found.variance.shares.items()])
     alike = ""
     if np.isfinite(found.stability):

@@ -55,6 +55,14 @@ class Recorded:
         return int(self.rows[row])
 
     @property
+    def mean_of_missing(self) -> float:
+        """Mean time that missing rows are taken to have had, at the own load; NaN where none is missing there."""
+        own = self.loads.own_rows
+        if self.trace.missing is None or not self.trace.missing[own].any():
+            return float("nan")
+        return float(self.trace.values["time"][own][self.trace.missing[own]].mean())
+
+    @property
     def facts(self) -> dict[str, Any]:
         """What stands first in a file of results."""
         T, n = self.every.shape
@@ -142,26 +150,22 @@ def recorded_without_gaps(
     loads = loads_of(trace)
     every = trace.values["time"][loads.own_rows]
     if barrier == "check":
-        verdict, said = barrier_test(every)
-        if verdict == "equalised":
-            raise UserError(f"{trace.name}: {said}; if these are compute times, say barrier=no{_hint(trace)}")
-        if verdict:
-            notes.append(f"Doubtful: {said}.{_hint(trace)}")
-    phi, why = None, "the trace has one load and no column compute"
+        notes += _doubts(trace, every)
     if loads.several:
-        phi, why = share_of_loads(trace.values["time"], loads.of_rows, seed)
         waiting = every.max(1).mean()
         notes.append(
             f"{loads.sentence} Waiting for all takes {waiting:.4g} at load {loads.own:g} on the mean."
         )
-    elif "compute" in trace.values:
-        phi, why = share_of_compute(every, trace.values["compute"], seed)
-    kept, paused = _kept(every)
+    phi, phi_unknown = _phi(trace, loads, seed)
+    kept, left_out = _kept(every)
+    notes += left_out
+
     numbers = loads.own_rows
     if absent == "skip" and gaps.missing is not None:
         numbers = np.flatnonzero(~gaps.missing.any(1))[numbers]
-    notes += paused
-    chunks = None if trace.chunks is None else trace.chunks[loads.own_rows][kept]
+    chunks = None
+    if trace.chunks is not None:
+        chunks = trace.chunks[loads.own_rows][kept]
     return Recorded(
         trace=trace,
         loads=loads,
@@ -170,13 +174,30 @@ def recorded_without_gaps(
         rows=numbers[kept],
         chunks=chunks,
         phi=phi,
-        phi_unknown=why,
+        phi_unknown=phi_unknown,
         notes=tuple(notes),
         source=str(source) if isinstance(source, str | Path) else "",
         absent=absent,
         timeout=timeout if absent == "late" else None,
         missing=described(gaps),
     )
+
+
+def _doubts(trace: TraceFile, every: np.ndarray) -> list[str]:
+    """What speaks for a stamp after the all-reduce; `UserError` where the times (T0, n) tell nothing of the workers."""
+    verdict, said = barrier_test(every)
+    if verdict == "equalised":
+        raise UserError(f"{trace.name}: {said}; if these are compute times, say barrier=no{_hint(trace)}")
+    return [f"Doubtful: {said}.{_hint(trace)}"] if verdict else []
+
+
+def _phi(trace: TraceFile, loads: Loads, seed: int) -> tuple[Number | None, str]:
+    """The share of the time that does not grow with the load, or None and why it was not measured."""
+    if loads.several:
+        return share_of_loads(trace.values["time"], loads.of_rows, seed)
+    if "compute" in trace.values:
+        return share_of_compute(trace.values["time"], trace.values["compute"], seed)
+    return None, "the trace has one load and no column compute"
 
 
 def _kept(x: np.ndarray) -> tuple[np.ndarray, list[str]]:

@@ -208,8 +208,8 @@ def _loads_of_rows(trace: TraceFile) -> np.ndarray:
 
 def filled(trace: TraceFile, late: np.ndarray) -> TraceFile:
     """The trace whose missing rows take the times `late` (R, N), with what else belongs to a row; see `as_late`."""
-    missing = trace.missing
     times = _seen(trace)
+    missing = np.isnan(times)
     values = dict(trace.values)
     if "load" in values:
         values["load"] = np.where(missing, _loads_of_rows(trace)[:, None], values["load"])

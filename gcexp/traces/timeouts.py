@@ -64,8 +64,8 @@ def mean_beyond(logged: np.ndarray, hidden: int, limit: float) -> float:
     --------
     >>> x = np.random.default_rng(0).exponential(size=1000)
     >>> limit = np.quantile(x, 0.95)
-    >>> round(mean_beyond(x[x < limit], 50, limit), 2), round(x[x >= limit].mean(), 2)
-    (3.95, 3.9)
+    >>> round(mean_beyond(x[x < limit], 50, limit), 2), x[x >= limit].mean().round(2).item()
+    (3.94, 3.97)
     """
     usual = np.quantile(logged, 1 - _LONG)
     excess = logged[logged > usual] - usual
