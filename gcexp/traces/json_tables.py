@@ -155,6 +155,11 @@ def _of_object(whole: dict, place: str, decisions: list[str], one_line: bool) ->
         )
     if one_line and not any(isinstance(value, list | dict) for value in whole.values()):
         return of_rows([whole], place, decisions)  # one line
+    if (
+        {"columns", "data"} <= set(whole) <= {"columns", "index", "data"}
+    ):  # as pandas writes it by orient="split"
+        whole = [dict(zip(whole["columns"], row, strict=False)) for row in whole["data"]]
+        return _of_rows(whole, place, decisions)
     if all(isinstance(value, list) and not _are_rows(value) for value in whole.values()):
         lengths = {len(value) for value in whole.values()}
         if len(lengths) > 1:
@@ -192,6 +197,9 @@ def _of_objects(whole: dict, place: str, decisions: list[str]) -> Table:
 
     outer = all(str(name).isdecimal() for name in whole)
     inner = all(str(name).isdecimal() for value in whole.values() for name in value)
+    numbers_iterations = any(name_of(name).fits("iteration") for value in whole.values() for name in value)
+    if outer and numbers_iterations:
+        return of_rows(list(whole.values()), place, decisions)
     if outer and not inner:
         rows = [{"iteration": name, **value} for name, value in whole.items()]
         return of_rows(rows, place, [*decisions, "took the name of each object for its iteration"])

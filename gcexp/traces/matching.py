@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.errors import DataError, ParameterError
-from gcexp.traces.names import BRACKETS, NOT_USED, Name, column_given, listed, name_of
+from gcexp.traces.names import BRACKETS, LABEL, NOT_USED, Name, column_given, listed, name_of
 from gcexp.traces.numbers import is_numeric
 from gcexp.traces.record import NEEDED
 from gcexp.traces.tables import Table
@@ -273,6 +273,8 @@ def _no_worker(table: Table, iterations: tuple[str, ...]) -> str:
     told = _no_column("worker", table)
     if BRACKETS in table.columns:
         told += f"; where the number in brackets is it: columns=worker:{BRACKETS}"
+    elif LABEL in table.columns:
+        told += f"; where the number that begins a line is it: columns=worker:{LABEL}"
     elif iterations:
         told += "; the log of one worker alone does not show who is slow"
     return f"{told}; of files of one worker each name all: gcexp trace import FILE FILE ..."

@@ -79,6 +79,7 @@ _UNIT_OF = {word: unit for unit, words in _SPELLED.items() for word in words}
 _ROLES = (*SYNONYMS, "workers")
 _SHOWN, _LETTERS = 8, 30  # names of columns in a sentence, and letters of one
 BRACKETS = "brackets"  # the name of a number that stands alone in brackets, as [3] before a line
+LABEL = "label"  # that of a number that begins a line, as 3: of srun --label
 NOT_USED = "none"  # what a role is given that no column has
 COLUMNS_EXAMPLE = "columns=iteration:STEP,worker:HOST,time:MS_PER_STEP"
 

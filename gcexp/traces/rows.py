@@ -249,7 +249,7 @@ def _workers(table: Table, columns: tuple[str, ...], writing: Writing) -> tuple[
     if len(columns) > 1:
         parts = [table.frame[column].astype(str).str.strip() for column in columns]
         joined = parts[0].str.cat(parts[1:], sep="/")
-        codes, values = pd.factorize(joined.to_numpy(object))
+        codes, values = pd.factorize(joined.to_numpy(object), use_na_sentinel=False)
     else:
         codes, values = pd.factorize(cells_of(table.frame[columns[0]]), use_na_sentinel=False)
     numbers = [_whole(value, writing) for value in values]
@@ -523,6 +523,11 @@ def _columns_of_workers(
             )
     elif in_memory:
         found = [name.written for name in rest]
+        if len(found) == 3 and not _is_whole(table, found[2], writing) and _may_be_long(table, writing):
+            raise DataError(
+                f"{table.place}: its 3 columns may be iteration, worker and time, or one for each worker; say "
+                "columns=iteration:0,worker:1,time:2 or columns=workers:*"
+            )
     elif table.named:
         found = _guessed_workers(table, rest)
     else:

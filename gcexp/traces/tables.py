@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MATRIX = "took each row of the array for an iteration, and each column for a worker"
 MOST_CELLS = 2**25  # iterations times workers, and times chunks
+_NESTED = (list, dict, set, np.ndarray)  # cells that hold several things
 
 
 def _row(number: int) -> str:
@@ -102,7 +103,12 @@ def table_in_memory(source: Any, place: str, decisions: list[str] | None = None)
         fits = False
     if not fits:
         raise DataError(f"{place}: {wanted}, got {quoted(source)}")
-    names = pd.Index([str(number) for number in range(array.shape[1])], dtype=object)
+    rows, columns = array.shape
+    if columns > rows > 1:
+        decisions.append(
+            f"there are more workers ({columns}) than iterations ({rows}): where rows are workers, turn it: array.T"
+        )
+    names = pd.Index([str(number) for number in range(columns)], dtype=object)
     return Table(place, pd.DataFrame(array, columns=names), decisions=decisions, named=False)
 
 
@@ -165,4 +171,7 @@ def of_frame(frame: pd.DataFrame, place: str, decisions: list[str] | None = None
     if frame.size > 4 * MOST_CELLS:
         raise DataError(f"{place} has {len(frame)} rows and {len(names)} columns; so many are not read")
     frame = frame.set_axis(pd.Index(names, dtype=object), axis=1).reset_index(drop=True)
+    for name in names:
+        if frame[name].dtype == object and any(isinstance(cell, _NESTED) for cell in frame[name]):
+            frame[name] = frame[name].astype(str)  # no number, but it can be compared and shown
     return Table(place, frame, decisions=told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import dataclass, replace
 from io import StringIO
 
@@ -13,11 +14,17 @@ from gcexp.traces.separators import UNNAMED, Layout, layout_of, whole_lines
 from gcexp.traces.tables import Table, of_rows
 
 _KEYS = ("iteration", "worker", "chunk")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # of a terminal
+_MARKUP = re.compile(r"\s*<(!doctype|\?xml|html|table|svg)\b", re.IGNORECASE)
 _LOOKED_AT = 60  # rows whose names are looked at
 
 
 def of_text(text: str, place: str, told: list[str]) -> Table:
     """The table in text: a log whose lines hold objects or numbers with names, or lines of cells."""
+    if "\x1b[" in text:
+        text = _COLOUR.sub("", text)
+    if _MARKUP.match(text):
+        raise DataError(f"{place}: is HTML or XML; save its table as CSV first, as by pandas.read_html")
     text, cut = whole_lines(text)
     told = [*told, *cut]
     for read in (objects_of, pairs_of):
