@@ -11,7 +11,7 @@ import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.schema import quoted
-from gcexp.traces.names import listed, name_of
+from gcexp.traces.names import Names, listed, names_of
 from gcexp.traces.numbers import has_decimal_comma
 
 if TYPE_CHECKING:
@@ -61,16 +61,18 @@ class Table:
         """Whether no column has the name of an iteration, a worker or a time, nor a number that tells workers apart."""
         if not self.named:
             return False
-        names = [name_of(column) for column in self.columns]
-        known = any(
-            name.fits(role) for name in names for role in ("iteration", "worker", "time", "start", "end")
-        )
-        return not known and not any(name.is_of_worker for name in names)
+        known = self.names.has("iteration", "worker", "time", "start", "end")
+        return not known and not self.names.where(lambda name: name.is_of_worker)
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns."""
         return list(self.frame.columns)
+
+    @property
+    def names(self) -> Names:
+        """What the names of the columns say."""
+        return names_of(self.columns)
 
     @cached_property
     def decimal_commas(self) -> bool:

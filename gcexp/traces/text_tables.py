@@ -9,7 +9,7 @@ from io import StringIO
 
 from gcexp.errors import DataError
 from gcexp.traces.log_lines import cure_of_prose, is_log, numbers_of, objects_of, pairs_of
-from gcexp.traces.names import name_of
+from gcexp.traces.names import names_of
 from gcexp.traces.separators import UNNAMED, Layout, layout_of, whole_lines
 from gcexp.traces.tables import Table, of_rows
 
@@ -51,8 +51,7 @@ def of_text(text: str, place: str, told: list[str]) -> Table:
 
 def _are_timed(rows: list[dict]) -> bool:
     """Whether the rows of a log have a time."""
-    names = {name for row in rows[:_LOOKED_AT] for name in row}
-    return any(name_of(name).fits("time") for name in names)
+    return any(names_of(row).has("time") for row in rows[:_LOOKED_AT])
 
 
 def _of_cells(text: str, place: str, told: list[str]) -> Table:
