@@ -8,12 +8,13 @@ from math import gcd, nan, prod
 import numpy as np
 
 from gcexp.errors import DataError
+from gcexp.traces.long_rows import Rows
 from gcexp.traces.matching import Matched, typed
 from gcexp.traces.moments import other_scale, refuse_moments
 from gcexp.traces.record import Flags, TraceFile
-from gcexp.traces.rows import Matrix, Rows
 from gcexp.traces.tables import MOST_CELLS
 from gcexp.traces.twice import StandsTwice
+from gcexp.traces.wide_rows import Matrix
 
 _SHOWN = 10  # numbers in a sentence
 _MOSTLY = 0.5  # a trace that lacks more of its iterations than this is a sample
@@ -45,16 +46,17 @@ def arranged(found: Rows | Matrix, name: str, place: str, flags: Flags, unit: st
     DataError
         For times that stand twice, moments in place of times, and other faults.
     """
-    trace = (
-        _of_matrix(found, name, place, flags)
-        if isinstance(found, Matrix)
-        else _of_rows(found, name, place, flags)
-    )
+    if isinstance(found, Matrix):
+        trace = _of_matrix(found, name, place, flags)
+    else:
+        trace = _of_rows(found, name, place, flags)
     times = trace.values["time"]
     if not unit and not flags.unit:
         refuse_moments(times, place, _cure_of_moments(found))
     told = other_scale(times, trace.labels)
-    return replace(trace, decisions=(*trace.decisions, told)) if told else trace
+    if not told:
+        return trace
+    return replace(trace, decisions=(*trace.decisions, told))
 
 
 def _cure_of_moments(found: Rows | Matrix) -> str:
@@ -86,7 +88,7 @@ def _of_matrix(found: Matrix, name: str, place: str, flags: Flags) -> TraceFile:
         names=found.hosts,
         values={"time": times},
         flags=_flags(flags, found.unit, numbering),
-        missing=missing if missing.any() else None,
+        missing=_if_any(missing),
         gap=numbering.gap,
         decisions=(*found.decisions, *numbering.decisions),
     )
@@ -96,18 +98,23 @@ def _of_rows(found: Rows, name: str, place: str, flags: Flags) -> TraceFile:
     index = [found.iterations, found.workers]
     if found.chunks is not None:
         index.append(found.chunks)
-    known = [np.unique(numbers, return_inverse=True) for numbers in index]
-    numbering = _numbering(known[0][0])
+    known = []
+    places = []
+    for numbers in index:
+        values, where = np.unique(numbers, return_inverse=True)
+        known.append(values)
+        places.append(where)
+    numbering = _numbering(known[0])
     if found.chunks is not None:
-        _check_chunks(known[2][0], place)
-    shape = tuple(len(numbers) for numbers, _ in known)
+        _check_chunks(known[2], place)
+    shape = tuple(map(len, known))
     if prod(shape) > MOST_CELLS:
         raise DataError(
             f"{place} has {shape[0]} iterations and {shape[1]} workers in {len(found.workers)} lines; a matrix of more "
             f"than {MOST_CELLS} cells is not read"
         )
-    cell = np.ravel_multi_index([where for _, where in known], shape)
-    workers = tuple(known[1][0].tolist())
+    cell = np.ravel_multi_index(places, shape)
+    workers = tuple(known[1].tolist())
     labels = found.hosts or workers
     _check_twice(cell, known, shape, labels, place, found.found)
     there = np.zeros(shape, dtype=bool)
@@ -135,10 +142,15 @@ def _of_rows(found: Rows, name: str, place: str, flags: Flags) -> TraceFile:
         values=matrices,
         chunks=chunks,
         flags=_flags(flags, found.unit, numbering),
-        missing=missing if missing.any() else None,
+        missing=_if_any(missing),
         gap=numbering.gap,
         decisions=(*found.decisions, *numbering.decisions),
     )
+
+
+def _if_any(missing: np.ndarray) -> np.ndarray | None:
+    """Which rows are missing, or None where none is."""
+    return missing if missing.any() else None
 
 
 def _flags(flags: Flags, unit: str, numbering: _Numbering) -> Flags:
@@ -194,9 +206,9 @@ def _check_twice(
     if not len(twice):
         return
     t, i, *chunk = np.unravel_index(twice[0], shape)
-    told = f"iteration {known[0][0][t]}, worker {labels[i]}"
+    told = f"iteration {known[0][t]}, worker {labels[i]}"
     if chunk:
-        told += f", chunk {known[2][0][chunk[0]]}"
+        told += f", chunk {known[2][chunk[0]]}"
     raise StandsTwice(place, told, found)
 
 

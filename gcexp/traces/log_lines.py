@@ -8,10 +8,11 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from gcexp.traces.names import BRACKETS, name_of
+from gcexp.traces.names import BRACKETS, LABEL, name_of
 
 _TRIED = 60  # first lines by which a log is recognised
 _MOST_WORDS = 5  # of a name
+_PROSE = 3  # lines from which on words are no header
 _PAIR = re.compile(r"(?:^|[\s,;{\[(])([A-Za-z_][\w.-]*)=([^\s,;}\])]+)")
 #: When a line was written: dates and times of day, which are no numbers with a name.
 _WRITTEN = re.compile(r"\d{4}[-/]\d\d[-/]\d\d[T _]?|\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?Z?")
@@ -27,6 +28,7 @@ _NAMED = re.compile(
 _PER_STEP = re.compile(r"(\d+\.?\d*)\s*(ns|us|µs|ms|s|sec)/(it|iter|iteration|step|batch)\b")
 #: The rank that mpirun writes before a line, as ``[1,3]<stdout>:``, and a number alone in brackets.
 _TAGGED = re.compile(r"\[(?:\d+,)?(\d+)\]<std(?:out|err)>")
+_LABEL = re.compile(r"^\s*(\d+):\s")  # srun --label
 _IN_BRACKETS = re.compile(r"(?:^|\s)\[(\d+)\]")
 _HOST = re.compile(r"\b(host|hostname|node|worker|client|pod)\s*[:=]\s*([A-Za-z][\w.-]*)")
 _WORD = re.compile(r"[A-Za-z_]{2,}")
@@ -96,7 +98,8 @@ def _object_in(line: str) -> dict | None:
 def cure_of_prose(text: str) -> str:
     """What to do with a log of words, as a sentence goes on; nothing for text that is no such log."""
     head = _head(text)
-    if sum(len(_WORD.findall(line)) > 2 for line in head) <= len(head) / 2:
+    wordy = [line for line in head if len(_WORD.findall(line)) > 2]
+    if len(head) < _PROSE or len(wordy) <= len(head) / 2:
         return ""
     return (
         "; where lines of a log hold the numbers, write these as a table: (echo iteration,worker,time; sed -nE "
@@ -142,14 +145,17 @@ def fields_in(line: str) -> dict[str, str]:
     >>> fields_in("app | [0] Finished training it 16/150 of epoch 0, 439.65 ms/it")
     {'brackets': '0', 'it': '16', 'epoch': '0', 'ms_per_it': '439.65'}
     """
-    line = _WRITTEN.sub(" ", line)
+    line = _WRITTEN.sub("  ", line)
     fields: dict[str, str] = {}
     tag = _TAGGED.search(line)
     bracket = _IN_BRACKETS.search(line)
+    label = _LABEL.match(line)
     if tag:
         fields["rank"] = tag[1]
     elif bracket:
         fields[BRACKETS] = bracket[1]
+    elif label:
+        fields[LABEL] = label[1]
     for found in _HOST.finditer(line):
         fields.setdefault(found[1], found[2])
     for found in _NAMED.finditer(line):

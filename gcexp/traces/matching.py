@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
 from gcexp.errors import DataError, ParameterError
-from gcexp.traces.names import BRACKETS, NOT_USED, Name, column_given, listed, name_of
+from gcexp.traces.names import BRACKETS, LABEL, NOT_USED, Name, Names, column_given, listed, names_of
 from gcexp.traces.numbers import is_numeric
 from gcexp.traces.record import NEEDED
 from gcexp.traces.tables import Table
@@ -43,6 +43,10 @@ class Matched:
         single = {self.start, self.end, self.compute, self.load, self.chunk}
         return (single | {*self.iteration, *self.worker, *self.times}) - {""}
 
+    def with_column(self, role: str, column: str) -> Matched:
+        """The same with a column of computing, loads or micro-batches."""
+        return replace(self, **{role: column})  # type: ignore[arg-type]
+
 
 def is_canonical(table: Table) -> bool:
     """Whether a table has the three columns of this project's format, by their very names."""
@@ -51,9 +55,11 @@ def is_canonical(table: Table) -> bool:
 
 def canonical(table: Table) -> Matched:
     """The columns of this project's format; others are further columns, whatever they are called."""
-    found = [name if name in table.columns else "" for name in ("compute", "load", "chunk")]
-    compute, load, chunk = found
-    return Matched(("iteration",), ("worker",), ("time",), compute=compute, load=load, chunk=chunk)
+    found = Matched(("iteration",), ("worker",), ("time",))
+    for name in ("compute", "load", "chunk"):
+        if name in table.columns:
+            found = found.with_column(name, name)
+    return found
 
 
 def looks_long(table: Table, given: dict[str, str]) -> bool:
@@ -62,23 +68,28 @@ def looks_long(table: Table, given: dict[str, str]) -> bool:
         return False
     if {"time", "start", "end", "worker"} & set(given):
         return True
-    names = [name_of(column) for column in table.columns]
-    if any(name.fits("worker") for name in names):
+    names = table.names
+    if names.has("worker"):
         return True
-    timed = any(name.fits("time") for name in names)
-    from_to = any(name.fits("start") for name in names) and any(name.fits("end") for name in names)
-    return (timed or from_to) and len(of_workers(names)) < 2
+    is_timed = names.has("time") or (names.has("start") and names.has("end"))
+    return is_timed and len(of_workers(names)) < 2
 
 
-def of_workers(names: list[Name]) -> list[str]:
+def of_workers(names: Names) -> list[str]:
     """Columns that are surely those of workers, as ``rank0`` and ``rank1``; none if there are several such groups."""
     groups: dict[str, list[str]] = {}
-    for name in names:
+    for name in names.items:
         if re.search(r"\d", name.base) and name.is_of_worker:
             without_numbers = re.sub(r"\d+", "0", name.base)
             groups.setdefault(without_numbers, []).append(name.written)
-    several = [group for group in groups.values() if len(group) > 1]
-    return several[0] if len(several) == 1 else []
+    found: list[str] = []
+    for group in groups.values():
+        if len(group) < 2:
+            continue
+        if found:
+            return []
+        found = group
+    return found
 
 
 def numbered(columns: Iterable[str]) -> tuple[str, list[str]]:
@@ -113,41 +124,31 @@ def matched(table: Table, given: dict[str, str], alone: bool) -> Matched:
     DataError
         Where a column is missing or several fit; the sentence shows what to type.
     """
-    chosen = {role: _columns_given(role, column, table) for role, column in given.items()}
-    taken = {column for columns in chosen.values() for column in columns}
-    names = [name_of(column) for column in table.columns if column not in taken]
+    chosen: dict[str, tuple[str, ...]] = {}
+    names = table.names
+    for role, column in given.items():
+        chosen[role] = _columns_given(role, column, table)
+        names = names.without(chosen[role])
     decisions: list[str] = []
-    times, start, end = _times(table, chosen, names, decisions)
-    rest = [name for name in names if name.written not in {*times, start, end}]
-    parts = {}
+    found = _times(table, chosen, names, decisions)
+    names = names.without(found.used)
     for role in ("compute", "load", "chunk"):
-        if role in chosen:
-            parts[role] = chosen[role][0] if chosen[role] else ""
-            continue
-        fitting = [name.written for name in rest if name.fits(role)]
-        if len(fitting) > 1:
-            _ask(role, fitting, table)
-        parts[role] = fitting[0] if fitting else ""
-    rest = [name for name in rest if name.written not in parts.values()]
-    iterations = _fitting("iteration", chosen, rest)
-    workers = _fitting("worker", chosen, rest)
+        columns = _columns_of(role, chosen, names)
+        if len(columns) > 1:
+            _ask(role, columns, table)
+        if columns:
+            found = found.with_column(role, columns[0])
+    names = names.without(found.used)
+    iterations = _columns_of("iteration", chosen, names)
+    workers = _columns_of("worker", chosen, names)
     if not workers and not alone:
         raise DataError(f"{table.place}: {_no_worker(table, iterations)}")
     if not iterations and not alone and "iteration" not in chosen:
         raise DataError(f"{table.place}: {_no_iteration(table)}")
-    iteration, worker = _keys(table, iterations, workers, parts["chunk"], given)
-    found = Matched(
-        iteration,
-        worker,
-        times,
-        start,
-        end,
-        compute=parts["compute"],
-        load=parts["load"],
-        chunk=parts["chunk"],
-    )
+    iteration, worker = _keys(table, iterations, workers, found.chunk, given)
+    found = replace(found, iteration=iteration, worker=worker)
     decisions.insert(0, _said(found))
-    others = [name for name in (*iterations, *workers) if name not in {*iteration, *worker}]
+    others = names_of([*iterations, *workers]).without([*iteration, *worker]).written
     if others:
         decisions.append(f"did not need {listed(others)} to tell the rows apart")
     return replace(found, decisions=decisions)
@@ -182,69 +183,60 @@ def _columns_given(role: str, column: str, table: Table) -> tuple[str, ...]:
     return tuple(column_given(part, table.columns, table.place) for part in parts)
 
 
-def _fitting(role: str, chosen: dict[str, tuple[str, ...]], names: list[Name]) -> tuple[str, ...]:
-    """The columns that a person named for a key, or all those whose names fit."""
+def _columns_of(role: str, chosen: dict[str, tuple[str, ...]], names: Names) -> tuple[str, ...]:
+    """The columns that a person named for a role, or all those whose names fit."""
     if role in chosen:
         return chosen[role]
-    return tuple(name.written for name in names if name.fits(role))
+    return tuple(names.fitting(role))
 
 
-def _times(
-    table: Table, chosen: dict[str, tuple[str, ...]], names: list[Name], decisions: list[str]
-) -> tuple[tuple[str, ...], str, str]:
-    """The columns of times, or those of starts and ends."""
+def _times(table: Table, chosen: dict[str, tuple[str, ...]], names: Names, decisions: list[str]) -> Matched:
+    """The columns of times, or those of starts and ends; the keys are found later."""
     if chosen.get("time"):
-        return chosen["time"], "", ""
-    start = chosen["start"][0] if chosen.get("start") else ""
-    end = chosen["end"][0] if chosen.get("end") else ""
-    if end and not start and "start" not in chosen:
-        starts = [name.written for name in names if name.fits("start")]
-        if len(starts) > 1:
-            _ask("start", starts, table)
-        return (), starts[0] if starts else "", end
-    if end:
-        return (), start, end
-    timed = [name.written for name in names if name.fits("time") and not _is_least(name, names)]
-    starts = [start] if start else [name.written for name in names if name.fits("start")]
-    ends = [name.written for name in names if name.fits("end")]
-    if start:
+        return Matched((), (), chosen["time"])
+    timed = names.where(lambda name: name.fits("time") and not _is_least(name, names))
+    if chosen.get("start") or chosen.get("end"):
         timed = []
+    starts = _columns_of("start", chosen, names)
+    ends = _columns_of("end", chosen, names)
     if len(timed) > 1:
         _ask("time", timed, table)
     if timed:
         if starts and ends:
             decisions.append(f"did not use {starts[0]} and {ends[0]}, for {timed[0]} is the time")
-        return (timed[0],), "", ""
-    if not starts or not ends:
+        return Matched((), (), (timed[0],))
+    if not ends or not (starts or chosen.get("end")):
         raise DataError(f"{table.place}: {_no_time(table)}")
     if len(starts) > 1:
         _ask("start", starts, table)
     if len(ends) > 1:
         _ask("end", ends, table)
-    return (), starts[0], ends[0]
+    return Matched((), (), start=starts[0] if starts else "", end=ends[0])
 
 
-def _is_least(name: Name, names: list[Name]) -> bool:
+def _is_least(name: Name, names: Names) -> bool:
     """Whether ``time_min`` stands beside ``time_max`` or ``time_mean``, so that it has the least time, not minutes."""
     if not re.search(r"min\W*$", name.written, re.IGNORECASE):
         return False
-    others = {other.base for other in names}
-    return any(
-        f"{name.base}_{word}".strip("_") in others for word in ("max", "mean", "avg", "average", "median")
-    )
+    for word in ("max", "mean", "avg", "average", "median"):
+        beside = f"{name.base}_{word}".strip("_")
+        for other in names.items:
+            if other.base == beside:
+                return True
+    return False
 
 
-def _ask(role: str, fitting: list[str], table: Table) -> None:
+def _ask(role: str, fitting: Sequence[str], table: Table) -> None:
     """Raise `DataError`: several columns fit."""
-    choices = [f"columns={role}:{typed(column)}" for column in fitting[:_CHOICES]]
-    raise DataError(
-        f"{table.place}: {listed(fitting)} may each be the {role}; say which one: {' or '.join(choices)}"
-    )
+    choices = " or ".join(f"columns={role}:{typed(column)}" for column in fitting[:_CHOICES])
+    raise DataError(f"{table.place}: {listed(fitting)} may each be the {role}; say which one: {choices}")
 
 
 def typed(column: str) -> str:
     """A column's name as it is typed in ``columns=``; quoted where a shell would divide it."""
-    return f"'{column}'" if any(sign in column for sign in " ()[]&;|<>*?$") else column
+    if re.search(r"[ ()\[\]&;|<>*?$]", column):
+        return f"'{column}'"
+    return column
 
 
 def _no_time(table: Table) -> str:
@@ -252,11 +244,10 @@ def _no_time(table: Table) -> str:
     told = _no_column("time", table)
     if not table.named:
         return told
-    names = [name_of(column) for column in table.columns]
-    parts = [name.written for name in names if name.unit and is_numeric(table.frame[name.written])]
+    parts = table.names.where(lambda name: bool(name.unit) and is_numeric(table.frame[name.written]))
     if len(parts) > 1:
         told += f"; the sum of several is typed columns=time:{typed(_JOINS.join(parts[:_CHOICES]))}"
-    stamps = [name.written for name in names if name.is_stamp]
+    stamps = table.names.where(lambda name: name.is_stamp)
     if stamps:
         told += f"; for the time since the worker's previous row: columns=end:{typed(stamps[0])}"
     pattern, group = numbered(table.columns)
@@ -273,6 +264,8 @@ def _no_worker(table: Table, iterations: tuple[str, ...]) -> str:
     told = _no_column("worker", table)
     if BRACKETS in table.columns:
         told += f"; where the number in brackets is it: columns=worker:{BRACKETS}"
+    elif LABEL in table.columns:
+        told += f"; where the number that begins a line is it: columns=worker:{LABEL}"
     elif iterations:
         told += "; the log of one worker alone does not show who is slow"
     return f"{told}; of files of one worker each name all: gcexp trace import FILE FILE ..."
@@ -304,7 +297,7 @@ def _joined(columns: tuple[str, ...]) -> str:
     return _JOINS.join(columns)
 
 
-def key_of(table: Table, columns: tuple[str, ...]) -> np.ndarray:
+def key_of(table: Table, columns: Sequence[str]) -> np.ndarray:
     """Numbers of the rows' distinct values in some columns, in the order of their appearance."""
     codes = np.zeros(len(table.frame), np.int64)
     for column in columns:
@@ -325,27 +318,27 @@ def _keys(
     Of several that fit, one is taken if with it no pair of an iteration and a worker stands twice, and if all others
     that do so say the same. Where no single one suffices, all together are tried: an epoch and a batch within it.
     """
-    choices_of_iteration = [iterations]
+    by_iteration = [iterations]
     if "iteration" not in given and iterations:
-        choices_of_iteration = [(name,) for name in iterations]
-    choices_of_worker = [workers]
+        by_iteration = [(name,) for name in iterations]
+    by_worker = [workers]
     if "worker" not in given and workers:
-        choices_of_worker = [(name,) for name in workers]
-    if len(choices_of_iteration) == len(choices_of_worker) == 1:
-        return choices_of_iteration[0], choices_of_worker[0]
-    fitting = _that_tell_rows_apart(table, choices_of_iteration, choices_of_worker, chunk)
+        by_worker = [(name,) for name in workers]
+    if len(by_iteration) == len(by_worker) == 1:
+        return by_iteration[0], by_worker[0]
+    fitting = _that_tell_rows_apart(table, by_iteration, by_worker, chunk)
     if not fitting:
-        wider_iteration = choices_of_iteration
-        wider_worker = choices_of_worker
-        if len(choices_of_iteration) > 1:
-            wider_iteration = [*choices_of_iteration, _coarsest_first(table, iterations)]
-        if len(choices_of_worker) > 1:
-            wider_worker = [*choices_of_worker, _coarsest_first(table, workers)]
+        wider_iteration = list(by_iteration)
+        wider_worker = list(by_worker)
+        if len(by_iteration) > 1:
+            wider_iteration.append(_coarsest_first(table, iterations))
+        if len(by_worker) > 1:
+            wider_worker.append(_coarsest_first(table, workers))
         fitting = _that_tell_rows_apart(table, wider_iteration, wider_worker, chunk)
+    if not fitting and len(by_worker) > 1:
+        _ask("worker", workers, table)
     if not fitting:
-        several = workers if len(choices_of_worker) > 1 else iterations
-        role = "worker" if len(choices_of_worker) > 1 else "iteration"
-        _ask(role, list(several), table)
+        _ask("iteration", iterations, table)
     first = fitting[0]
     for other in fitting[1:]:
         for role, mine, its in zip(("iteration", "worker"), first, other, strict=True):
@@ -354,13 +347,15 @@ def _keys(
     return first
 
 
-def _that_tell_rows_apart(table, choices_of_iteration, choices_of_worker, chunk) -> list[tuple]:
+def _that_tell_rows_apart(table, by_iteration, by_worker, chunk) -> list[tuple]:
     """Pairs of keys with which no row stands twice."""
     fitting = []
-    more = (chunk,) if chunk else ()
-    for iteration in choices_of_iteration:
-        for worker in choices_of_worker:
-            codes = key_of(table, (*iteration, *worker, *more))
+    for iteration in by_iteration:
+        for worker in by_worker:
+            columns = [*iteration, *worker]
+            if chunk:
+                columns.append(chunk)
+            codes = key_of(table, columns)
             if codes.max(initial=-1) + 1 == len(codes):
                 fitting.append((iteration, worker))
     return fitting

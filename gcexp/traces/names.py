@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from gcexp.errors import ParameterError, require_known, unknown
@@ -73,12 +73,15 @@ _SPELLED = {
     "min": ("min", "mins", "minute", "minutes"),
     "h": ("h", "hr", "hrs", "hour", "hours"),
 }
-_UNIT_OF = {word: unit for unit, words in _SPELLED.items() for word in words}
+_UNIT_OF = {}
+for _unit, _words in _SPELLED.items():
+    _UNIT_OF.update(dict.fromkeys(_words, _unit))
 
 #: What ``columns=`` may name: columns of a long table, or all columns of workers of a wide one, by a pattern.
 _ROLES = (*SYNONYMS, "workers")
 _SHOWN, _LETTERS = 8, 30  # names of columns in a sentence, and letters of one
 BRACKETS = "brackets"  # the name of a number that stands alone in brackets, as [3] before a line
+LABEL = "label"  # that of a number that begins a line, as 3: of srun --label
 NOT_USED = "none"  # what a role is given that no column has
 COLUMNS_EXAMPLE = "columns=iteration:STEP,worker:HOST,time:MS_PER_STEP"
 
@@ -116,6 +119,47 @@ class Name:
         if role in ("iteration", "worker", "chunk") and not self.unit:
             return _without_counted(self.base) in known
         return False
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names of a table's columns, in their order.
+
+    Examples
+    --------
+    >>> names = names_of(["step", "rank", "node", "time_ms"])
+    >>> names.fitting("worker"), names.has("time"), names.without(["step"]).written
+    (['rank', 'node'], True, ['rank', 'node', 'time_ms'])
+    """
+
+    items: tuple[Name, ...]
+
+    @property
+    def written(self) -> list[str]:
+        """The names as they were written."""
+        return [name.written for name in self.items]
+
+    def fitting(self, role: str) -> list[str]:
+        """Columns that may be that, by their names."""
+        return self.where(lambda name: name.fits(role))
+
+    def has(self, *roles: str) -> bool:
+        """Whether some column may be one of these."""
+        return any(self.fitting(role) for role in roles)
+
+    def where(self, holds: Callable[[Name], bool]) -> list[str]:
+        """Columns of whose names something holds."""
+        return [name.written for name in self.items if holds(name)]
+
+    def without(self, columns: Iterable[str]) -> Names:
+        """The names without those of some columns."""
+        left_out = set(columns)
+        return Names(tuple(name for name in self.items if name.written not in left_out))
+
+
+def names_of(columns: Iterable[object]) -> Names:
+    """What the names of columns say."""
+    return Names(tuple(map(name_of, columns)))
 
 
 def _without_counted(base: str) -> str:
@@ -193,9 +237,16 @@ def listed(columns: Iterable[str]) -> str:
     >>> listed(["step", "rank"]), listed(map(str, range(20)))
     ('step, rank', '0, 1, 2, 3, 4, 5, 6, 7, ...')
     """
-    names = [" ".join(str(name).split()) for name in columns]
-    shown = [name if len(name) <= _LETTERS else f"{name[:_LETTERS]}..." for name in names[:_SHOWN]]
-    return ", ".join(shown) + (", ..." if len(names) > _SHOWN else "")
+    shown: list[str] = []
+    for column in columns:
+        if len(shown) == _SHOWN:
+            shown.append("...")
+            break
+        name = " ".join(str(column).split())
+        if len(name) > _LETTERS:
+            name = f"{name[:_LETTERS]}..."
+        shown.append(name)
+    return ", ".join(shown)
 
 
 def unit_named(given: str) -> str:
@@ -215,18 +266,17 @@ def roles_given(columns: str | Mapping[str, object] | None) -> dict[str, str]:
     if columns is None:
         return {}
     if isinstance(columns, Mapping):
-        pairs = [(str(role), str(column)) for role, column in columns.items()]
+        parts = [f"{role}:{column}" for role, column in columns.items()]
     else:
-        pairs = []
-        for part in str(columns).split(","):
-            role, colon, column = part.partition(":")
-            if not colon or not column.strip():
-                raise ParameterError(
-                    f"columns={columns}: {part!r} is no ROLE:COLUMN; an example is {COLUMNS_EXAMPLE}"
-                )
-            pairs.append((role.strip(), column.strip()))
+        parts = str(columns).split(",")
     found: dict[str, str] = {}
-    for role, column in pairs:
+    for part in parts:
+        role, _, column = part.partition(":")
+        role, column = role.strip(), column.strip()
+        if not column:
+            raise ParameterError(
+                f"columns={columns}: {part!r} is no ROLE:COLUMN; an example is {COLUMNS_EXAMPLE}"
+            )
         require_known("role in columns=", role, _ROLES)
         if role in found:
             raise ParameterError(f"columns={columns}: {role} is given twice")

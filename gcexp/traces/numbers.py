@@ -21,7 +21,8 @@ _THOUSANDS_POINT = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
 _THREE_BEHIND = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")  # 1,234 is one and a bit, or more than a thousand
 #: A number, maybe with a unit behind it, in which points and commas have to be told apart.
 _POINTS_OR_COMMAS = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?\s*[a-zµμ]*$", re.IGNORECASE)  # noqa: RUF001
-_CLOCK = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d(?:[.,]\d+)?)")  # sacct: days-hours:minutes:seconds
+#: days-hours:minutes:seconds of sacct, and "0 days 00:00:01.5" of pandas.
+_CLOCK = re.compile(r"(?:(\d+)(?:-| days? ))?(\d+):(\d\d):(\d\d(?:[.,]\d+)?)")
 _WITH_UNIT = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*([a-zµμ]+)", re.IGNORECASE)  # noqa: RUF001
 _EMPTY = ("", "nan", "na", "n/a", "null", "none", "-", "--", "?", "unknown", "nat", "<na>", "timeout", "inf")
 _EPOCHS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 1e20))
@@ -41,6 +42,8 @@ def cells_of(column: pd.Series) -> np.ndarray:
 
 def is_numeric(column: pd.Series) -> bool:
     """Whether most cells of a column that are not empty are numbers; others are told when they are read."""
+    if column.dtype.kind == "m":
+        return True
     cells = cells_of(column)
     if cells.dtype != object:
         return cells.dtype != bool
@@ -122,6 +125,8 @@ def floats(column: pd.Series, writing: Writing) -> tuple[np.ndarray, str, list[s
     >>> floats(pd.Series(["321ms", "1-00:00:01"]), Writing("mine.csv"))[0].tolist()
     [0.321, 86401.0]
     """
+    if column.dtype.kind == "m":
+        return column.dt.total_seconds().to_numpy(float), "s", ["times are durations of pandas"]
     cells = cells_of(column)
     if cells.dtype != object:
         return cells.astype(float), "", []
@@ -274,18 +279,31 @@ def instants(column: pd.Series, writing: Writing) -> tuple[np.ndarray, str]:
         return values, unit or _unit_of_epoch(float(np.median(seen)) if len(seen) else 0.0)
     try:
         dates = pd.to_datetime(
-            column, utc=True, format="ISO8601" if _is_text(column) else None, errors="coerce"
+            _as_iso(column), utc=True, format="ISO8601" if _is_text(column) else None, errors="coerce"
         )
     except (ValueError, TypeError, OverflowError):
         dates = pd.Series(pd.NaT, index=column.index)
     if dates.isna().all():
         values, unit, _ = floats(column, writing)
+        if np.isnan(values).all():
+            raise DataError(
+                f"{writing.place}: {quoted(str(column.iloc[0]))} is neither a number nor a date as 2024-05-31 12:00:00"
+            )
         return values, unit
     missing = dates.isna().to_numpy()
     stamps = dates.dt.tz_localize(None).to_numpy().astype("datetime64[ns]").astype(np.int64)
     if missing.any():
         return np.where(missing, np.nan, stamps), "ns"
     return stamps, "ns"
+
+
+def _as_iso(column: pd.Series) -> pd.Series:
+    """Dates as ISO 8601 has them: ``2024-05-01 12:00:00.5`` for ``2024/05/01 12:00:00,5``."""
+    if not _is_text(column):
+        return column
+    text = column.astype(str).str.strip()
+    text = text.str.replace(r"^(\d{4})/(\d\d)/(\d\d)", r"\1-\2-\3", regex=True)
+    return text.str.replace(r",(\d+)$", r".\1", regex=True)
 
 
 def _integer(cell: Any) -> int:

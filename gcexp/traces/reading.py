@@ -14,6 +14,7 @@ from gcexp.errors import DataError, ParameterError, require, unknown
 from gcexp.files import bundled, used
 from gcexp.traces.how import Columns, How, how_given
 from gcexp.traces.missing import Absent, resolved, without_first
+from gcexp.traces.names import listed
 from gcexp.traces.record import Flags, TraceFile, is_recorder_folder
 
 _ENDINGS = (".csv", ".tsv", ".txt", ".log", ".json", ".jsonl", ".ndjson", ".parquet", ".npy", ".npz")
@@ -252,16 +253,40 @@ def _of_folder(folder: Path, how: How, *_when: tuple) -> TraceFile:
 
     if is_profiler_folder(folder):
         return _of_profiler(folder, folder.name, how)
-    files = _logs_in(folder)
-    if len(files) == 1:
-        return _of_path(files[0], how)
-    return _of_files(files, how, folder.name)
+    files, others = _logs_in(folder)
+    trace = _of_path(files[0], how) if len(files) == 1 else _of_files(files, how, folder.name)
+    if not others:
+        return trace
+    told = f"left out {len(others)} other files of the folder: {listed(path.name for path in others)}"
+    return replace(trace, decisions=(*trace.decisions, told))
 
 
-def _logs_in(folder: Path) -> list[Path]:
-    """The files of a folder that may be logs."""
+def _logs_in(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The files of a folder that may be logs, and its others; those of folders in it where it has none itself."""
+    files, others = _logs_among(sorted(folder.iterdir()))
+    if not files:
+        inner, _ = _logs_among(sorted(folder.rglob("*")))
+        names = sorted({path.name for path in inner})
+        if len(names) > 1:
+            raise DataError(
+                f"the folders in {folder} hold logs of several names, {listed(names)}: name those of one, as gcexp "
+                f"trace import {folder}/*/{names[0]}"
+            )
+        files = inner
+    if not files:
+        named = f"; if they are logs, name them: gcexp trace import {folder}/*" if others else ""
+        raise DataError(
+            f"folder {folder} holds no log: none of its {len(others)} files ends with {', '.join(_ENDINGS)}{named}"
+        )
+    if len(files) > _MOST_FILES:
+        raise DataError(f"folder {folder} holds {len(files)} files; more than {_MOST_FILES} are not read")
+    return files, others
+
+
+def _logs_among(paths: list[Path]) -> tuple[list[Path], list[Path]]:
+    """Those of some paths that may be logs by their endings, and other files."""
     files, others = [], []
-    for path in sorted(folder.iterdir()):
+    for path in paths:
         if not path.is_file() or path.name.startswith(".") or path.name == "index.json":
             continue
         ending = path.suffix
@@ -271,14 +296,7 @@ def _logs_in(folder: Path) -> list[Path]:
             files.append(path)
         else:
             others.append(path)
-    if not files:
-        named = f"; if they are logs, name them: gcexp trace import {folder}/*" if others else ""
-        raise DataError(
-            f"folder {folder} holds no log: none of its {len(others)} files ends with {', '.join(_ENDINGS)}{named}"
-        )
-    if len(files) > _MOST_FILES:
-        raise DataError(f"folder {folder} holds {len(files)} files; more than {_MOST_FILES} are not read")
-    return files
+    return files, others
 
 
 @lru_cache(maxsize=4)
@@ -318,8 +336,27 @@ def _of_files(paths: list[Path], how: How, name: str = "") -> TraceFile:
     if all(is_trace(path) for path in paths):
         return _of_profiler(paths, name or paths[0].parent.name or "profiler", how)
     tables = [_table(path) for path in paths]
-    table = one_table(tables, [_stem(path) for path in paths], dict(how.roles))
+    table = one_table(tables, _names_of(paths), dict(how.roles))
     return _recorded(table, name or _stem(paths[0]), Flags(), how, alone=True)
+
+
+def _names_of(paths: list[Path]) -> list[str]:
+    """What files are called, so that no two are called alike: ``rank0`` of ``logs/rank0/metrics.csv``.
+
+    >>> (
+    ...     _names_of([Path("a/rank0/log.csv"), Path("a/rank1/log.csv")]),
+    ...     _names_of([Path("x.csv"), Path("y.csv.gz")]),
+    ... )
+    (['rank0', 'rank1'], ['x', 'y'])
+    """
+    names = [_stem(path) for path in paths]
+    if len(set(names)) == len(names):
+        return names
+    if len(set(names)) == 1:
+        names = [path.parent.name for path in paths]
+    if len(set(names)) < len(names):
+        names = [str(path.with_suffix("")) for path in paths]
+    return names
 
 
 # --- flags ------------------------------------------------------------------------------------------------------------

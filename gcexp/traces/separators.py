@@ -76,7 +76,7 @@ def layout_of(text: str, place: str) -> Layout:
     if not shown and lines[-1].strip():
         shown = [lines[-1]]
     if not shown:
-        raise DataError(f"{place} has no column 'iteration'; it has nothing")
+        raise DataError(f"{place}: is empty")
     separator = _separator(shown, place)
     decisions = []
     if separator == " ":

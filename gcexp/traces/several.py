@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from gcexp.errors import DataError
-from gcexp.traces.names import listed, name_of
-from gcexp.traces.rows import labels_of
+from gcexp.traces.keys import labels_of
+from gcexp.traces.names import listed, names_of
 from gcexp.traces.tables import Table
 
 _WORKER = "worker"
@@ -41,7 +41,7 @@ def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> T
     """
     first = tables[0]
     columns, left_out = _common_columns(tables)
-    names = [name_of(column) for column in columns]
+    names = names_of(columns)
     decisions = []
     if left_out:
         decisions.append(f"left out {listed(left_out)}, which not every file has")
@@ -51,14 +51,14 @@ def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> T
             if told not in decisions:
                 decisions.append(told)
     frames = [table.frame[columns] for table in tables]
-    if "worker" not in given and not any(name.fits("worker") for name in names):
+    if "worker" not in given and not names.has("worker"):
         numbers, hosts = labels_of(stems)
         labels = hosts or numbers
         frames = [frame.assign(**{_WORKER: label}) for frame, label in zip(frames, labels, strict=True)]
         decisions.append(
             f"took each of {len(tables)} files for that of one worker: {stems[0]} to {stems[-1]}"
         )
-        if "iteration" not in given and not any(name.fits("iteration") for name in names):
+        if "iteration" not in given and not names.has("iteration"):
             frames = [frame.assign(iteration=np.arange(len(frame))) for frame in frames]
             decisions.append("no column says the iteration: the rows of each file are numbered")
     else:
@@ -84,7 +84,7 @@ def _common_columns(tables: list[Table]) -> tuple[list[str], list[str]]:
         others += [column for column in table.columns if column not in common and column not in others]
     if not others:
         return common, []
-    if not any(name_of(column).fits(role) for column in common for role in ("time", "end")):
+    if not names_of(common).has("time", "end"):
         first = tables[0]
         other = next(table for table in tables if table.columns != first.columns)
         raise DataError(

@@ -11,7 +11,7 @@ import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.schema import quoted
-from gcexp.traces.names import listed, name_of
+from gcexp.traces.names import Names, listed, names_of
 from gcexp.traces.numbers import has_decimal_comma
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MATRIX = "took each row of the array for an iteration, and each column for a worker"
 MOST_CELLS = 2**25  # iterations times workers, and times chunks
+_NESTED = (list, dict, set, np.ndarray)  # cells that hold several things
 
 
 def _row(number: int) -> str:
@@ -60,16 +61,18 @@ class Table:
         """Whether no column has the name of an iteration, a worker or a time, nor a number that tells workers apart."""
         if not self.named:
             return False
-        names = [name_of(column) for column in self.columns]
-        known = any(
-            name.fits(role) for name in names for role in ("iteration", "worker", "time", "start", "end")
-        )
-        return not known and not any(name.is_of_worker for name in names)
+        known = self.names.has("iteration", "worker", "time", "start", "end")
+        return not known and not self.names.where(lambda name: name.is_of_worker)
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns."""
         return list(self.frame.columns)
+
+    @property
+    def names(self) -> Names:
+        """What the names of the columns say."""
+        return names_of(self.columns)
 
     @cached_property
     def decimal_commas(self) -> bool:
@@ -102,7 +105,12 @@ def table_in_memory(source: Any, place: str, decisions: list[str] | None = None)
         fits = False
     if not fits:
         raise DataError(f"{place}: {wanted}, got {quoted(source)}")
-    names = pd.Index([str(number) for number in range(array.shape[1])], dtype=object)
+    rows, columns = array.shape
+    if columns > rows > 1:
+        decisions.append(
+            f"there are more workers ({columns}) than iterations ({rows}): where rows are workers, turn it: array.T"
+        )
+    names = pd.Index([str(number) for number in range(columns)], dtype=object)
     return Table(place, pd.DataFrame(array, columns=names), decisions=decisions, named=False)
 
 
@@ -165,4 +173,7 @@ def of_frame(frame: pd.DataFrame, place: str, decisions: list[str] | None = None
     if frame.size > 4 * MOST_CELLS:
         raise DataError(f"{place} has {len(frame)} rows and {len(names)} columns; so many are not read")
     frame = frame.set_axis(pd.Index(names, dtype=object), axis=1).reset_index(drop=True)
+    for name in names:
+        if frame[name].dtype == object and any(isinstance(cell, _NESTED) for cell in frame[name]):
+            frame[name] = frame[name].astype(str)  # no number, but it can be compared and shown
     return Table(place, frame, decisions=told)

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import dataclass, replace
 from io import StringIO
 
 from gcexp.errors import DataError
 from gcexp.traces.log_lines import cure_of_prose, is_log, numbers_of, objects_of, pairs_of
-from gcexp.traces.names import name_of
+from gcexp.traces.names import names_of
 from gcexp.traces.separators import UNNAMED, Layout, layout_of, whole_lines
 from gcexp.traces.tables import Table, of_rows
 
 _KEYS = ("iteration", "worker", "chunk")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # of a terminal
+_MARKUP = re.compile(r"\s*<(!doctype|\?xml|html|table|svg)\b", re.IGNORECASE)
 _LOOKED_AT = 60  # rows whose names are looked at
 
 
 def of_text(text: str, place: str, told: list[str]) -> Table:
     """The table in text: a log whose lines hold objects or numbers with names, or lines of cells."""
+    if "\x1b[" in text:
+        text = _COLOUR.sub("", text)
+    if _MARKUP.match(text):
+        raise DataError(f"{place}: is HTML or XML; save its table as CSV first, as by pandas.read_html")
     text, cut = whole_lines(text)
     told = [*told, *cut]
     for read in (objects_of, pairs_of):
@@ -44,8 +51,7 @@ def of_text(text: str, place: str, told: list[str]) -> Table:
 
 def _are_timed(rows: list[dict]) -> bool:
     """Whether the rows of a log have a time."""
-    names = {name for row in rows[:_LOOKED_AT] for name in row}
-    return any(name_of(name).fits("time") for name in names)
+    return any(names_of(row).has("time") for row in rows[:_LOOKED_AT])
 
 
 def _of_cells(text: str, place: str, told: list[str]) -> Table:

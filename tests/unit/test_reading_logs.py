@@ -150,6 +150,40 @@ def test_files_of_one_worker_each(tmp_path):
         trace_of(tmp_path)
 
 
+def test_a_folder_for_each_worker(tmp_path, refused):
+    for rank in (0, 1):
+        (tmp_path / f"rank{rank}").mkdir()
+        (tmp_path / f"rank{rank}" / "log.csv").write_text(f"step,time\n0,{rank + 1}\n")
+    (tmp_path / "notes.md").write_text("now and then")
+    trace = trace_of(tmp_path)
+    assert (trace.labels, trace.values["time"].tolist()) == (("0", "1"), [[1, 2]])
+    assert any("notes.md" in decision for decision in trace.decisions)
+    assert trace_of(sorted(tmp_path.glob("*/log.csv"))).labels == ("0", "1")
+    (tmp_path / "rank0" / "err.log").write_text("none")
+    refused("*/err.log", trace_of, tmp_path)
+
+
+def test_files_of_workers_may_differ_in_other_columns(tmp_path, refused):
+    (tmp_path / "rank0.log").write_text("saving\nstep 0 loss 0.5 time 1 s\nstep 1 loss 0.4 time 1 s\n")
+    (tmp_path / "rank1.log").write_text("step 0 time 2 s\nstep 1 time 3 s\n")
+    trace = trace_of(tmp_path)
+    assert trace.values["time"].tolist() == [[1, 2], [1, 3]]
+    assert any("loss" in decision and "left out" in decision for decision in trace.decisions)
+    (tmp_path / "rank2.log").write_text("step,seconds_to_go\n0,1\n")
+    refused("the same", trace_of, tmp_path)
+
+
+def test_a_worker_whose_unit_may_differ_is_told(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("step,rank,time\n0,0,300\n0,1,0.3\n0,2,0.3\n")
+    assert any("worker 0 takes 1e+03 times" in decision for decision in trace_of(path).decisions)
+
+
+def test_durations_of_pandas_are_seconds():
+    frame = pd.DataFrame({"step": [0, 0], "rank": [0, 1], "time": pd.to_timedelta(["1.5s", "200ms"])})
+    assert trace_of(frame).values["time"].tolist() == [[1.5, 0.2]]
+
+
 def test_profiler_traces_are_a_source_of_every_command(capsys):
     folder = Path(__file__).parent / "profiler_folder"
     trace = trace_of(folder)
@@ -215,7 +249,13 @@ LOGS = {
     ),
     "{'step': 0, 'rank': 0, 'time': 2}\n{'step': 0, 'rank': 1, 'time': 3}\n": ({}, [[2, 3]]),
     "step,rank,time\n0,0,1\nstep,rank,time\n1,0,2\n": ({}, [[1], [2]]),
+    "0: step 5 took 2 s\n1: step 5 took 3 s\n": ({"columns": "worker:label"}, [[2, 3]]),
+    "\x1b[32mINFO\x1b[0m [rank0] step \x1b[1m5\x1b[0m took 2 s\n": ({}, [[2]]),
+    "step,rank,time\n0,0,0 days 00:00:01.5\n": ({}, [[1.5]]),
+    "step,rank,start,end\n0,0,2024/05/01 12:00:00,2024/05/01 12:00:01\n": ({}, [[1]]),
     # rows within JSON
+    '{"columns": ["step", "rank", "time"], "index": [0, 1], "data": [[0, 0, 1], [0, 1, 2]]}': ({}, [[1, 2]]),
+    '{"0": {"step": 3, "rank": 0, "time": 1}, "1": {"step": 3, "rank": 1, "time": 2}}': ({}, [[1, 2]]),
     '{"lr": 1, "log": [{"step": 0, "rank": 1, "time": 2}, {"step": 0, "rank": 0, "time": 1}]}': (
         {},
         [[1, 2]],
@@ -277,6 +317,12 @@ DOUBTFUL = {
     '{"a": [{"rank": 0, "time": 1}, {}], "b": {"c": [{"rank": 0, "time": 1}, {}]}}': ("b.c", "['a']"),
     '{"1": {"0": 5}, "2": {"0": 6}}': "orient='index'",
     "job,worker,w0,5.0,6.0\njob,worker,w1,5.5,6.5\n": ("no header", "columns=iteration:column1"),
+    "[[0, 0, 0.5], [0, 1, 0.5], [1, 0, 0.5]]": "columns=iteration:0,worker:1,time:2",
+    '[{"step": 0, "rank": [[1]], "time": 2}, {"step": 0, "rank": [], "time": 2}]': "worker",
+    '[{"step": 0, "node": "a", "rank": 1, "time": 2}, {"step": 0, "node": "a", "time": 2}]': "worker",
+    "step,rank,start,end\n0,0,05/01/2024 12:00:00,05/01/2024 12:00:01\n": "2024-05-31",
+    "<table><tr><td>1</td></tr></table>\n": "HTML",
+    "\n\n": "is empty",
     # moments
     "step,rank,time\n0,0,1700000000.5\n0,1,1700000001.5\n": ("columns=end:time", "unit="),
     "Wall time,Step,rank,Value\n1700000000.5,0,0,3\n": ("columns=end:'Wall time'", "columns=time:NAME"),
