@@ -76,7 +76,7 @@ def serve(home: str) -> None:
 
 
 def _import_for(command: list[str]) -> None:
-    """What a command of this kind imports, and nothing that depends on a folder; only the first of a kind takes long."""
+    """What a command of this kind imports, and nothing that depends on a folder; the first of a kind takes long."""
     names = PLANNING if command[0] == "snakemake" else JOBS
     for name in names.split():
         importlib.import_module(name)

@@ -134,10 +134,7 @@ def format_comparison(found: pd.DataFrame, form: str) -> str:
     below = ""
     sentences = remarks(found)
     if sentences:
-        below = "
-" + "
-".join(sentences) + "
-"
+        below = "\n" + "\n".join(sentences) + "\n"
     if form == "markdown":
         from gcexp.figures.markdown import grid
         from gcexp.figures.typeset import cell

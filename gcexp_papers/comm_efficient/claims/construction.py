@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import combinations
-from math import lcm, prod
+from math import lcm
 
 import numpy as np
 from numpy.polynomial.polynomial import polydiv, polyval
