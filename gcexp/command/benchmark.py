@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
+import warnings
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,7 +99,9 @@ def run(arguments) -> None:
         if schemes:
             given["schemes"] = schemes
         given |= keywords(options, trace_of)
-        frame = benchmark(arguments.file, n=given.pop("workers", None), **given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the map has them among its notes
+            frame = benchmark(arguments.file, n=given.pop("workers", None), **given)
         frame.attrs["file"] = arguments.file
         head = _head(frame)
         print(format_map(frame, head), end="")
