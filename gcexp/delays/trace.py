@@ -167,9 +167,15 @@ class Trace:
     def wraps(self, iterations: int) -> int:
         """How often this many iterations continue from the last row to the first one."""
         trace = self.recorded()
+        _, start = self._places(trace, len(self.played_rows(trace)), (0,))
+        return int((start[0] + iterations - 1) // self.period())
+
+    def period(self) -> int:
+        """Rows that are played, one after another, before the first one comes again."""
+        trace = self.recorded()
         rows = len(self.played_rows(trace))
-        skip, start = self._places(trace, rows, (0,))
-        return int((start[0] + iterations - 1) // (rows - skip))
+        skip, _ = self._places(trace, rows, (0,))
+        return rows - skip
 
     def played_rows(self, trace: TraceFile) -> np.ndarray:
         """Numbers of the rows that are replayed: those at the trace's own load, or those of them that are named."""
