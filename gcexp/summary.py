@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from gcexp.schemes import Scheme
     from gcexp.timeline import Timeline
 
-#: Share of the iterations above which it is told that a rule hears nobody.
-SILENT = 0.5
+#: Share of the iterations above which it is told that a rule mostly hears nobody.
+SILENT_MOSTLY = 0.5
 _LEAF = 2**13  # values that are added at once
 KNOWN = 2**24  # bytes of patterns whose decodes are remembered
 

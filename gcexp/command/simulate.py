@@ -6,7 +6,7 @@ from gcexp.command.arguments import form, one_run, overrides
 from gcexp.command.warned import told_warnings
 from gcexp.experiments import simulate
 from gcexp.report.comparison import format_comparison
-from gcexp.run.sweep import ERROR
+from gcexp.run.measured import ERROR
 
 _SAME = 1e-9  # errors closer than this to the share of partitions that are missing say nothing else
 

@@ -104,10 +104,10 @@ def timing(run: Run, timeline: Timeline, spec: Timings) -> pd.DataFrame:
     if spec.exact:
         expected = locate(spec.exact, "timings.exact")
         lengths = frame["iteration"] if "iteration" in frame else frame["iterations"]
-        known = {}
+        expected_of = {}
         for length in lengths.unique().tolist():
-            known[length] = expected(run.scheme, run.delay_model, length)
-        frame["exact"] = lengths.map(known)
+            expected_of[length] = expected(run.scheme, run.delay_model, length)
+        frame["exact"] = lengths.map(expected_of)
     return frame
 
 
@@ -126,10 +126,10 @@ def require_horizon(run: Run, timeline: Timeline) -> None:
 
 def joined(figure: Figure, frames: list[pd.DataFrame]) -> pd.DataFrame:
     """Rows of all runs, with the figure's own columns and the keys of its runs behind label and id of the run."""
-    own_columns = dict.fromkeys(name for run in figure.runs for name, _ in run.columns)
+    absent = dict.fromkeys(figure.own_columns)  # None, where a run has no such column
     rows = []
     for run, frame in zip(figure.runs, frames, strict=True):
-        values = own_columns | dict(run.columns)  # None where the run has no such column
+        values = absent | dict(run.columns)
         rows.append(frame.assign(**values))
     table = pd.concat(rows, ignore_index=True)
     for key, value_of_run in key_columns(figure.runs).items():

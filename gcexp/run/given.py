@@ -53,9 +53,7 @@ class Given:
         """
         found = cls([], {}, {})
         for text in overrides:
-            if not isinstance(text, str):
-                more = "; a mapping is given as **keys" if isinstance(text, Mapping) else ""
-                raise UserError(f"an override is text, as in 'code.beta=15', got {quoted(text)}{more}")
+            _require_text(text)
             key, _, value = text.partition("=")
             found.overrides.append(text)
             found.keys[key] = value
@@ -82,6 +80,16 @@ class Given:
         else:
             self.objects[key] = value
             self.keys[key] = repr(value)
+
+
+def _require_text(override: object) -> None:
+    """Refuse an override that is no text."""
+    if isinstance(override, str):
+        return
+    sentence = f"an override is text, as in 'code.beta=15', got {quoted(override)}"
+    if isinstance(override, Mapping):
+        sentence += "; a mapping is given as **keys"
+    raise UserError(sentence)
 
 
 def _value_of(key: str, value: Any) -> Any:
@@ -126,4 +134,6 @@ def spelled_value(value: Any) -> str:
     """A value as an override spells it; an object by its repr."""
     if isinstance(value, str):
         return value
-    return json.dumps(value) if isinstance(value, _TEXT) else repr(value)
+    if isinstance(value, _TEXT):
+        return json.dumps(value)
+    return repr(value)

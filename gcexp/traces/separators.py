@@ -17,7 +17,6 @@ UNNAMED = "Unnamed: "  # begins the name of a column without one, as pandas writ
 _TRIED = 40  # first lines by which a separator is chosen
 _SPELLED = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "spaces"}
 _NUMBER = re.compile(r"[-+]?(\d[\d.,]*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
-_PAIR = re.compile(r"(?:^|[\s,;{\[(])([A-Za-z_][\w.-]*)=([^\s,;}\])]+)")
 _RULE = re.compile(r"^[ \t|+:=-]*[-=]{2,}[ \t|+:=-]*$", re.MULTILINE)  # ----- under a header
 _BEGINS = 40  # letters of a line in a sentence
 
@@ -57,34 +56,6 @@ def whole_lines(text: str) -> tuple[str, list[str]]:
     return whole + newline, [told]
 
 
-def pairs_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
-    r"""The rows of a log whose lines are made of ``name=value``, and what is told of them; no rows for other text.
-
-    Examples
-    --------
-    >>> rows, told = pairs_of("started\nstep=0, rank=1, time=0.3s\nstep=0 rank=0 time=0.4s\n")
-    >>> rows[0], told
-    ({'step': '0', 'rank': '1', 'time': '0.3s'}, ['read name=value from 2 lines; 1 other line was left out'])
-    """
-    head = [line for line in text.split("\n", _TRIED)[:_TRIED] if line.strip()]
-    if sum(len(_PAIR.findall(line)) > 1 for line in head) <= len(head) / 2:
-        return [], []
-    rows = []
-    others = 0
-    for line in text.split("\n"):
-        pairs = _PAIR.findall(line)
-        if len(pairs) > 1:
-            rows.append(dict(pairs))
-        else:
-            others += bool(line.strip())
-    told = f"read name=value from {len(rows)} lines"
-    if others:
-        told += (
-            f"; {others} other line was left out" if others == 1 else f"; {others} other lines were left out"
-        )
-    return rows, [told]
-
-
 def layout_of(text: str, place: str) -> Layout:
     """How a text is divided into cells.
 
@@ -105,7 +76,7 @@ def layout_of(text: str, place: str) -> Layout:
     if not shown and lines[-1].strip():
         shown = [lines[-1]]
     if not shown:
-        raise DataError(f"{place} has no column 'iteration'; it has nothing")
+        raise DataError(f"{place}: is empty")
     separator = _separator(shown, place)
     decisions = []
     if separator == " ":
@@ -116,11 +87,13 @@ def layout_of(text: str, place: str) -> Layout:
         decisions.append(f"columns are divided by {_plural(separator)}")
     at = text.index(shown[0])
     first = _cells(shown[0], separator)
-    named = not all(_NUMBER.fullmatch(cell) or not cell for cell in first)
+    named = _is_header(first)
     if named:
         header = first
         end = at + len(shown[0])
         body, first_line = text[end + 1 :], text.count("\n", 0, end) + 2
+        body, repeated = _without_repeated(body, shown[0])
+        decisions += repeated
     else:
         body, first_line = text[at:], text.count("\n", 0, at) + 1
         header = _cells(commented, separator) if commented else []
@@ -138,6 +111,26 @@ def layout_of(text: str, place: str) -> Layout:
     for number, name in enumerate(seen):
         seen[number] = name or f"{UNNAMED}{number}"
     return Layout(body, seen, separator, first_line, named, [*decisions, *more])
+
+
+def _is_header(cells: list[str]) -> bool:
+    """Whether a first line has names; one with decimals or a number twice is a row, even if words are in it."""
+    numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)]
+    if len(numbers) == sum(bool(cell) for cell in cells):
+        return False
+    twice = len(set(numbers)) < len(numbers)
+    with_decimals = any("." in number or "," in number for number in numbers)
+    return not (twice or with_decimals)
+
+
+def _without_repeated(body: str, header: str) -> tuple[str, list[str]]:
+    """The rows without further headers, as of a run that was started again, and what is told of these."""
+    count = f"\n{body}".count(f"\n{header}\n")
+    if not count:
+        return body, []
+    body = f"\n{body}".replace(f"\n{header}\n", "\n\n").removeprefix("\n")
+    lines = "1 further header" if count == 1 else f"{count} further headers"
+    return body, [f"left out {lines} between the rows"]
 
 
 def _plural(separator: str) -> str:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from gcexp.errors import DataError
-from gcexp.traces.names import listed, name_of
-from gcexp.traces.rows import labels_of
+from gcexp.traces.keys import labels_of
+from gcexp.traces.names import listed, names_of
 from gcexp.traces.tables import Table
 
 _WORKER = "worker"
@@ -40,28 +40,25 @@ def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> T
         For tables of different columns.
     """
     first = tables[0]
-    for table in tables[1:]:
-        if table.columns != first.columns:
-            raise DataError(
-                f"{table.place} has the columns {listed(table.columns)}, {first.place} has "
-                f"{listed(first.columns)}; files of one run have the same"
-            )
-    names = [name_of(column) for column in first.columns]
+    columns, left_out = _common_columns(tables)
+    names = names_of(columns)
     decisions = []
+    if left_out:
+        decisions.append(f"left out {listed(left_out)}, which not every file has")
     for table in tables:
         for decision in table.decisions:
             told = f"{table.place.removeprefix('trace ')}: {decision}" if "left out" in decision else decision
             if told not in decisions:
                 decisions.append(told)
-    frames = [table.frame for table in tables]
-    if "worker" not in given and not any(name.fits("worker") for name in names):
+    frames = [table.frame[columns] for table in tables]
+    if "worker" not in given and not names.has("worker"):
         numbers, hosts = labels_of(stems)
         labels = hosts or numbers
         frames = [frame.assign(**{_WORKER: label}) for frame, label in zip(frames, labels, strict=True)]
         decisions.append(
             f"took each of {len(tables)} files for that of one worker: {stems[0]} to {stems[-1]}"
         )
-        if "iteration" not in given and not any(name.fits("iteration") for name in names):
+        if "iteration" not in given and not names.has("iteration"):
             frames = [frame.assign(iteration=np.arange(len(frame))) for frame in frames]
             decisions.append("no column says the iteration: the rows of each file are numbered")
     else:
@@ -72,5 +69,26 @@ def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> T
         frame=pd.concat(frames, ignore_index=True),
         place_of=_Places(tuple(tables), starts),
         decisions=decisions,
+        named=first.named,
         semicolons=first.semicolons,
     )
+
+
+def _common_columns(tables: list[Table]) -> tuple[list[str], list[str]]:
+    """The columns that all tables have, and others; raise `DataError` where the common ones have no time."""
+    common = list(tables[0].columns)
+    others: list[str] = []
+    for table in tables[1:]:
+        common = [column for column in common if column in table.columns]
+    for table in tables:
+        others += [column for column in table.columns if column not in common and column not in others]
+    if not others:
+        return common, []
+    if not names_of(common).has("time", "end"):
+        first = tables[0]
+        other = next(table for table in tables if table.columns != first.columns)
+        raise DataError(
+            f"{other.place} has the columns {listed(other.columns)}, {first.place} has {listed(first.columns)}; files "
+            "of one run have the same"
+        )
+    return common, others

@@ -71,6 +71,7 @@ def with_steps(trajectory, verified, kept):
         parameters=trajectory.parameters[:, kept],
         parameters_after=trajectory.parameters_after[:, kept],
         state={name: values[:, kept] for name, values in trajectory.state.items()},
+        state_after={name: values[:, kept] for name, values in trajectory.state_after.items()},
     )
 
 
@@ -294,6 +295,54 @@ def test_a_step_of_another_length_is_found(rule):
     timeline = clock(UNCODED, 2)
     longer = replace(rule, learning_rate=1.1 * rule.learning_rate)
     assert not replayed(UNCODED, timeline, trained(timeline, rule=longer), rule=rule)["passed"]
+
+
+def forgets_what_update_returned(rule, trajectory_of):
+    """A loop that goes on with the state with which it began."""
+
+    class Forgetful(type(rule)):
+        def update(self, gradient, state, *rest):
+            new, _ = super().update(gradient, state, *rest)
+            return new, state
+
+    return trajectory_of(Forgetful(**vars(rule)))
+
+
+def begins_anew(rule, trajectory_of):
+    """A loop that makes a new state before each step."""
+
+    class Anew(type(rule)):
+        def update(self, gradient, state, parameters, *rest):
+            new, _ = super().update(gradient, self.init(parameters), parameters, *rest)
+            return new, self.init(new)
+
+    return trajectory_of(Anew(**vars(rule)))
+
+
+STATEFUL = {name: rule for name, rule in RULES.items() if rule.init(np.zeros(1))}
+
+
+@pytest.mark.parametrize("dropped", [forgets_what_update_returned, begins_anew])
+@pytest.mark.parametrize("rule", STATEFUL.values(), ids=STATEFUL)
+def test_a_dropped_state_is_found(rule, dropped):
+    timeline = clock(UNCODED, 2)
+    honest = replayed(UNCODED, timeline, trained(timeline, rule=rule), rule=rule)
+    assert honest["passed"] and honest["state_error"] == 0
+    trajectory = dropped(rule, lambda wrong: trained(timeline, rule=wrong))
+    report = replayed(UNCODED, timeline, trajectory, rule=rule)
+    assert not report["passed"] and report["state_error"] > STEP
+    assert any("iteration 0: state" in sentence for sentence in report["failures"])
+
+
+@pytest.mark.parametrize("rule", STATEFUL.values(), ids=STATEFUL)
+def test_a_dropped_state_is_found_without_a_counter_of_updates(rule):
+    timeline = clock(UNCODED, 2)
+    trajectory = forgets_what_update_returned(rule, lambda wrong: trained(timeline, rule=wrong))
+    counted = {"updates": trajectory.state["updates"] + 1}
+    report = replayed(
+        UNCODED, timeline, replace(trajectory, state_after=trajectory.state_after | counted), rule=rule
+    )
+    assert not report["passed"] and report["state_error"] > STEP
 
 
 def test_a_state_that_outlives_its_seed_is_found():

@@ -11,6 +11,7 @@ from gcexp.analysis.claims import (
     REPRODUCED,
     Verdict,
     because,
+    before,
     below,
     claim,
     equals,
@@ -25,7 +26,8 @@ from gcexp.analysis.claims import (
 from .times import PHASES, RESOLUTION
 
 CHANCES = (0.05, 0.1)
-CGC, G_CGC = ([f"{family}({s})" for s in range(3)] for family in ("CGC", "G-CGC"))
+CGC = ["CGC(0)", "CGC(1)", "CGC(2)"]
+G_CGC = ["G-CGC(0)", "G-CGC(1)", "G-CGC(2)"]
 
 
 # --- Theorem 2: condition numbers ------------------------------------------------------------------------------
@@ -403,12 +405,32 @@ def _ends_before(table: pd.DataFrame, p: float, label: str, *others: str, or_equ
     return below(table, "simulated_time_s", label, others, {"delay.p": p}, **last)
 
 
-@claim("fig6_gagc_leftmost", "fig6_consistent", figure="fig6", calibrated=PHASES)
-def curves_are_in_the_order_of_figs_4_and_5(table):
+def _over_seeds_said(seeds: pd.DataFrame) -> str:
+    """How far G-AGC is ahead to 90 %, over the seeds of a small network: ResNet-18 has one."""
+    said = []
+    for p in CHANCES:
+        here = selected(seeds, {"delay.p": p}, "test_accuracy")
+        ratio = ratio_within(here, "AGC", "G-AGC", level=0.9, above=0).found
+        ratio = ratio.partition(": ")[2].partition(", wanted")[0]
+        verdict = before(here, "G-AGC", _SCHEMES, level=0.9).outcome
+        said.append(f"{verdict} at p = {p:g}, where AGC takes {ratio} times as long in the median")
+    count = seeds["seed"].nunique()
+    return (
+        "ResNet-18 was trained with one seed. That G-AGC is the first of all schemes to reach 90 % is, on the digits "
+        f"with {count} seeds of a small network, {' and '.join(said)}."
+    )
+
+
+@claim("fig6_gagc_leftmost", "fig6_consistent", figure=("fig6", "fig6_seeds"), calibrated=PHASES)
+def curves_are_in_the_order_of_figs_4_and_5(table, seeds):
     """G-AGC finishes the same iterations first, at p = 0 with AGC; the others follow as in Figs. 4 and 5."""
-    for p, label in product((0, *CHANCES), _SCHEMES):
-        ahead = _ends_before(table, p, "G-AGC", label, or_equal=(p, label) == (0, "AGC"))
-        yield from (("fig6_gagc_leftmost", ahead), ("fig6_consistent", ahead))
+    over_seeds = _over_seeds_said(seeds)
+    for p in (0, *CHANCES):
+        for label in _SCHEMES:
+            tie_is_fine = p == 0 and label == "AGC"
+            ahead = _ends_before(table, p, "G-AGC", label, or_equal=tie_is_fine)
+            yield "fig6_gagc_leftmost", because(ahead, over_seeds)
+            yield "fig6_consistent", ahead
     for first, then in (("CGC(0)", "CGC(1)"), ("CGC(1)", "uncoded"), ("uncoded", "CGC(2)")):
         yield "fig6_consistent", _ends_before(table, 0, first, then)
     for p in CHANCES:
