@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from gcexp.traces.names import BRACKETS, LABEL, name_of
+from gcexp.traces.names import BRACKETS, LABEL, Names, name_of
 
 _TRIED = 60  # first lines by which a log is recognised
 _MOST_WORDS = 5  # of a name
@@ -82,8 +82,8 @@ def objects_of(text: str) -> tuple[list[Any], list[str]]:
 def _object_in(line: str) -> dict | None:
     """The object that ends a line, or None."""
     begin = line.find("{")
-    text = line[begin:].rstrip() if begin >= 0 else ""
-    if not text.endswith("}"):
+    text = line[begin:].rstrip()
+    if begin < 0 or not text.endswith("}"):
         return None
     try:
         found = json.loads(text)
@@ -92,7 +92,9 @@ def _object_in(line: str) -> dict | None:
             found = ast.literal_eval(text)
         except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
             return None
-    return found if isinstance(found, dict) and len(found) > 1 else None
+    if not isinstance(found, dict) or len(found) < 2:
+        return None
+    return found
 
 
 def cure_of_prose(text: str) -> str:
@@ -183,9 +185,8 @@ def _known_end(name: str) -> str:
 
 def _is_row(fields: dict[str, str]) -> bool:
     """Whether the numbers of a line have an iteration and a time among them."""
-    names = [_name(field) for field in fields]
-    timed = any(name.fits("time") for name in names)
-    return timed and any(name.fits("iteration") for name in names)
+    names = Names(tuple(map(_name, fields)))
+    return names.has("time") and names.has("iteration")
 
 
 _name = lru_cache(maxsize=4096)(name_of)
@@ -194,7 +195,8 @@ _name = lru_cache(maxsize=4096)(name_of)
 def _head(text: str) -> list[str]:
     """The first lines that are not empty."""
     lines = text.split("\n", 2 * _TRIED)[: 2 * _TRIED]
-    return [line for line in lines if line.strip()][:_TRIED]
+    filled = list(filter(str.strip, lines))
+    return filled[:_TRIED]
 
 
 def _lines(count: int) -> str:
@@ -205,4 +207,6 @@ def _left_out(others: int) -> str:
     """What is told of other lines."""
     if not others:
         return ""
-    return "; 1 other line was left out" if others == 1 else f"; {others} other lines were left out"
+    if others == 1:
+        return "; 1 other line was left out"
+    return f"; {others} other lines were left out"

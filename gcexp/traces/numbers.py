@@ -47,8 +47,15 @@ def is_numeric(column: pd.Series) -> bool:
     cells = cells_of(column)
     if cells.dtype != object:
         return cells.dtype != bool
-    filled = [cell for cell in cells if not is_empty(cell)]
-    return 2 * sum(_looks_like_number(cell) for cell in filled) >= len(filled)
+    numbers, others = 0, 0
+    for cell in cells:
+        if is_empty(cell):
+            continue
+        if _looks_like_number(cell):
+            numbers += 1
+        else:
+            others += 1
+    return numbers >= others
 
 
 def is_empty(cell: object) -> bool:
@@ -77,7 +84,10 @@ def _looks_like_number(cell: object) -> bool:
 
 def has_decimal_comma(column: pd.Series) -> bool:
     """Whether a cell is a number with a decimal comma."""
-    return any(isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell.strip()) for cell in cells_of(column))
+    for cell in cells_of(column):
+        if isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell.strip()):
+            return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -255,7 +265,9 @@ def _number_in(cell: object) -> tuple[float, str]:
 def in_seconds(values, unit: str):
     """Numbers of a unit in seconds, rounded once."""
     times, parts = UNITS[unit]
-    return values * times if parts == 1 else values / parts
+    if parts == 1:
+        return values * times
+    return values / parts
 
 
 def instants(column: pd.Series, writing: Writing) -> tuple[np.ndarray, str]:
@@ -268,19 +280,14 @@ def instants(column: pd.Series, writing: Writing) -> tuple[np.ndarray, str]:
     if is_numeric(column):
         values = cells_of(column)
         if values.dtype.kind in "iu":
-            return values, _unit_of_epoch(float(values.flat[0]) if len(values) else 0.0)
+            return values, _unit_of_epoch(values)
         values, unit, _ = floats(column, writing)
-        seen = values[~np.isnan(values)]
-        whole = (
-            len(seen) == len(values) and np.abs(seen).max(initial=0) < 2**63 and (seen == np.rint(seen)).all()
-        )
-        if whole and cells_of(column).dtype == object:
-            values = np.array([_integer(cell) for cell in cells_of(column)])
-        return values, unit or _unit_of_epoch(float(np.median(seen)) if len(seen) else 0.0)
+        if _are_whole(values) and cells_of(column).dtype == object:
+            values = np.array(list(map(_integer, cells_of(column))))
+        return values, unit or _unit_of_epoch(values)
+    written_as = "ISO8601" if _is_text(column) else None
     try:
-        dates = pd.to_datetime(
-            _as_iso(column), utc=True, format="ISO8601" if _is_text(column) else None, errors="coerce"
-        )
+        dates = pd.to_datetime(_as_iso(column), utc=True, format=written_as, errors="coerce")
     except (ValueError, TypeError, OverflowError):
         dates = pd.Series(pd.NaT, index=column.index)
     if dates.isna().all():
@@ -314,12 +321,23 @@ def _integer(cell: Any) -> int:
         return int(float(cell))
 
 
+def _are_whole(values: np.ndarray) -> bool:
+    """Whether all numbers are there and are whole ones that fit into 64 bits."""
+    if np.isnan(values).any() or np.abs(values).max(initial=0) >= 2**63:
+        return False
+    return bool((values == np.rint(values)).all())
+
+
 def _is_text(column: pd.Series) -> bool:
-    return any(isinstance(cell, str) for cell in column.head(3))
+    return str in set(map(type, column.head(3)))
 
 
-def _unit_of_epoch(value: float) -> str:
-    """The unit in which a number is a date of our time; empty for none."""
+def _unit_of_epoch(values: np.ndarray) -> str:
+    """The unit in which numbers are dates of our time; empty for none."""
+    seen = values[~np.isnan(values)]
+    if not len(seen):
+        return ""
+    value = float(np.median(seen))
     for unit, low, high in _EPOCHS:
         if low <= value < high and 1e9 <= in_seconds(value, unit) < 4e9:
             return unit

@@ -159,7 +159,7 @@ def trace_with_gaps(
             return _of_recorder(path, how, warm_up, *_when_in(path))
         return _without_first(_of_path(path, how), warm_up)
     if isinstance(source, Sequence) and source and all(isinstance(one, str | Path) for one in source):
-        paths = [located(one) for one in source]
+        paths = list(map(located, source))
         trace = _of_path(paths[0], how) if len(paths) == 1 else _of_files(paths, how)
         return _without_first(trace, warm_up)
     return _without_first(_of_memory(source, how), warm_up)
@@ -274,10 +274,12 @@ def _logs_in(folder: Path) -> tuple[list[Path], list[Path]]:
             )
         files = inner
     if not files:
-        named = f"; if they are logs, name them: gcexp trace import {folder}/*" if others else ""
-        raise DataError(
-            f"folder {folder} holds no log: none of its {len(others)} files ends with {', '.join(_ENDINGS)}{named}"
+        told = (
+            f"folder {folder} holds no log: none of its {len(others)} files ends with {', '.join(_ENDINGS)}"
         )
+        if others:
+            told += f"; if they are logs, name them: gcexp trace import {folder}/*"
+        raise DataError(told)
     if len(files) > _MOST_FILES:
         raise DataError(f"folder {folder} holds {len(files)} files; more than {_MOST_FILES} are not read")
     return files, others
@@ -310,7 +312,9 @@ def _of_recorder(folder: Path, how: How, warm_up: int | None, *_when: tuple) -> 
             f"{folder} holds recordings of gcexp.distributed.Recorder, whose columns, units and numbers are known: "
             "leave out columns=, unit= and decimal="
         )
-    first = WARM_UP if warm_up is None else warm_up
+    first = WARM_UP
+    if warm_up is not None:
+        first = warm_up
     require(first >= 0, f"warm-up is a number of iterations >= 0, got {first}")
     table, told = joined(folder, first)
     return _recorded(of_frame(table, f"trace {folder.name}", told), folder.name, Flags(unit="s"), how)
@@ -349,14 +353,13 @@ def _names_of(paths: list[Path]) -> list[str]:
     ... )
     (['rank0', 'rank1'], ['x', 'y'])
     """
-    names = [_stem(path) for path in paths]
+    names = list(map(_stem, paths))
     if len(set(names)) == len(names):
         return names
-    if len(set(names)) == 1:
-        names = [path.parent.name for path in paths]
-    if len(set(names)) < len(names):
-        names = [str(path.with_suffix("")) for path in paths]
-    return names
+    folders = [path.parent.name for path in paths]
+    if len(set(names)) == 1 and len(set(folders)) == len(folders):
+        return folders
+    return [str(path.with_suffix("")) for path in paths]
 
 
 # --- flags ------------------------------------------------------------------------------------------------------------

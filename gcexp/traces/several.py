@@ -12,8 +12,6 @@ from gcexp.traces.keys import labels_of
 from gcexp.traces.names import listed, names_of
 from gcexp.traces.tables import Table
 
-_WORKER = "worker"
-
 
 @dataclass(frozen=True)
 class _Places:
@@ -45,25 +43,31 @@ def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> T
     decisions = []
     if left_out:
         decisions.append(f"left out {listed(left_out)}, which not every file has")
+    frames = []
     for table in tables:
+        frames.append(table.frame[columns])
         for decision in table.decisions:
-            told = f"{table.place.removeprefix('trace ')}: {decision}" if "left out" in decision else decision
+            told = decision
+            if "left out" in decision:
+                told = f"{table.place.removeprefix('trace ')}: {decision}"
             if told not in decisions:
                 decisions.append(told)
-    frames = [table.frame[columns] for table in tables]
     if "worker" not in given and not names.has("worker"):
         numbers, hosts = labels_of(stems)
         labels = hosts or numbers
-        frames = [frame.assign(**{_WORKER: label}) for frame, label in zip(frames, labels, strict=True)]
+        for place, label in enumerate(labels):
+            frames[place] = frames[place].assign(worker=label)
         decisions.append(
             f"took each of {len(tables)} files for that of one worker: {stems[0]} to {stems[-1]}"
         )
         if "iteration" not in given and not names.has("iteration"):
-            frames = [frame.assign(iteration=np.arange(len(frame))) for frame in frames]
+            for place, frame in enumerate(frames):
+                frames[place] = frame.assign(iteration=np.arange(len(frame)))
             decisions.append("no column says the iteration: the rows of each file are numbered")
     else:
         decisions.append(f"put the rows of {len(tables)} files together")
-    starts = np.append(0, np.cumsum([len(frame) for frame in frames])[:-1])
+    lengths = list(map(len, frames))
+    starts = np.append(0, np.cumsum(lengths)[:-1])
     return Table(
         place=f"trace of {len(tables)} files",
         frame=pd.concat(frames, ignore_index=True),
@@ -76,12 +80,16 @@ def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> T
 
 def _common_columns(tables: list[Table]) -> tuple[list[str], list[str]]:
     """The columns that all tables have, and others; raise `DataError` where the common ones have no time."""
-    common = list(tables[0].columns)
-    others: list[str] = []
-    for table in tables[1:]:
-        common = [column for column in common if column in table.columns]
+    everything: dict[str, int] = {}  # how many tables have a column
     for table in tables:
-        others += [column for column in table.columns if column not in common and column not in others]
+        for column in table.columns:
+            everything[column] = everything.get(column, 0) + 1
+    common, others = [], []
+    for column, count in everything.items():
+        if count == len(tables):
+            common.append(column)
+        else:
+            others.append(column)
     if not others:
         return common, []
     if not names_of(common).has("time", "end"):
