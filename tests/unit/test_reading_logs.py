@@ -253,6 +253,7 @@ LOGS = {
         {},
         [[3, 0.2]],
     ),
+    "[rank0] step 5 at time 12:00:01 took 2 s\n[rank1] step 5 at time 12:00:02 took 3 s\n": ({}, [[2, 3]]),
     "0: step 5 took 2 s\n1: step 5 took 3 s\n": ({"columns": "worker:label"}, [[2, 3]]),
     "\x1b[32mINFO\x1b[0m [rank0] step \x1b[1m5\x1b[0m took 2 s\n": ({}, [[2]]),
     "step,rank,time\n0,0,0 days 00:00:01.5\n": ({}, [[1.5]]),
