@@ -23,10 +23,20 @@ snakemake.cli snakemake.dag snakemake.storage snakemake.workflow snakemake_logge
 gcexp.codes.accuracy gcexp.command.progress gcexp.command.snakemake_inside gcexp.data.described gcexp.delays
 gcexp.report.end_message gcexp.report.request gcexp.run.measurement gcexp.schemes gcexp.timeline
 """
-JOBS = """
-matplotlib.backends.backend_agg matplotlib.backends.backend_pdf scipy.stats sklearn.datasets torch._dynamo.utils
-gcexp.figures.compose gcexp.report.audit gcexp.report.jobs gcexp.report.page gcexp.tasks.mlp gcexp.tasks.training
+TRAINING = (
+    "pandas scipy.sparse.csgraph torch gcexp.report.jobs gcexp.tasks.mlp gcexp.tasks.training gcexp.timeline"
+)
+DRAWING = """
+matplotlib.backends.backend_agg matplotlib.backends.backend_pdf pandas gcexp.figures.compose gcexp.report.jobs
+gcexp.report.page
 """
+IMPORTED = {
+    "snakemake": PLANNING,
+    "job train": TRAINING,
+    "job table": TRAINING,
+    "job plot": DRAWING,
+    "job page": DRAWING,
+}
 SCRIPT = '#!/bin/sh\nexec "{python}" {arguments} "$@"\n'
 
 
@@ -76,11 +86,11 @@ def serve(home: str) -> None:
 
 
 def _import_for(command: list[str]) -> None:
-    """What a command of this kind imports, and nothing that depends on a folder; the first of a kind takes long."""
-    names = PLANNING if command[0] == "snakemake" else JOBS
-    for name in names.split():
+    """Import what a command of this kind does, and nothing that depends on a folder; the first one takes long."""
+    kind = "snakemake" if command[0] == "snakemake" else " ".join(command[1:3])
+    for name in IMPORTED.get(kind, "").split():
         importlib.import_module(name)
-    if command[0] == "snakemake":
+    if kind == "snakemake":
         _read_for_plans()
 
 

@@ -451,7 +451,6 @@ def _interval(answer: Answer) -> str:
 
 def _short(answer: Answer) -> str:
     """An answer in a few words."""
-    if answer.verdict == NOTHING:
+    if not answer.advised:
         return answer.verdict
-    words = KINDS[answer.remedy] if answer.advised else answer.verdict
-    return f"{words} ({percent(answer.ratio)})"
+    return f"{KINDS[answer.remedy]} ({percent(answer.ratio)} of waiting for all)"

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from gcexp.advice.diagnosis import Diagnosis
 from gcexp.advice.level_changes import LEAST_NOW, Change, Spell
 from gcexp.advice.mechanisms import LEAST_ROWS
-from gcexp.advice.page import counted
+from gcexp.advice.page import counted, percent
 from gcexp.advice.recorded import Recorded
+from gcexp.advice.resampling import Number
 from gcexp.figures.rows import listed
 
 _MOST_NAMED = 4  # workers that are named with their changes
@@ -142,7 +143,7 @@ def _told(found: Diagnosis, name: str) -> str:
         words = f"worker {workers} is slow throughout" if one else f"workers {workers} are slow throughout"
         return f"{words} (factor {value})"
     if name == "drift":
-        return f"all times drift over the run (by a share of {value})"
+        return _drift_in_words(mechanism.numbers["change"])
     if name == "common_shock":
         return (
             f"in some iterations all workers are slow together (standard deviation of the logarithm {value})"
@@ -154,6 +155,18 @@ def _told(found: Diagnosis, name: str) -> str:
     if name == "independent_slow":
         return f"single workers are slow in single iterations, by a factor of {value}"
     return words if value is None else f"{words} ({next(iter(mechanism.numbers))} {value})"
+
+
+def _drift_in_words(change: Number) -> str:
+    """By how much all times grow or fall over the run."""
+    word, sign = "grow", 1
+    if change.value < 0:
+        word, sign = "fall", -1
+    size = percent(sign * change.value, 1)
+    if change.low is None or change.high is None:
+        return f"all times {word} over the run, by {size}"
+    low, high = sorted([sign * change.low, sign * change.high])
+    return f"all times {word} over the run, by {size} ({100 * low:.1f} to {percent(high, 1)})"
 
 
 def _not_certain(found: Diagnosis) -> Iterator[str]:

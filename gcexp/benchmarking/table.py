@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,7 +118,8 @@ def benchmark(
         A value is empty where a thing does not exist. ``table.attrs`` has the number of scored ``rows`` and of the
         ``prefix``, what a trace does not allow and why (``left_out``), remarks on how it was priced (``notes``), what
         its times are, where its index says so (``measures``), and schemes that drop the data of some worker always or
-        nearly always, with a phrase that names the worker (``unused``).
+        nearly always, with a phrase that names the worker (``unused``). Of a scheme that hears nobody in most
+        iterations there is a warning too.
 
     Raises
     ------
@@ -277,7 +279,10 @@ def _table(
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     frame.attrs |= {"rows": replay.rows, "prefix": replay.prefix, "left_out": left_out, "notes": replay.notes}
     frame.attrs |= {"measures": replay.measures, "unused": _unused(rows)}
-    frame.attrs["notes"] += tuple(_silences(rows, replay))
+    silences = tuple(_silences(rows, replay))
+    frame.attrs["notes"] += silences
+    for sentence in silences:
+        warnings.warn(sentence, stacklevel=3)
     return frame
 
 

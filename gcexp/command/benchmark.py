@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
+import warnings
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -108,7 +109,9 @@ def _played(file: str, given: dict[str, Any], of_schemes: list[str], of_log: lis
         options["schemes"] = schemes
     options |= keywords(of_log, trace_of)
     n = options.pop("workers", None)
-    frame = benchmark(file, n=n, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the map has them among its notes
+        frame = benchmark(file, n=n, **options)
     frame.attrs["file"] = file
     return frame
 

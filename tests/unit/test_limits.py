@@ -133,7 +133,9 @@ def test_it_is_told_by_commands(command, log, capsys):
 
 
 def test_it_is_told_by_a_benchmark(log):
-    table = gcexp.benchmark(log, [dict(text.split("=") for text in SILENT[:4]) | {"exact": False}], phi=[0.0])
+    entry = dict(text.split("=") for text in SILENT[:4]) | {"exact": False}
+    with pytest.warns(UserWarning, match="nobody.*1.5x"):
+        table = gcexp.benchmark(log, [entry], phi=[0.0])
     assert any("nobody" in note for note in table.attrs["notes"])
 
 

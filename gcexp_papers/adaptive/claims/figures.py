@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import pairwise, product
 
 import pandas as pd
 
@@ -241,7 +241,7 @@ def _faster(table: pd.DataFrame, label: str, *others: str) -> Verdict:
     calibrated=PHASES,
 )
 def order_without_stragglers(table):
-    """At p = 0 a smaller s_max is faster, CGC(2) alone slower than uncoded, and AGC (G-AGC) as fast as CGC(0)."""
+    """At p = 0 a smaller s_max is faster, CGC(2) alone slower than uncoded, and AGC (G-AGC) not slower than CGC(0)."""
     for family, s in product((CGC, G_CGC), (0, 1)):
         yield "fig4_smaller_better", _faster(table, family[s], family[s + 1])
     yield "fig4_cgc2_uncoded", _faster(table, "uncoded", "CGC(2)")
@@ -249,7 +249,8 @@ def order_without_stragglers(table):
         yield "fig4_others_faster", _faster(table, label, "uncoded")
     times = table.groupby("label")["mean_iteration_time_s"].mean()
     for label in ("AGC", "G-AGC"):
-        yield "fig4_agc_cgc0", within(times[label] / times["CGC(0)"], above=0.95, below=1.05)
+        told = f"{label} takes {times[label]:.2f} s, and CGC(0) takes {times['CGC(0)']:.2f} s."
+        yield "fig4_agc_cgc0", because(less(times[label], times["CGC(0)"], or_equal=True), told)
 
 
 def _lost_epoch_said(constant: pd.DataFrame, column: str, what: str) -> str:
@@ -461,9 +462,13 @@ def training_reaches_80_per_cent(table):
 
 @claim("intro_dynamic_grouping", figure="dynamic_grouping", assumed=True)
 def dynamic_groups_save_less_when_stragglers_change(table):
-    """Dynamic groups save less at p = 0.3 than at 0.05, and within 5 % nothing where the state is new, p = 0.5."""
-    label, seeds = "dynamic groups, previous state", table["seed"].nunique()
-    yield below(table, "saved_share", 0.3, 0.05, {"label": label}, by="delay.p", statistic="mean", rows=seeds)
-    dynamic, static = ({"delay.p": 0.5, "label": one} for one in (label, "static groups"))
-    bounds = {"above": 0.95, "below": 1.05}
-    yield ratio_within(table, dynamic, static, y="mean_iteration_time_s", seeds=20, **bounds)
+    """The more often workers change their state, p = 0.05 to 0.5, the less dynamic groups save."""
+    label = "dynamic groups, previous state"
+    saved = selected(table, {"label": label}, "saved_share").groupby("delay.p")["saved_share"].mean()
+    for (_, rare), (_, often) in pairwise(saved.items()):
+        yield less(often, rare)
+    told = [f"{share:.1%} at p = {p:g}" for p, share in saved.items()]
+    yield because(
+        less(saved.iloc[-1], saved.iloc[0]),
+        f"Dynamic groups save {', '.join(told)}, where each state is new.",
+    )
