@@ -57,8 +57,8 @@ def measured(typed: str, trains: bool, verify: bool) -> tuple[float, float]:
 def b23() -> Iterator[Row]:
     """B23: a point of a submitted sweep, measured in a process that has started, against its rates of ``costs.csv``.
 
-    Floor: what it was expected to take. The bar is a factor of two to either side. MNIST and Amazon's data come from the
-    folder `GCEXP_DATA`, or are downloaded; where neither is possible their lines are left out.
+    Floor: what it was expected to take. The bar is a factor of two to either side. MNIST and Amazon's data come from
+    the folder `GCEXP_DATA`, or are downloaded; where neither is possible their lines are left out.
     """
     folder = os.environ.get(DATA_VARIABLE)
     place = f" data_dir={Path(folder).resolve()}" if folder else ""

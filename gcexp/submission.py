@@ -177,7 +177,7 @@ def _task(run: Run) -> str:
 
 def _overrides(run: Run) -> list[str]:
     """Overrides of a job: in the order of their keys, unless the order in which they were given matters."""
-    if not run.is_named:
+    if run.built_in_python:
         built = ", ".join(run.built_in_python)
         raise UserError(f"jobs take names and numbers, got an object for {built}; leave submit out")
     ordered = sorted(run.overrides)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.advice.conclusion import Conclusion
-from gcexp.advice.diagnosis_in_words import causes, changed, spell_in_words, what_would_settle
+from gcexp.advice.diagnosis_in_words import causes, changed, missing_rows, spell_in_words, what_would_settle
 from gcexp.advice.level_changes import LEAST_NOW, Change
 from gcexp.advice.page import Page, counted, percent
 from gcexp.advice.remedies import KINDS, Plan
@@ -30,12 +30,19 @@ def sentence(found: Conclusion) -> str:
     main, pick = found.main, found.main.pick
     if found.verdict == DEPENDS:
         name = found.recorded.named_phi
-        cases = "; ".join(f"phi {one.phi:g}: {_short(one)}" for one in found.answers)
-        return f"It depends on {name}, the share of the time that does not grow with the load: {cases}."
+        by_answer: dict[str, list[str]] = {}
+        for one in found.answers:
+            by_answer.setdefault(_short(one), []).append(f"{one.phi:g}")
+        cases = "; ".join(f"with phi {listed(phis)}, {answer}" for answer, phis in by_answer.items())
+        return (
+            f"Measure {name} first, the share of the time that does not grow with the load, for what to set depends on "
+            f"it: {cases}."
+        )
     if found.verdict == UNKNOWN:
         return (
-            f"There is not enough data for advice: {main.reason}. The best so far is this, at "
-            f"{percent(pick.ratio, 1)} of waiting for all ({_interval(main)}): {described(found, main.plan)}."
+            f"Keep waiting for all workers and record more, for there is not enough data for advice: {main.reason}. "
+            f"The best so far is this, at {percent(pick.ratio, 1)} of waiting for all ({_interval(main)}): "
+            f"{described(found, main.plan)}."
         )
     if found.verdict == NOTHING:
         best, that = pick, "the best remedy"
@@ -102,18 +109,12 @@ def described(found: Conclusion, plan: Plan) -> str:
 
 def page(
     found: Conclusion,
-    trained: Trained | None = None,
-    without_missing: Conclusion | None = None,
-    if_later: Conclusion | None = None,
+    trained: Trained | None,
+    otherwise: Mapping[str, Conclusion],
 ) -> Page:
     """What was read, what makes workers slow, what to set, what cannot be said; then tables, and what all rests on."""
-    others = {}
-    if without_missing:
-        others["their iterations are left out"] = without_missing
-    if if_later:
-        others["they took a quarter longer than they did at least"] = if_later
     sections = {
-        "What was read": [*_read(found, others)],
+        "What was read": [*_read(found, otherwise)],
         "What makes workers slow": causes(found.diagnosis),
         "What to set": [sentence(found), *_costs(found), *_also(found), *_limits(found), _setting(found)],
         "What cannot be said, and what would tell": [*_unknown(found)],
@@ -128,25 +129,32 @@ def page(
         tables = {heading: trained.runs.drop(columns="reached")} | tables
     title = f"Advice for {found.recorded.trace.name}"
     notes = [*_what_would_change_it(found), *rests_on(found)]
-    return Page(title, [*_depends_on_missing(found, others)], tables, notes, sections)
+    return Page(title, [*_depends_on_missing(found, otherwise)], tables, notes, sections)
 
 
-def _depends_on_missing(found: Conclusion, others: dict[str, Conclusion]) -> Iterator[str]:
+def _depends_on_missing(found: Conclusion, otherwise: Mapping[str, Conclusion]) -> Iterator[str]:
     """That the verdict depends on what missing rows are taken for, where it does."""
-    if found.recorded.missing is None or all(_same_verdict(found, other) for other in others.values()):
+    missing = found.recorded.missing
+    if missing is None or all(same_verdict(found, other) for other in otherwise.values()):
         return
-    told = ", ".join(f"{_in_short(other)} where {how}" for how, other in others.items())
+    told = [f"{_in_short(found)} where they are taken as late"]
+    told += [f"{_in_short(other)} where {how}" for how, other in otherwise.items()]
+    verb = "is" if missing.pairs == 1 else "are"
     yield (
-        f"{counted(found.recorded.missing.pairs, 'row')} of this trace are missing, and the verdict depends on them: "
-        f"{_in_short(found)} where they are taken as late, {told}."
+        f"{counted(missing.pairs, 'row')} of this trace {verb} missing, and the verdict depends on that: "
+        f"{'; '.join(told)}."
     )
 
 
-def _same_verdict(one: Conclusion, other: Conclusion) -> bool:
-    """Whether two conclusions have the same verdict, at each phi."""
-    verdicts = [answer.verdict for answer in one.answers]
-    others = [answer.verdict for answer in other.answers]
-    return one.verdict == other.verdict and (len(verdicts) != len(others) or verdicts == others)
+def same_verdict(one: Conclusion, other: Conclusion) -> bool:
+    """Whether two conclusions have the same verdict, at each phi that either of them was asked for.
+
+    They may have been asked for other values of phi, for phi is measured and may be known to one of them only. Then the
+    verdicts are the same where each of them has one verdict at all its phi.
+    """
+    if one.phi == other.phi:
+        return [answer.verdict for answer in one.answers] == [answer.verdict for answer in other.answers]
+    return one.verdict == other.verdict != DEPENDS
 
 
 def _in_short(found: Conclusion) -> str:
@@ -154,22 +162,17 @@ def _in_short(found: Conclusion) -> str:
     return _short(found.main) if found.verdict == found.main.verdict else found.verdict
 
 
-def _read(found: Conclusion, others: dict[str, Conclusion]) -> Iterator[str]:
+def _read(found: Conclusion, otherwise: Mapping[str, Conclusion]) -> Iterator[str]:
     """What was read of which file, what it was taken for, and which rows are missing."""
     recorded = found.recorded
     T, n = recorded.every.shape
     unit = f", times in {recorded.trace.flags.unit}" if recorded.trace.flags.unit else ""
     yield f"{recorded.trace.name}: {counted(T, 'iteration')} of {counted(n, 'worker')}{unit}."
     yield from recorded.notes
-    if recorded.missing is None:
-        return
-    yield from recorded.missing.sentences
-    if recorded.absent == "late":
-        value = "" if recorded.timeout is None else f", with the time {recorded.timeout:g}"
-        yield f"Missing rows are taken as late{value}; absent=skip leaves their iterations out."
-    same = [how for how, other in others.items() if _same_verdict(found, other)]
+    yield from missing_rows(recorded)
+    same = [f"where {how}" for how, other in otherwise.items() if same_verdict(found, other)]
     if same:
-        yield f"The verdict is the same where {listed(same)}."
+        yield f"The verdict is the same {listed(same)}."
 
 
 def _costs(found: Conclusion) -> Iterator[str]:
@@ -181,9 +184,10 @@ def _costs(found: Conclusion) -> Iterator[str]:
     messages = f"{remedy.messages(n)} messages per iteration"
     if remedy.kind in ("exclude", "rebalance"):
         most = float(main.plan.shares.max())
-        yield f"It costs: the worker with most to do gets {most:.3g} of an even share; {messages}."
+        yield f"What it costs: the worker with most to do gets {most:.3g} of an even share, and there are {messages}."
     else:
-        yield f"It costs: every worker stores and computes {remedy.load(n):g} shares of the data; {messages}."
+        load = f"{remedy.load(n):g} shares of the data"
+        yield f"What it costs: every worker stores and computes {load}, and there are {messages}."
 
 
 def _also(found: Conclusion) -> Iterator[str]:
@@ -259,7 +263,8 @@ def _unknown(found: Conclusion) -> Iterator[str]:
         more = counted(LEAST_NOW - (T - change.row), "iteration")
         yield f"Whether it lasts that {changed(recorded, change)}: record {more} more."
     for spell in levels.single_spells:
-        yield f"Whether it comes again that {spell_in_words(recorded, spell)}: a recording several times as long tells."
+        again = spell_in_words(recorded, spell)
+        yield f"Whether it comes again that {again}: a recording several times as long would tell."
     yield from what_would_settle(diagnosis)
     if found.verdict == UNKNOWN:
         yield f"Whether a remedy pays: {found.main.reason}; record at least {2 * len(found.comparison.x)} iterations."
@@ -317,8 +322,9 @@ def _limits(found: Conclusion) -> Iterator[str]:
     runner = main.runner_up
     slower = (main.pick.times < runner.times).mean()
     yield (
-        f"{limited} can be faster than {percent(least, 1)}; the runner-up, {KINDS[runner.remedy.kind]}, "
-        f"reaches {percent(runner.ratio, 1)} and is slower in {percent(slower)} of the iterations."
+        f"{limited} can take less than {percent(least, 1)} of waiting for all; the second best remedy, "
+        f"{KINDS[runner.remedy.kind]}, takes {percent(runner.ratio, 1)} and is slower in {percent(slower)} of the "
+        "iterations."
     )
 
 
@@ -343,15 +349,19 @@ def _setting(found: Conclusion) -> str:
 def _what_would_change_it(found: Conclusion) -> Iterator[str]:
     """What would change the verdict, and whether phi is known."""
     for one in found.depends:
-        side, at = "Below" if one["below"] else "Above", one["at"]
+        side, at = "below" if one["below"] else "above", one["at"]
+        only = "only " if one["below"] else ""
         changes = {
-            "phi": f"{side} {found.recorded.named_phi} = {at:.3g}",
-            "per_message": f"{side} {at:.2g} of a mean iteration per message",
-            "d_max": f"With memory for {counted(round(at), 'share')} per worker",
+            "phi": f"If {found.recorded.named_phi} were {side} {at:.3g}",
+            "per_message": f"If the cost of a message were {side} {at:.2g} of a mean iteration",
+            "d_max": f"If a worker could store {only}{counted(round(at), 'share')}",
         }
-        yield f"{changes[one['what']]} the best remedy would be {KINDS[one['then']]}."
+        yield f"{changes[one['what']]}, the best remedy would be {KINDS[one['then']]}."
     if not found.depends and found.verdict != UNKNOWN:
-        yield "No phi, no message cost up to 5 % of an iteration and no smaller memory changes the kind of remedy."
+        yield (
+            "The kind of remedy would be the same with any phi, with messages that cost up to 5 % of an iteration, and "
+            "with less memory."
+        )
     if found.measured:
         yield _whether_phi_is_known(found)
 
@@ -366,10 +376,11 @@ def _whether_phi_is_known(found: Conclusion) -> str:
     if several and recorded.phi is not None:
         return f"{name} is given; from the loads of this trace it would be {recorded.phi}."
     if several:
-        return f"{name} is assumed, not measured: {recorded.phi_unknown}."
+        return f"{name} could not be measured: {recorded.phi_unknown}."
+    known = "is given, not measured" if len(found.answers) == 1 else "is not known"
     return (
-        "phi is assumed, not measured: run 20 iterations with half the data as well, and give them with a column "
-        "load, to measure it."
+        f"phi {known}: to measure it, run 20 iterations with half the data as well, and log them with a column load, "
+        "which is 1 for the whole share and 0.5 for half of it."
     )
 
 
@@ -379,8 +390,9 @@ def rests_on(found: Conclusion) -> Iterator[str]:
     x = compared.x
     yield (
         f"This rests on {counted(len(x), 'iteration')} of {x.shape[1]} workers; each remedy was learned on one "
-        f"half and priced on the other. A message costs {compared.per_message:g} of a mean iteration, overhead is "
-        f"{compared.overhead:g}, and a worker can store {compared.d_max:g} shares."
+        f"half and priced on the other. It is taken that a message costs {compared.per_message:g} of a mean iteration, "
+        f"that an iteration has an overhead of {compared.overhead:g}, and that a worker can store {compared.d_max:g} "
+        "shares."
     )
     yield from _changes_of_the_cluster(x)
     yield from _broken_promises(found)
@@ -390,8 +402,8 @@ def rests_on(found: Conclusion) -> Iterator[str]:
             yield f"From the first half alone the verdict would be: {_short(early)}."
     if not compared.data_bound:
         yield (
-            "A slow time is taken to belong to the worker; where it belongs to the data (slowness=data), a copy is "
-            "as slow, and redundancy is flattered."
+            "A slow time is taken to belong to the worker. If it belongs to the data, a copy of them is as slow, and "
+            "redundancy helps less than is told here: set slowness=data."
         )
     if compared.late != "stop":
         yield (
@@ -409,7 +421,7 @@ def _changes_of_the_cluster(x: np.ndarray) -> Iterator[str]:
         word = "longer" if change > 0 else "shorter"
         yield (
             f"The cluster changed: waiting for all takes {percent(abs(change))} {word} in the second half of "
-            "the trace than in the first, so that nothing that was learned early may be trusted for long."
+            "the trace than in the first, so do not trust for long what was learned early."
         )
 
 
@@ -421,12 +433,14 @@ def _broken_promises(found: Conclusion) -> Iterator[str]:
         worst = broken.loc[excess.idxmax()]
         yield (
             f"A timeout that drops {percent(worst['limit'], 1)} of the first half drops "
-            f"{percent(1 - worst['used'], 1)} of the second: the promise is not kept."
+            f"{percent(1 - worst['used'], 1)} of the second, more than was asked for."
         )
     for one in found.table[found.table["setting"] == "quorum"].itertuples():
         if one.never_used:
             who = listed(found.recorded.named(one.never_used))
-            yield f"Waiting for {one.value:g} workers never uses worker {who}: its data would be lost."
+            several = len(one.never_used) > 1
+            noun, whose = ("workers", "their") if several else ("worker", "its")
+            yield f"Waiting for {one.value:g} workers never uses {noun} {who}: {whose} data would be lost."
 
 
 def _interval(answer: Answer) -> str:
@@ -437,7 +451,6 @@ def _interval(answer: Answer) -> str:
 
 def _short(answer: Answer) -> str:
     """An answer in a few words."""
-    if answer.verdict == NOTHING:
+    if not answer.advised:
         return answer.verdict
-    words = KINDS[answer.remedy] if answer.advised else answer.verdict
-    return f"{words} ({percent(answer.ratio)})"
+    return f"{KINDS[answer.remedy]} ({percent(answer.ratio)} of waiting for all)"

@@ -17,7 +17,7 @@ from gcexp.advice.diagnosis import diagnosed
 from gcexp.advice.level_changes import Change
 from gcexp.advice.page import Page, counted, percent, write
 from gcexp.advice.phi import share
-from gcexp.advice.recorded import Recorded, even_later, recorded_without_gaps, ways_of
+from gcexp.advice.recorded import LEFT_OUT, Recorded, recorded_without_gaps, ways_of
 from gcexp.advice.remedies import Remedy
 from gcexp.advice.settings import settings
 from gcexp.advice.verdict import NOTHING, UNKNOWN, Answer, Comparison
@@ -55,15 +55,12 @@ class Advice(Conclusion):
     ----------
     trained : Trained, optional
         Which scheme reaches a score first, where a task was named.
-    without_missing : Advice, optional
-        The advice where iterations with missing rows are left out, in place of taking these rows as late.
-    if_later : Advice, optional
-        The advice where missing rows take a quarter longer than the least that a late worker may have taken.
+    otherwise : dict
+        The advice where missing rows are taken in another way than as late, by that way in words.
     """
 
     trained: Trained | None = None
-    without_missing: Advice | None = field(default=None, repr=False)
-    if_later: Advice | None = field(default=None, repr=False)
+    otherwise: dict[str, Advice] = field(default_factory=dict, repr=False)
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
@@ -96,7 +93,12 @@ class Advice(Conclusion):
 
     @cached_property
     def _page(self) -> Page:
-        return advice_in_words.page(self, self.trained, self.without_missing, self.if_later)
+        return advice_in_words.page(self, self.trained, self.otherwise)
+
+    @property
+    def without_missing(self) -> Advice | None:
+        """The advice where iterations with missing rows are left out, in place of taking these rows as late."""
+        return self.otherwise.get(LEFT_OUT)
 
     def _repr_html_(self) -> str:
         return self.page().html()
@@ -109,9 +111,8 @@ class Advice(Conclusion):
         facts["settings"] = self.table.drop(columns="never_used").to_dict("records")
         facts["gap"] = self.main.gap
         facts["phi_measured"] = self.measured
-        facts["by_phi"] = [{name: getattr(one, name) for name in _BY_PHI} for one in self.answers]
-        terms = vars(self.comparison).items()
-        facts["terms"] = {name: value for name, value in terms if isinstance(value, str | float | int)}
+        facts["by_phi"] = [_facts_of(answer) for answer in self.answers]
+        facts["terms"] = self.comparison.terms
         facts["since_iteration"] = self.recorded.iteration(self.since)
         facts["sentences"] = self.sentences
         facts["notes"] = self.page().notes
@@ -184,6 +185,7 @@ def advise(
     timeout: float | None = None,
     columns: Columns = None,
     unit: str | None = None,
+    decimal: str | None = None,
     barrier: str = "check",
     near: float = 0.01,
     least: float = 0.02,
@@ -220,7 +222,7 @@ def advise(
         Of that training.
     allow_bias : bool
         Whether a scheme may win that hardly ever uses the data of some worker.
-    absent, timeout, columns, unit, barrier, seed
+    absent, timeout, columns, unit, decimal, barrier, seed
         As in `gcexp.fit`; where the verdict depends on what missing rows are taken for, the first sentence says so.
     near, least : float
         Remedies are as good as the best within this share; a gain below this one is none.
@@ -254,20 +256,16 @@ def advise(
     def compared(x: np.ndarray) -> Comparison:
         return Comparison(x, d_max, overhead, per_message, late, slowness, moves, near, least, seed)
 
-    gaps, ((way, trace), *others) = ways_of(source, absent, timeout, columns, unit)
-    found = _advised(recorded_without_gaps(gaps, trace, way, barrier, seed, timeout, source), phi, compared)
-    if absent is None and way == "late":
-        if timeout is None:
-            later = recorded_without_gaps(gaps, even_later(trace), way, barrier, seed, timeout, source)
-            found = replace(found, if_later=_advised(later, phi, compared))
-        for other, trace in others:
-            try:
-                also = _advised(
-                    recorded_without_gaps(gaps, trace, other, barrier, seed, timeout, source), phi, compared
-                )
-            except UserError:  # too little is left without the iterations with missing rows
-                continue
-            found = replace(found, without_missing=also)
+    gaps, (main, *others) = ways_of(source, absent, timeout, columns, unit, decimal)
+    found = _advised(recorded_without_gaps(gaps, main, barrier, seed, timeout, source), phi, compared)
+    otherwise = {}
+    for way in others:
+        try:
+            times = recorded_without_gaps(gaps, way, barrier, seed, timeout, source)
+            otherwise[way.how] = _advised(times, phi, compared)
+        except UserError:  # too little is left without the iterations with missing rows
+            continue
+    found = replace(found, otherwise=otherwise)
     if task is None or level is None:
         return found
     from gcexp.advice.trained import fastest_to  # what trains is slow to import
@@ -305,6 +303,11 @@ def _advised(times: Recorded, phi: object, compared: Callable[[np.ndarray], Comp
         if_it_comes_again=if_it_comes_again,
         whole=compared(x).answer(phis[main]) if levels.now else None,
     )
+
+
+def _facts_of(answer: Answer) -> dict[str, Any]:
+    """What ``advice.json`` tells of the answer at one phi."""
+    return {name: getattr(answer, name) for name in _BY_PHI}
 
 
 def _held_in(answer: Answer, compared: Comparison, x: np.ndarray, recent: tuple[Change, ...]) -> Answer:

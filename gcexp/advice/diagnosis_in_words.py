@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gcexp.advice.diagnosis import Diagnosis
-from gcexp.advice.level_changes import Change, Spell
+from gcexp.advice.level_changes import LEAST_NOW, Change, Spell
 from gcexp.advice.mechanisms import LEAST_ROWS
-from gcexp.advice.page import counted
+from gcexp.advice.page import counted, percent
 from gcexp.advice.recorded import Recorded
+from gcexp.advice.resampling import Number
 from gcexp.figures.rows import listed
 
-_MOST_NAMED = 4  # changes and spells that are named
+_MOST_NAMED = 4  # workers that are named with their changes
 _MOSTLY = 0.8  # of the variance
 #: What a mechanism is called, and what it means for coding.
 WORDS = {
@@ -20,7 +21,7 @@ WORDS = {
         "A worker that is slow since some iteration is better excluded, or given less work, than coded around.",
     ),
     "recent_change": ("a worker whose speed has changed too recently to say that it lasts", ""),
-    "drift": ("times drift over the run", "Drift slows all schemes alike."),
+    "drift": ("times that drift over the run", "Drift slows all schemes alike."),
     "common_shock": (
         "iterations in which all workers are slow together",
         "Common shocks slow all schemes alike: no code helps against them.",
@@ -54,12 +55,26 @@ def causes(found: Diagnosis) -> list[str]:
     name = found.recorded.trace.name
     told = [f"{name}: {_what_it_is(found)}", *_not_certain(found)]
     T, n = found.recorded.x.shape
-    independent = counted(max(T // found.block, 1), "independent stretch")
-    rests = f"This rests on {counted(T, 'iteration')} of {counted(n, 'worker')}, about {independent} of rows"
+    independent = counted(max(T // found.block, 1), "stretch")
+    rests = f"This rests on {counted(T, 'iteration')} of {counted(n, 'worker')}, which count as about {independent}"
+    told.append(f"{rests} of iterations that do not depend on each other.")
     doubts = [WORDS[name][0] for name in found.unsure if name != "recent_change"]
     if doubts:
-        rests += f"; not sure: {listed(doubts)}"
-    return [*told, f"{rests}."]
+        told.append(f"Not sure: {listed(doubts)}.")
+    return told
+
+
+def missing_rows(recorded: Recorded) -> Iterator[str]:
+    """Which rows are missing, and what they are taken for."""
+    if recorded.missing is None:
+        return
+    yield from recorded.missing.sentences
+    if recorded.absent != "late":
+        return
+    taken = f"{recorded.mean_of_missing:.4g} on the mean"
+    if recorded.timeout is not None:
+        taken = f"{recorded.timeout:g}, the timeout"
+    yield f"Missing rows are taken as late, with a time of {taken}; absent=skip leaves their iterations out."
 
 
 def meaning(found: Diagnosis) -> str:
@@ -96,52 +111,98 @@ def spell_in_words(recorded: Recorded, spell: Spell) -> str:
 
 
 def _what_it_is(found: Diagnosis) -> str:
-    """The mechanisms that are certain, or why there are none."""
+    """The mechanisms that are certain, a sentence for each, or why there are none."""
     certain = [name for name in found.mechanisms if name not in found.unsure]
     T = len(found.recorded.x)
     if certain:
-        return f"{listed([_told(found, name) for name in certain])}."
+        first, *others = [_told(found, name) for name in certain]
+        return " ".join([f"{first}.", *[f"{one[0].upper()}{one[1:]}." for one in others]])
     if T < LEAST_ROWS:
-        return f"{counted(T, 'iteration')} cannot tell any mechanism; {LEAST_ROWS} are needed."
+        return (
+            f"{counted(T, 'iteration')} are too few to tell what makes workers slow; {LEAST_ROWS} are needed."
+        )
     if found.unsure:
-        return "nothing is certain yet."
+        return "nothing that makes workers slow is certain yet."
     what = "no mechanism stands out of the noise."
     if found.variance.shares["rest"] > _MOSTLY and found.recorded.chunks is None:
-        what += " Noise of the machine or of the data: they cannot be told apart without times of chunks."
+        what += " Noise of the machine and of the data cannot be told apart without times of chunks."
     return what
 
 
 def _told(found: Diagnosis, name: str) -> str:
-    """A mechanism with its first number."""
+    """A mechanism with its first number, without a capital at the beginning and without a full stop."""
     if name == "level_change":
         lasting = [change for change in found.levels.changes if change not in found.levels.recent]
-        return _listed_with_rest([changed(found.recorded, change) for change in reversed(lasting)], "change")
+        return _changes_in_words(found.recorded, lasting)
     mechanism = found.mechanisms[name]
     words, _ = WORDS[name]
+    value = next(iter(mechanism.numbers.values()), None)
     if name == "bad_node":
         workers = listed(found.recorded.named(mechanism.workers))
         one = len(mechanism.workers) == 1
         words = f"worker {workers} is slow throughout" if one else f"workers {workers} are slow throughout"
-    number, value = next(iter(mechanism.numbers.items()))
-    return f"{words} ({number} {value})"
+        return f"{words} (factor {value})"
+    if name == "drift":
+        return _drift_in_words(mechanism.numbers["change"])
+    if name == "common_shock":
+        return (
+            f"in some iterations all workers are slow together (standard deviation of the logarithm {value})"
+        )
+    if name == "heterogeneous":
+        return f"workers differ lastingly in speed (standard deviation of the logarithm {value})"
+    if name == "slow_state":
+        return f"workers become slow for a while, by a factor of {value}, and recover"
+    if name == "independent_slow":
+        return f"single workers are slow in single iterations, by a factor of {value}"
+    return words if value is None else f"{words} ({next(iter(mechanism.numbers))} {value})"
+
+
+def _drift_in_words(change: Number) -> str:
+    """By how much all times grow or fall over the run."""
+    word, sign = "grow", 1
+    if change.value < 0:
+        word, sign = "fall", -1
+    size = percent(sign * change.value, 1)
+    if change.low is None or change.high is None:
+        return f"all times {word} over the run, by {size}"
+    low, high = sorted([sign * change.low, sign * change.high])
+    return f"all times {word} over the run, by {size} ({100 * low:.1f} to {percent(high, 1)})"
 
 
 def _not_certain(found: Diagnosis) -> Iterator[str]:
     """Changes that are too recent, and single spells."""
-    levels, T = found.levels, len(found.recorded.x)
-    recent = [
-        f"{changed(found.recorded, change)} (iterations since: {T - change.row})" for change in levels.recent
-    ]
-    if recent:
-        yield f"Too recent to say that it lasts: {_listed_with_rest(recent[::-1], 'change')}."
-    spells = [spell_in_words(found.recorded, spell) for spell in levels.single_spells]
+    recorded, levels = found.recorded, found.levels
+    if levels.recent:
+        told = _changes_in_words(recorded, list(levels.recent))
+        yield f"Fewer than {LEAST_NOW} iterations followed, too few to say that it lasts: {told}."
+    spells = [spell_in_words(recorded, spell) for spell in levels.single_spells]
     if spells:
-        yield f"One spell, which may never come again: {listed(spells)}."
+        event = "One spell" if len(spells) == 1 else "Single spells"
+        yield f"{event}, which may never come again: {listed(spells)}."
 
 
-def _listed_with_rest(told: list[str], noun: str) -> str:
-    """The first few of some things, and how many more there are."""
+def _changes_in_words(recorded: Recorded, changes: list[Change]) -> str:
+    """Changes of level, all of one worker together, the worker with the latest change first."""
+    by_worker: dict[int, list[Change]] = {}
+    for change in sorted(changes, key=lambda change: change.row, reverse=True):
+        by_worker.setdefault(change.worker, []).insert(0, change)
+    told = []
+    for worker, of_worker in by_worker.items():
+        if len(of_worker) == 1:
+            told.append(changed(recorded, of_worker[0]))
+            continue
+        steps = [_step_in_words(recorded, change) for change in of_worker]
+        told.append(f"worker {recorded.named([worker])[0]} became {', then '.join(steps)}")
     more = len(told) - _MOST_NAMED
     if more > 0:
-        told = [*told[:_MOST_NAMED], counted(more, f"earlier {noun}")]
-    return listed(told)
+        verb = "has" if more == 1 else "have"
+        told = [*told[:_MOST_NAMED], f"{counted(more, 'other worker')} {verb} changed before"]
+    return "; ".join(told)
+
+
+def _step_in_words(recorded: Recorded, change: Change) -> str:
+    """One of several changes of a worker."""
+    factor, row = change.factor.value, recorded.iteration(change.row)
+    if factor >= 1:
+        return f"{factor:.3g} times slower in iteration {row}"
+    return f"{1 / factor:.3g} times faster in iteration {row}"

@@ -17,7 +17,6 @@ from gcexp.advice.recorded import Recorded, recorded_without_gaps, ways_of
 from gcexp.advice.resampling import Number
 from gcexp.delays.composed import Composed
 from gcexp.errors import UserError, require
-from gcexp.figures.rows import listed
 from gcexp.files import write_text
 from gcexp.traces.missing import Absent
 from gcexp.traces.reading import Columns
@@ -132,6 +131,7 @@ def fit(
     timeout: float | None = None,
     columns: Columns = None,
     unit: str | None = None,
+    decimal: str | None = None,
     barrier: str = "check",
     drift: bool = False,
     seed: int = 0,
@@ -150,7 +150,7 @@ def fit(
         default they are late, and it is told where leaving them out would change what is found.
     timeout : float, optional
         The time of missing rows that are late.
-    columns, unit : optional
+    columns, unit, decimal : optional
         As in `gcexp.traces.reading.read_trace`.
     barrier : {"check", "no"}
         ``no``: do not refuse times that agree within each iteration.
@@ -175,27 +175,31 @@ def fit(
     >>> found.found, found.table["value"].round(5).tolist()
     (['bad_node'], [2.26105])
     """
-    gaps, ((way, trace), *others) = ways_of(source, absent, timeout, columns, unit)
-    found = _fitted(recorded_without_gaps(gaps, trace, way, barrier, seed, timeout, source), phi, drift, seed)
-    for other, trace in others:
+    gaps, (main, *others) = ways_of(source, absent, timeout, columns, unit, decimal)
+    known = _known(phi)
+    found = _fitted(recorded_without_gaps(gaps, main, barrier, seed, timeout, source), known, drift, seed)
+    otherwise = {}
+    for way in others:
         try:
-            times = recorded_without_gaps(gaps, trace, other, barrier, seed, timeout, source)
-            also = _fitted(times, phi, drift, seed)
+            times = recorded_without_gaps(gaps, way, barrier, seed, timeout, source)
+            otherwise[way.how] = diagnosed(times, known, seed)
         except UserError:  # nothing is left without the iterations with missing rows
             continue
-        if also.found != found.found:
-            return replace(found, depends_on_missing=_depends(found, also))
-    return found
+    return replace(found, depends_on_missing=fit_in_words.depends_on_missing(found, otherwise))
 
 
-def _fitted(times: Recorded, phi: object, drift: bool, seed: int) -> Fit:
+def _known(phi: object) -> Number | None:
+    """The share phi that a person gives."""
+    if phi is None:
+        return None
+    value = share(phi)
+    require(len(value) == 1, f"fit takes one phi, got {phi}")
+    return Number(value[0])
+
+
+def _fitted(times: Recorded, phi: Number | None, drift: bool, seed: int) -> Fit:
     """What is found in recorded times."""
-    known = None
-    if phi is not None:
-        value = share(phi)
-        require(len(value) == 1, f"fit takes one phi, got {phi}")
-        known = Number(value[0])
-    found = diagnosed(times, known, seed)
+    found = diagnosed(times, phi, seed)
     model = model_of(found, found.phi.value if found.phi else 0.0, drift)
     x = times.x
     half = len(x) // 2
@@ -205,14 +209,3 @@ def _fitted(times: Recorded, phi: object, drift: bool, seed: int) -> Fit:
         held = replayed(model_of(first_half), x[half:])
     now = x[found.levels.now :]
     return Fit(**vars(found), model=model, replay=replayed(model, now), held=held)
-
-
-def _depends(late: Fit, skipped: Fit) -> str:
-    """That what is found depends on what missing rows are taken for."""
-    assert late.recorded.missing is not None
-    missing = late.recorded.missing
-    first, second = (listed(found.found) or "nothing certain" for found in (late, skipped))
-    return (
-        f"{missing.pairs} rows are missing, and what is found depends on them: {first} where they are taken as late, "
-        f"{second} where their iterations are left out."
-    )

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gcexp.advice.diagnosis import Fitted
-from gcexp.advice.diagnosis_in_words import causes, meaning, what_would_settle
-from gcexp.advice.page import Page, percent
+from gcexp.advice.diagnosis import Diagnosis, Fitted
+from gcexp.advice.diagnosis_in_words import WORDS, causes, meaning, missing_rows, what_would_settle
+from gcexp.advice.page import Page, counted, percent
 from gcexp.figures.rows import listed
 
 _OFF, _CHANGED = 0.05, 0.15  # what a model may miss of its own trace, and of the other half
@@ -20,6 +20,24 @@ def sentences(found: Fitted) -> list[str]:
     if found.depends_on_missing:
         told.insert(0, found.depends_on_missing)
     return told
+
+
+def depends_on_missing(found: Diagnosis, otherwise: dict[str, Diagnosis]) -> str:
+    """That what is found depends on what missing rows are taken for, where it does."""
+    missing = found.recorded.missing
+    if missing is None or all(other.found == found.found for other in otherwise.values()):
+        return ""
+    told = [f"{_in_short(found)} where they are taken as late"]
+    told += [f"{_in_short(other)} where {how}" for how, other in otherwise.items()]
+    rows = counted(missing.pairs, "row")
+    verb = "is" if missing.pairs == 1 else "are"
+    return f"{rows} {verb} missing, and what is found depends on that: {'; '.join(told)}."
+
+
+def _in_short(found: Diagnosis) -> str:
+    """The mechanisms that are certain, in the words of the report."""
+    names = [WORDS[name][0] for name in found.mechanisms if name not in found.unsure]
+    return listed(names) if names else "nothing that is certain"
 
 
 def page(found: Fitted) -> Page:
@@ -37,10 +55,7 @@ def _notes(found: Fitted) -> Iterator[str]:
     known = f": {found.phi}" if found.phi else f", is not known: {recorded.phi_unknown}"
     yield f"{recorded.named_phi}, the share of the time that does not grow with the load{known}."
     yield from recorded.notes
-    if recorded.missing:
-        yield from recorded.missing.sentences
-        if recorded.absent == "late":
-            yield "Missing rows are taken as late; absent=skip leaves their iterations out."
+    yield from missing_rows(recorded)
     shares = listed([f"{percent(share)} by {by}" for by, share in found.variance.shares.items()])
     alike = ""
     if np.isfinite(found.stability):

@@ -22,13 +22,15 @@ _SHORTEST = 10  # rows of a stretch
 _LEAST_FACTOR = np.log(1.3)  # a smaller change is not told
 _PRICE = 4.0  # of a cut, in log(rows) times the long-run variance
 _SURE, _SURER_IF_SHORT = 5.0, 20.0  # a cut stands out by 6 + 20/rows standard errors
+_FAST = 0.2  # quantile of a stretch: where spells come and go, its fast rows are at the usual level
+_WITH_THE_FAST = 0.5  # of a change of level, by which the fast rows have to change as well
 _MOST_BLOCKS = 500  # means of neighbouring rows in which cuts are looked for first
 _MOST_MEMORY = 0.95  # of the noise, from one row to the next
 _MOST_MEMORY_OF_PRICES = 0.6  # a larger estimate from so few values may be chance, and finds no cut
 _BACK = 12.0  # log-likelihood ratio of that the last rows are back at the level before
 _PROCESS = 3  # as many spells are one thing that comes and goes
 _OF_A_SPELL = 2 / 3  # of a stretch's size, in logarithms
-_LONGER = 7.0  # times the mean spell of a trace; a stretch that is as long is no such spell
+_CHANCE = 0.01  # that one of the spells of a trace is so long; a stretch that is longer is no such spell
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,10 @@ class Levels:
         """Spells that may never come again: few in what holds now, and no two of one worker."""
         spells = tuple(spell for spell in self.spells if spell.end > self.now)
         workers = [spell.worker for spell in spells]
-        alone = len(workers) < _PROCESS and len(set(workers)) == len(workers)
-        return spells if alone and not any(spell.recurs for spell in spells) else ()
+        several = len(workers) >= _PROCESS or len(set(workers)) < len(workers)
+        if several or any(spell.recurs for spell in spells):
+            return ()
+        return spells
 
     @property
     def passing(self) -> np.ndarray:
@@ -129,14 +133,16 @@ def levels_of(y: np.ndarray) -> Levels:
     for worker, one in enumerate(stretches):
         spells += one.closed_spells(worker)
     above = np.stack([one.series - one.levels.min() for one in stretches], axis=1)
+    smooth = median_filter(above, (3, 1), mode="nearest")
     changes: list[Change] = []
     lasting = nothing.copy()
     for worker, one in enumerate(stretches):
         spells += one.ended_spell(worker)
-        spells += one.usual_spells(worker, above)
+        spells += one.usual_spells(worker, smooth)
+        one.join_where_spells_come_more_often()
         changes += one.changes(worker)
         lasting[:, worker] = one.levels - one.levels.min()
-    spells = [replace(one, recurs=_may_be_one_of(above, one)) for one in spells]
+    spells = [replace(one, recurs=_may_be_one_of(smooth, one)) for one in spells]
     return Levels(
         changes=tuple(sorted(changes, key=lambda change: (change.row, change.worker))),
         spells=tuple(sorted(spells, key=lambda spell: (spell.first, spell.worker))),
@@ -162,7 +168,7 @@ def _cuts(own: np.ndarray) -> list[list[int]]:
     width = ceil(T / _MOST_BLOCKS)
     begins = np.arange(0, T - T % width, width)
     means = np.add.reduceat(own[: T - T % width], begins) / width
-    prices = np.array([_PRICE * np.log(len(means)) * _long_run_variance(series) for series in means.T])
+    prices = np.array([_PRICE * np.log(len(means)) * long_run_variance(series) for series in means.T])
     shortest = max(ceil(_SHORTEST / width), 2)
     found = _partitions(means, prices, shortest)
     changes = []
@@ -172,7 +178,7 @@ def _cuts(own: np.ndarray) -> list[list[int]]:
     return changes
 
 
-def _long_run_variance(series: np.ndarray) -> float:
+def long_run_variance(series: np.ndarray) -> float:
     """T times the variance of the mean of T values with the memory of an autoregression, from their differences.
 
     Differences at lags 1 and 2 have variances 2 s^2 (1 - r) and 2 s^2 (1 - r^2), and a change of level moves few of
@@ -182,7 +188,9 @@ def _long_run_variance(series: np.ndarray) -> float:
     def variance(differences: np.ndarray) -> float:
         far = 3 * 1.4826 * np.median(np.abs(differences))
         square = differences**2
-        return float(np.minimum(square, far**2).mean() if far > 0 else square.mean())
+        if far > 0:
+            square = np.minimum(square, far**2)
+        return float(square.mean())
 
     first, second = variance(series[1:] - series[:-1]), variance(series[2:] - series[:-2])
     if first <= 0:
@@ -237,15 +245,15 @@ def _standing_out(series: np.ndarray, cuts: list[int], reach: int) -> list[int]:
 def _placed(series: np.ndarray, cuts: list[int], reach: int) -> list[int]:
     """Each cut where the levels on both sides fit best, at most so many rows away."""
     found: list[int] = []
-    for place, cut in enumerate(cuts):
-        first = found[-1] if found else 0
-        end = cuts[place + 1] if place + 1 < len(cuts) else len(series)
+    first = 0  # of the stretch before a cut
+    for cut, end in zip(cuts, [*cuts[1:], len(series)], strict=True):
         places = np.arange(max(cut - reach, first + 2), min(cut + reach, end - 2) + 1)
         total = np.cumsum(series[first:end])
         before = places - first
         left, whole = total[before - 1], total[-1]
         explained = left**2 / before + (whole - left) ** 2 / (end - places)
-        found.append(int(places[explained.argmax()]))
+        first = int(places[explained.argmax()])
+        found.append(first)
     return found
 
 
@@ -262,6 +270,16 @@ def _steps(series: np.ndarray, cuts: list[int]) -> tuple[np.ndarray, np.ndarray,
     long_run = variance * (1 + memory) / (1 - memory)
     errors = np.sqrt(long_run * (1 / lengths[1:] + 1 / lengths[:-1]))
     return np.diff(levels), errors, lengths
+
+
+def _fast_steps(series: np.ndarray, cuts: list[int]) -> np.ndarray:
+    """Differences at the cuts of what the fast rows of a stretch take, the 20 % quantile of its rows."""
+    edges = [0, *cuts, len(series)]
+    fast = []
+    for first, end in zip(edges[:-1], edges[1:], strict=True):
+        place = int(_FAST * (end - first))
+        fast.append(np.partition(series[first:end], place)[place])
+    return np.diff(fast)
 
 
 class _Stretches:
@@ -357,30 +375,40 @@ class _Stretches:
         self.cuts.pop()
         return [Spell(worker, first, ends, float(np.exp(slow - usual)))]
 
-    def usual_spells(self, worker: int, above: np.ndarray) -> list[Spell]:
+    def usual_spells(self, worker: int, smooth: np.ndarray) -> list[Spell]:
         """Take off every stretch that is slower than one beside it and may be one of the trace's spells.
 
-        They begin or end with the trace, or with another spell; `above` are logarithms (T, n) over the lowest levels.
+        They begin or end with the trace, or with another spell; `smooth` is as in `_may_be_one_of`.
         """
         found: list[Spell] = []
         place = 0
         while place < len(self.cuts) + 1 and self.cuts:
-            edges = self.edges
-            first, end = edges[place : place + 2]
-            beside = [one for one in (place - 1, place + 1) if 0 <= one <= len(self.cuts)]
-            levels = {one: self.level(*edges[one : one + 2]) for one in beside}
-            lower = min(beside, key=lambda one: levels[one])
-            size = self.level(first, end) - levels[lower]
-            spell = Spell(worker, first, end, float(np.exp(size)))
-            if size <= 0 or not _may_be_one_of(above, spell):
+            first, end = self.edges[place : place + 2]
+            beside = self._usual_beside(place, worker, smooth)
+            if beside is None:
                 place += 1
                 continue
-            found.append(spell)
+            size = self._level_at(place) - self._level_at(beside)
+            found.append(Spell(worker, first, end, float(np.exp(size))))
             self.spells.append((first, end))
-            del self.cuts[max(place, lower) - 1]
+            del self.cuts[max(place, beside) - 1]
             self._join_equal()
             place = 0
         return found
+
+    def _usual_beside(self, place: int, worker: int, smooth: np.ndarray) -> int | None:
+        """Place of a stretch beside this one, over which this one may be one of the trace's spells, the lower first."""
+        first, end = self.edges[place : place + 2]
+        beside = [one for one in (place - 1, place + 1) if 0 <= one <= len(self.cuts)]
+        for one in sorted(beside, key=self._level_at):
+            size = self._level_at(place) - self._level_at(one)
+            if size > 0 and _may_be_one_of(smooth, Spell(worker, first, end, float(np.exp(size)))):
+                return one
+        return None
+
+    def _level_at(self, place: int) -> float:
+        """Mean of a stretch, by its place, without the spells in it."""
+        return self.level(*self.edges[place : place + 2])
 
     def _join_equal(self) -> None:
         """Leave out cuts on both sides of which the level is about the same without the spells."""
@@ -391,15 +419,29 @@ class _Stretches:
             if abs(step) < _LEAST_FACTOR:
                 self.cuts.remove(cut)
 
+    def join_where_spells_come_more_often(self) -> None:
+        """Leave out cuts at which the fast rows do not change: there the worker is slow more often, but not always."""
+        while self.cuts:
+            series, cuts = self._without_spells()
+            steps, _, _ = _steps(series, cuts)
+            with_the_fast = _fast_steps(series, cuts) / steps
+            if with_the_fast.min() >= _WITH_THE_FAST:
+                return
+            del self.cuts[with_the_fast.argmin()]
+            self._join_equal()
+
+    def _without_spells(self) -> tuple[np.ndarray, list[int]]:
+        """The rows that are in no spell, and where the cuts are among them."""
+        kept = np.ones(len(self.series), bool)
+        for first, end in self.spells:
+            kept[first:end] = False
+        return self.series[kept], [int(kept[:cut].sum()) for cut in self.cuts]
+
     def changes(self, worker: int) -> list[Change]:
         """What is left: changes that last."""
         if not self.cuts:
             return []
-        kept = np.ones(len(self.series), bool)
-        for first, end in self.spells:
-            kept[first:end] = False
-        places = [int(kept[:cut].sum()) for cut in self.cuts]
-        steps, errors, _ = _steps(self.series[kept], places)
+        steps, errors, _ = _steps(*self._without_spells())
         found = []
         for row, step, error in zip(self.cuts, steps.tolist(), errors.tolist(), strict=True):
             reach = 1.96 * error
@@ -408,16 +450,17 @@ class _Stretches:
         return found
 
 
-def _may_be_one_of(above: np.ndarray, spell: Spell) -> bool:
+def _may_be_one_of(smooth: np.ndarray, spell: Spell) -> bool:
     """Whether a slow stretch may be one more of the spells of a trace, for it is not much longer than these.
 
-    A spell is a run of rows of which the middle one of three is above two thirds of the stretch's size, in logarithms
-    (T, n), and that begins and ends within the trace. Spells that end by chance, in each row alike, are seven times as
-    long as usual once in a thousand.
+    `smooth` (T, n) are logarithms over each worker's lowest level, in each row the middle one of three. A spell is a
+    run of rows above two thirds of the stretch's size that begins and ends within the trace. Spells that end by chance,
+    in each row alike, have exponential lengths, and the chance that one of K is longer than x times their mean is
+    K exp(-x) at most.
     """
     if spell.factor <= 1:
         return False
-    slow = median_filter(above, (3, 1), mode="nearest") > _OF_A_SPELL * np.log(spell.factor)
+    slow = smooth > _OF_A_SPELL * np.log(spell.factor)
     slow[spell.first : spell.end, spell.worker] = False
     edge = np.zeros((1, slow.shape[1]), int)
     turns = np.diff(np.vstack([edge, slow, edge]), axis=0)
@@ -425,4 +468,6 @@ def _may_be_one_of(above: np.ndarray, spell: Spell) -> bool:
     _, ends = np.nonzero(turns.T < 0)
     closed = (begins > 0) & (ends < len(slow))
     lengths = (ends - begins)[closed]
-    return len(lengths) >= _PROCESS and spell.rows < _LONGER * lengths.mean()
+    if len(lengths) < _PROCESS:
+        return False
+    return bool(spell.rows < np.log((len(lengths) + 1) / _CHANCE) * lengths.mean())

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gcexp.advice.level_changes import LEAST_NOW, Levels, levels_of
-from gcexp.advice.resampling import Number, autocorrelation_time, block_length, interval
+from gcexp.advice.resampling import LEVELS, Number, autocorrelation_time, block_length, resampled_rows
 from gcexp.advice.slow_states import SlowStates, fitted, split
 
 LEAST_ROWS = 30  # of fewer no mechanism is told
@@ -60,6 +60,11 @@ def variance(y: np.ndarray) -> Variance:
     between_workers = T * ((by_worker - mean) ** 2).sum() / max(n - 1, 1)
     residual = y - by_row[:, None] - by_worker + mean
     rest = (residual**2).sum() / max((T - 1) * (n - 1), 1)
+    return _components(T, n, between_rows, between_workers, rest)
+
+
+def _components(T: int, n: int, between_rows: float, between_workers: float, rest: float) -> Variance:
+    """Variance components from mean squares between rows, between workers and of the rest."""
     whole = between_rows + (n - 1) * rest
     return Variance(
         worker=max(0.0, float(between_workers - rest) / T),
@@ -67,6 +72,35 @@ def variance(y: np.ndarray) -> Variance:
         rest=float(rest),
         icc=float((between_rows - rest) / whole) if whole > 0 else 0.0,
     )
+
+
+def resampled_variances(y: np.ndarray, samples: np.ndarray) -> list[Variance]:
+    """`variance` of y[rows] for each of several samples of rows (R, T), from sums of squares over all rows at once.
+
+    Examples
+    --------
+    >>> y = np.random.default_rng(0).standard_normal((50, 4))
+    >>> rows = np.arange(50) // 2
+    >>> np.allclose(resampled_variances(y, rows[None]), variance(y[rows]))
+    True
+    """
+    T, n = y.shape
+    y = y - y.mean()  # differences of large squares would lose digits
+    times_drawn = _times_drawn(samples, T)
+    by_row, by_worker = y.mean(1), times_drawn @ y / T
+    squares = times_drawn @ (y**2).sum(1)
+    of_rows = n * (times_drawn @ by_row**2)
+    of_workers = T * (by_worker**2).sum(1)
+    of_mean = n * T * by_worker.mean(1) ** 2
+    between_rows = (of_rows - of_mean) / max(T - 1, 1)
+    between_workers = (of_workers - of_mean) / max(n - 1, 1)
+    rest = np.maximum(squares - of_rows - of_workers + of_mean, 0) / max((T - 1) * (n - 1), 1)
+    return [_components(T, n, *squares) for squares in zip(between_rows, between_workers, rest, strict=True)]
+
+
+def _times_drawn(samples: np.ndarray, T: int) -> np.ndarray:
+    """How often each of T rows is in each of several samples of rows, (R, T)."""
+    return np.array([np.bincount(rows, minlength=T) for rows in samples], float)
 
 
 @dataclass(frozen=True)
@@ -213,14 +247,11 @@ def _common_shock(y: np.ndarray, block: int, seed: int) -> tuple[dict[str, Mecha
     T, n = y.shape
     if n < 4:
         return {}, np.zeros(T)
-
-    def sd_and_icc(rows: np.ndarray) -> np.ndarray:
-        parts = variance(y[rows])
-        return np.array([parts.iteration**0.5, parts.icc])
-
-    sd, icc = sd_and_icc(np.arange(T)).tolist()
-    lowest, highest = interval(sd_and_icc, T, block, seed).tolist()
-    (sd_low, icc_low), (sd_high, icc_high) = lowest, highest
+    parts = variance(y)
+    sd, icc = parts.iteration**0.5, parts.icc
+    resampled = resampled_variances(y, resampled_rows(T, block, seed))
+    sd_low, sd_high = np.percentile([one.iteration**0.5 for one in resampled], LEVELS).tolist()
+    icc_low, icc_high = np.percentile([one.icc for one in resampled], LEVELS).tolist()
     if not (icc_low > 0.03 and sd > 0.01):
         return {}, np.zeros(T)
     mean, middle = y.mean(1), np.median(y, axis=1)
@@ -278,12 +309,10 @@ def _rates(slow: np.ndarray, block: int, seed: int) -> list[list[float]]:
     before, after = slow[:-1], slow[1:]
     transitions = (~before & after, ~before, before & ~after, before)
     counts = np.stack([one.sum(1) for one in transitions], axis=1)
-
-    def rates(rows: np.ndarray) -> np.ndarray:
-        up, fast, down, slow = counts[rows].sum(0)
-        return np.array([up / max(fast, 1), down / max(slow, 1)])
-
-    return interval(rates, len(counts), min(block, len(counts)), seed).tolist()
+    samples = resampled_rows(len(counts), min(block, len(counts)), seed)
+    up, was_fast, down, was_slow = (_times_drawn(samples, len(counts)) @ counts).T
+    rates = np.stack([up / np.maximum(was_fast, 1), down / np.maximum(was_slow, 1)], axis=1)
+    return np.percentile(rates, LEVELS, axis=0).tolist()
 
 
 def _worker_test(y: np.ndarray) -> tuple[np.ndarray, float, float]:

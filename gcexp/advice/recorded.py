@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,14 @@ from gcexp.advice.resampling import Number
 from gcexp.delays.trace_loads import Loads, loads_of
 from gcexp.delays.trace_structure import barrier as barrier_test
 from gcexp.errors import DataError, UserError, require_known
-from gcexp.traces.missing import Absent, MissingRows, described, ways
+from gcexp.traces.missing import Absent, MissingRows, described, late_otherwise, ways
 from gcexp.traces.reading import Columns, trace_with_gaps
 from gcexp.traces.record import TraceFile
 
 #: How far the middle worker of a pause is above its usual time: in logarithms, and in median absolute deviations.
 _PAUSE, _DEVIATIONS = np.log(10.0), 8 * 1.4826
-_LATER = 1.25  # times as long as the least that a late worker may have taken
+
+LEFT_OUT = "their iterations are left out"  # what became of missing rows, in words
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,14 @@ class Recorded:
         return int(self.rows[row])
 
     @property
+    def mean_of_missing(self) -> float:
+        """Mean time that missing rows are taken to have had, at the own load; NaN where none is missing there."""
+        own = self.loads.own_rows
+        if self.trace.missing is None or not self.trace.missing[own].any():
+            return float("nan")
+        return float(self.trace.values["time"][own][self.trace.missing[own]].mean())
+
+    @property
     def facts(self) -> dict[str, Any]:
         """What stands first in a file of results."""
         T, n = self.every.shape
@@ -73,57 +82,53 @@ class Recorded:
         return f"phi at load {self.loads.own:g}" if self.loads.several else "phi"
 
 
+@dataclass(frozen=True)
+class Way:
+    """A trace without gaps, and in which way its missing rows were taken; `how` is that in words, for a second way."""
+
+    trace: TraceFile
+    absent: Absent
+    how: str = ""
+
+
 def ways_of(
     source: object,
     absent: Absent | None,
     timeout: float | None = None,
     columns: Columns = None,
     unit: str | None = None,
-) -> tuple[TraceFile, list[tuple[Absent, TraceFile]]]:
+    decimal: str | None = None,
+) -> tuple[TraceFile, list[Way]]:
     """A trace with its gaps, and without them in each of the ways in which missing rows are taken: the main one first.
 
-    Where nothing was said they are late, and the answer without their iterations stands beside that.
+    Where nothing was said they are late, and the answers beside that are: late by another time, and left out with their
+    iterations.
     """
-    gaps = trace_with_gaps(source, columns=columns, unit=unit)
-    found: list[tuple[Absent, TraceFile]] = []
-    for name, trace in ways(gaps, absent, timeout).items():
-        taken: Absent = "refuse"
-        if name == "skip":
-            taken = "skip"
-        elif name == "late":
-            taken = "late"
-        found.append((taken, trace))
+    gaps = trace_with_gaps(source, columns=columns, unit=unit, decimal=decimal)
+    traces = ways(gaps, absent, timeout)
+    if absent is not None:
+        return gaps, [Way(traces[absent], absent)]
+    if "late" not in traces:
+        return gaps, [Way(traces["whole"], "refuse")]
+    found = [Way(traces["late"], "late")]
+    otherwise = late_otherwise(gaps, timeout)
+    if otherwise is not None:
+        how, trace = otherwise
+        found.append(Way(trace, "late", how))
+    if "skip" in traces:
+        found.append(Way(traces["skip"], "skip", LEFT_OUT))
     return gaps, found
-
-
-def even_later(late: TraceFile) -> TraceFile:
-    """A trace whose missing rows, which were taken as late, take a quarter longer than that.
-
-    For they are at least as long as the times that were seen, and may have been longer.
-    """
-    missing = late.missing
-    if missing is None:
-        return late
-    values = dict(late.values)
-    for name in ("time", "compute"):
-        if name in values:
-            values[name] = np.where(missing, _LATER * values[name], values[name])
-    chunks = late.chunks
-    if chunks is not None:
-        chunks = np.where(missing[..., None], _LATER * chunks, chunks)
-    return replace(late, values=values, chunks=chunks)
 
 
 def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", seed: int = 0) -> Recorded:
     """The times of a trace, whose missing rows are taken in one way; the parameters are those of `gcexp.fit`."""
-    gaps, ((way, trace), *_) = ways_of(source, absent)
-    return recorded_without_gaps(gaps, trace, way, barrier, seed, source=source)
+    gaps, (way, *_) = ways_of(source, absent)
+    return recorded_without_gaps(gaps, way, barrier, seed, source=source)
 
 
 def recorded_without_gaps(
     gaps: TraceFile,
-    trace: TraceFile,
-    absent: Absent = "refuse",
+    way: Way,
     barrier: str = "check",
     seed: int = 0,
     timeout: float | None = None,
@@ -131,8 +136,9 @@ def recorded_without_gaps(
 ) -> Recorded:
     """The times of a trace without gaps; it refuses what no answer can rest on.
 
-    `gaps` is the same with its gaps, and `absent` how these were taken; the other parameters are those of `gcexp.fit`.
+    `gaps` is the same with its gaps, and `way` how these were taken; the other parameters are those of `gcexp.fit`.
     """
+    trace, absent = way.trace, way.absent
     require_known("barrier", barrier, ("check", "no"))
     if not trace.flags.persistent and len(trace.values["time"]) > 1:
         raise DataError(
@@ -144,26 +150,22 @@ def recorded_without_gaps(
     loads = loads_of(trace)
     every = trace.values["time"][loads.own_rows]
     if barrier == "check":
-        verdict, said = barrier_test(every)
-        if verdict == "equalised":
-            raise UserError(f"{trace.name}: {said}; if these are compute times, say barrier=no{_hint(trace)}")
-        if verdict:
-            notes.append(f"Doubtful: {said}.{_hint(trace)}")
-    phi, why = None, "the trace has one load and no column compute"
+        notes += _doubts(trace, every)
     if loads.several:
-        phi, why = share_of_loads(trace.values["time"], loads.of_rows, seed)
         waiting = every.max(1).mean()
         notes.append(
             f"{loads.sentence} Waiting for all takes {waiting:.4g} at load {loads.own:g} on the mean."
         )
-    elif "compute" in trace.values:
-        phi, why = share_of_compute(every, trace.values["compute"], seed)
-    kept, paused = _kept(every)
+    phi, phi_unknown = _phi(trace, loads, seed)
+    kept, left_out = _kept(every)
+    notes += left_out
+
     numbers = loads.own_rows
     if absent == "skip" and gaps.missing is not None:
         numbers = np.flatnonzero(~gaps.missing.any(1))[numbers]
-    notes += paused
-    chunks = None if trace.chunks is None else trace.chunks[loads.own_rows][kept]
+    chunks = None
+    if trace.chunks is not None:
+        chunks = trace.chunks[loads.own_rows][kept]
     return Recorded(
         trace=trace,
         loads=loads,
@@ -172,13 +174,30 @@ def recorded_without_gaps(
         rows=numbers[kept],
         chunks=chunks,
         phi=phi,
-        phi_unknown=why,
+        phi_unknown=phi_unknown,
         notes=tuple(notes),
         source=str(source) if isinstance(source, str | Path) else "",
         absent=absent,
         timeout=timeout if absent == "late" else None,
         missing=described(gaps),
     )
+
+
+def _doubts(trace: TraceFile, every: np.ndarray) -> list[str]:
+    """What speaks for a stamp after the all-reduce; `UserError` where the times (T0, n) tell nothing of the workers."""
+    verdict, said = barrier_test(every)
+    if verdict == "equalised":
+        raise UserError(f"{trace.name}: {said}; if these are compute times, say barrier=no{_hint(trace)}")
+    return [f"Doubtful: {said}.{_hint(trace)}"] if verdict else []
+
+
+def _phi(trace: TraceFile, loads: Loads, seed: int) -> tuple[Number | None, str]:
+    """The share of the time that does not grow with the load, or None and why it was not measured."""
+    if loads.several:
+        return share_of_loads(trace.values["time"], loads.of_rows, seed)
+    if "compute" in trace.values:
+        return share_of_compute(trace.values["time"], trace.values["compute"], seed)
+    return None, "the trace has one load and no column compute"
 
 
 def _kept(x: np.ndarray) -> tuple[np.ndarray, list[str]]:

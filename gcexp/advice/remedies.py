@@ -146,7 +146,9 @@ class Plan:
             return np.array([(x * growth(loads, share)).max(1) for share in phis])
         seated = x[:, self.workers]
         if remedy.kind == "chunks":
-            return np.array([_first_copies(seated, remedy.size, share).max(1) for share in phis])
+            # The share at seat i is computed first there, and as the (j + 1)-th by the worker at seat i - j.
+            copies = [np.roll(seated, j, axis=1) for j in range(remedy.size)]
+            return np.array([_first_copies(copies, share).max(1) for share in phis])
         base = x[:, self.shares > 0].max(1)
         if remedy.kind == "grouped":
             base = _heard(seated.reshape(len(x), -1, remedy.size), remedy.size - remedy.s).max(1)
@@ -170,15 +172,11 @@ class Plan:
         return simulate(scheme, draws).duration
 
 
-def _first_copies(seated: np.ndarray, copies: int, phi: float) -> np.ndarray:
-    """When the first copy of each share is there, (T, n), from the times of workers by their seats on the ring.
-
-    The share at seat i is computed there first, and as the (j + 1)-th by the worker at seat i - j.
-    """
-    first = np.full(seated.shape, np.inf)
-    for j in range(copies):
-        there = growth(j + 1, phi) * np.roll(seated, j, axis=1)
-        first = np.minimum(first, there)
+def _first_copies(copies: list[np.ndarray], phi: float) -> np.ndarray:
+    """When the first copy of each share is there, (T, n), from the times of workers that compute it as their j-th."""
+    first = copies[0]
+    for j, times in enumerate(copies[1:], start=1):
+        first = np.minimum(first, growth(j + 1, phi) * times)
     return first
 
 
@@ -201,19 +199,29 @@ def _searched(x: np.ndarray, groups: np.ndarray, awaited: int, seed: int) -> np.
         return groups
     spread = np.linspace(0, len(x) - 1, min(len(x), _ROWS)).astype(int)
     rows = x[np.unique(spread)]
-    done = _heard(rows[:, groups], awaited)
-    best = done.max(1).mean()
+    by_worker = np.ascontiguousarray(rows.T)  # what is looked at are a few workers in all rows
+
+    def done(some: np.ndarray) -> np.ndarray:
+        """When some groups (..., size) have finished, by their rows (..., R)."""
+        return np.partition(by_worker[some], awaited - 1, axis=-2)[..., awaited - 1, :]
+
+    groups = groups.copy()
+    times = done(groups)
+    best = times.max(0).mean()
     draw = rng(seed, "advice.search")
     first = draw.integers(count, size=_SWAPS)
     second = (first + 1 + draw.integers(count - 1, size=_SWAPS)) % count
     seats = draw.integers(size, size=(_SWAPS, 2))
     for pair, seat in zip(np.stack([first, second], axis=1), seats, strict=True):
-        swapped, changed = groups.copy(), done.copy()
-        swapped[pair, seat] = groups[pair, seat][::-1]
-        changed[:, pair] = _heard(rows[:, swapped[pair]], awaited)
-        time = changed.max(1).mean()
+        groups[pair, seat] = groups[pair, seat][::-1]
+        before = times[pair]
+        times[pair] = done(groups[pair])
+        time = times.max(0).mean()
         if time < best:
-            groups, best, done = swapped, time, changed
+            best = time
+        else:  # back to their seats
+            groups[pair, seat] = groups[pair, seat][::-1]
+            times[pair] = before
     return groups
 
 

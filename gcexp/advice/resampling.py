@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 
@@ -57,12 +56,6 @@ def resampled_rows(T: int, block: int, seed: int, purpose: str = "advice.mechani
     begin = rng(seed, purpose).integers(T, size=(RESAMPLES, ceil(T / block)))
     rows = (begin[..., None] + np.arange(block)) % T
     return rows.reshape(RESAMPLES, -1)[:, :T]
-
-
-def interval(statistic: Callable[[np.ndarray], np.ndarray], T: int, block: int, seed: int) -> np.ndarray:
-    """The 95 % percentile interval of a statistic of rows, (2, ...); `statistic` is given numbers of rows."""
-    values = [statistic(rows) for rows in resampled_rows(T, block, seed)]
-    return np.percentile(values, LEVELS, axis=0)
 
 
 def widened(estimate: float, ends: np.ndarray, blocks: float) -> tuple[float, float]:

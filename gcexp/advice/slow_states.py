@@ -82,14 +82,13 @@ def split(values: np.ndarray) -> tuple[float, float]:
 def fitted(y: np.ndarray, slow: np.ndarray) -> SlowStates:
     """Fit the chain to logarithms y (T, n) by expectation and maximisation, from a first guess of who is slow when."""
     chain = _first(y, slow)
-    likelihood = -np.inf
+    likelihood, posterior, pairs = smoothed(y, chain)
     for _ in range(_STEPS):
-        found, posterior, pairs = smoothed(y, chain)
-        if found - likelihood <= _CLOSE * abs(found):
-            break
-        likelihood = found
+        before = likelihood
         chain = maximised(y, chain, posterior, pairs)
-    likelihood, posterior, _ = smoothed(y, chain)
+        likelihood, posterior, pairs = smoothed(y, chain)
+        if likelihood - before <= _CLOSE * abs(likelihood):
+            break
     variance = max(float(((y - y.mean(0)) ** 2).mean()), _LEAST_SD**2)
     alone = -y.size / 2 * (np.log(2 * np.pi * variance) + 1)
     gain = 2 * (likelihood - alone) - 5 * np.log(y.size)

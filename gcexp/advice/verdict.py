@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import ceil
+from typing import Any
 
 import numpy as np
 
@@ -88,6 +89,11 @@ class Comparison:
     near: float = 0.01
     least: float = 0.02
     seed: int = 0
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """The rules, without the times."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "x"}
 
     @property
     def data_bound(self) -> bool:

@@ -71,15 +71,7 @@ class Store:
         uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or f"{_SQLITE}{paths.TRACKED}"
         self.shown = _masked(uri)
         self._file: Path | None = None  # of a SQLite database
-        if re.fullmatch(r"sqlite(:/{0,3}|:///:memory:.*)", uri):
-            raise UserError(
-                f"the tracking URI {uri} names no file, so that nothing would be kept; allowed: {_SQLITE}FILE"
-            )
-        if re.match(r"file:|(?!databricks)[^:]*$", uri):
-            raise UserError(
-                f"the tracking URI {uri} is a folder, and MLflow has given up to keep runs in folders; "
-                f"allowed: {_SQLITE}FILE, http://SERVER:PORT, or another database that MLflow supports"
-            )
+        _check_uri(uri)
         for name, value in _SETTINGS.items():
             os.environ.setdefault(name, value)
         if uri.startswith(_SQLITE):
@@ -137,8 +129,8 @@ class Store:
     def _refusal(self, error: str) -> str:
         """What a person reads where MLflow cannot use the store."""
         words = " ".join(error.split())
-        system = re.search(r"\[Errno -?\d+\] ([^\"')\]]+)", words)
-        reason = system[1] if system else _masked(words[:300])
+        of_the_system = re.search(r"\[Errno -?\d+\] ([^\"')\]]+)", words)
+        reason = of_the_system[1] if of_the_system else _masked(words[:300])
         advice = "allowed: sqlite:///FILE, http://SERVER:PORT, or another database that MLflow supports"
         if self._file is not None and re.search("malformed|not a database", words):
             advice = f"delete {self._file}, and the next import fills a new one"
@@ -207,20 +199,15 @@ class Store:
         ids: dict[str, str] = {}
         inputs = inputs_of(config, data)
         for seed, of_run in points.items():
-            run_name = name
-            run_tags = tags
             if seed != PARENT:
-                run_name = f"{name}, seed {seed}"
-                run_tags = tags | {"kind": "seed", "seed": seed, PARENT_TAG: ids[PARENT]}
-            if seed == PARENT and parent is not None:
-                run = parent
-                for tag, value in run_tags.items():
-                    self.client.set_tag(run, tag, value, synchronous=True)
+                of_seed = {"kind": "seed", "seed": seed, PARENT_TAG: ids[PARENT]}
+                run = self._create_run(experiment, f"{name}, seed {seed}", tags | of_seed, start)
+            elif parent is None:
+                run = self._create_run(experiment, name, tags, start)
             else:
-                created = self.client.create_run(
-                    experiment, start_time=start, run_name=run_name[:_LONGEST_NAME], tags=run_tags
-                )
-                run = created.info.run_id
+                run = parent
+                for tag, value in tags.items():
+                    self.client.set_tag(run, tag, value, synchronous=True)
             if ended:  # first: afterwards MLflow would read every point again
                 self.client.set_terminated(run, "FINISHED", start)
             if inputs:
@@ -228,6 +215,12 @@ class Store:
             self.log(run, start, of_run, config)
             ids[seed] = run
         return ids
+
+    def _create_run(self, experiment: str, name: str, tags: dict[str, str], start: int) -> str:
+        """Id of a new run."""
+        name = name[:_LONGEST_NAME]
+        created = self.client.create_run(experiment, start_time=start, run_name=name, tags=tags)
+        return created.info.run_id
 
     def log(self, run: str, start: int, points: Iterable[Point], config: dict | None = None) -> None:
         """Write points whose value is finite, and a resolved config as params."""
@@ -245,6 +238,19 @@ class Store:
         for first in range(_MOST_POINTS, len(metrics), _MOST_POINTS):
             few = metrics[first : first + _MOST_POINTS]
             self.client.log_batch(run, metrics=few, synchronous=True)
+
+
+def _check_uri(uri: str) -> None:
+    """Refuse a store that keeps nothing, or that MLflow keeps no longer."""
+    if re.fullmatch(r"sqlite(:/{0,3}|:///:memory:.*)", uri):
+        raise UserError(
+            f"the tracking URI {uri} names no file, so that nothing would be kept; allowed: {_SQLITE}FILE"
+        )
+    if re.match(r"file:|(?!databricks)[^:]*$", uri):
+        raise UserError(
+            f"the tracking URI {uri} is a folder, and MLflow has given up to keep runs in folders; "
+            f"allowed: {_SQLITE}FILE, http://SERVER:PORT, or another database that MLflow supports"
+        )
 
 
 @contextmanager
@@ -390,4 +396,6 @@ def params_of(config: dict) -> dict[str, str]:
 
 def text_of(value: Any) -> str:
     """A value as a tag or a param has it."""
-    return value if isinstance(value, str) else json.dumps(value, default=str)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, default=str)

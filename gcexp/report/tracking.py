@@ -101,7 +101,14 @@ def _bring(store: Store, figure: Figure) -> bool:
             stored.delete_children(earlier)
         imported = str(round(time.time() * 1000))
         parent = _create(
-            store, experiment, figure, run, rows, dict(compared.loc[place]), imported=imported, earlier=earlier
+            store,
+            experiment,
+            figure,
+            run,
+            rows,
+            dict(compared.loc[place]),
+            imported=imported,
+            earlier=earlier,
         )
         # Where another importer has begun to bring the same run up to date, it is the one that completes it.
         if store.client.get_run(parent).data.tags[IMPORTED] == imported:

@@ -7,7 +7,7 @@ missing rows are not harmless, and to leave their iterations out is an assumptio
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -15,10 +15,12 @@ import numpy as np
 
 from gcexp.errors import DataError, ParameterError, require, require_known
 from gcexp.traces.record import LEAST, MOST, TraceFile
+from gcexp.traces.timeouts import hides_the_longest, mean_beyond
 
 Absent: TypeAlias = Literal["refuse", "late", "skip"]
 ABSENT = ("refuse", "late", "skip")
 _OWN_LONG = 0.95  # quantile of a worker's own times that counts as long
+_LATER = 1.25  # times as long as the least that a late worker may have taken
 _CHANCE = 0.01  # a difference that comes by chance less often is told
 _MOST_NAMED = 4  # workers that are named in a sentence
 CURES = "absent=late takes them as late, absent=skip leaves their iterations out"
@@ -92,15 +94,15 @@ def resolved(trace: TraceFile, absent: Absent, timeout: float | None = None) -> 
 def as_late(trace: TraceFile, timeout: float | None = None) -> TraceFile:
     """The trace whose missing rows are late.
 
-    A missing row of worker w in iteration t takes
+    A missing row of worker w in iteration t takes at least
 
         max( max_v x[t, v], q_w )
 
     with x the times that are there and q_w the 95 % quantile of those of worker w at the load of iteration t
-    (``inverted_cdf``, a time that was seen). So it is at least as long as the longest time seen in its iteration and as
-    the worker's own long times; it may have been longer. With `timeout` it is that value. A load is that of the
-    iteration; of ``compute`` and of micro-batches the worker has its usual share of the time (the median); other
-    columns stay empty.
+    (``inverted_cdf``, a time that was seen): the longest time seen in its iteration, or the worker's own long times.
+    Where the longest times of all are missing, as after a timeout, it takes as long as they did on the mean, by the
+    estimate of `gcexp.traces.timeouts`. With `timeout` it is that value. A load is that of the iteration; of
+    ``compute`` and of micro-batches the worker has its usual share of the time (the median); other columns stay empty.
 
     Parameters
     ----------
@@ -121,23 +123,97 @@ def as_late(trace: TraceFile, timeout: float | None = None) -> TraceFile:
     >>> as_late(trace).values["time"].tolist(), as_late(trace, timeout=9.0).values["time"][1].tolist()
     ([[1.0, 2.0], [1.5, 2.0], [5.0, 5.0]], [1.5, 9.0])
     """
-    missing = trace.missing
-    if missing is None or not trace.lacks_rows:
+    if trace.missing is None or not trace.lacks_rows:
         return trace
-    times = trace.values["time"]
-    times = np.where(missing, np.nan, times)
-    values = dict(trace.values)
-    of_rows = np.ones(len(times))
-    if "load" in values:
-        loads = np.where(missing, -np.inf, values["load"])
-        of_rows = loads.max(axis=1)
-        values["load"] = np.where(missing, of_rows[:, None], loads)
     if timeout is None:
-        filled = np.fmax(_longest_of_rows(times, missing), _own_long(times, of_rows))
-    else:
-        _check_timeout(trace, timeout)
-        filled = np.full(times.shape, timeout)
-    values["time"] = np.where(missing, filled, times)
+        return filled(trace, _usual_late_times(trace))
+    _check_timeout(trace, timeout)
+    return filled(trace, np.full(trace.missing.shape, timeout))
+
+
+def late_otherwise(trace: TraceFile, timeout: float | None = None) -> tuple[str, TraceFile] | None:
+    """The trace whose missing rows took another time than `as_late` has it, and in words how long that is.
+
+    How long they took is not known, so an answer that rests on it is asked for twice. Where `as_late` estimates it,
+    they now take as long as the longest time that was logged, which is the least that is possible; where it knows only
+    such a least time, a quarter longer. Where the timeout is given, they take what `gcexp.traces.timeouts.mean_beyond`
+    estimates; None where the logged times are too few for that.
+    """
+    if trace.missing is None or not trace.lacks_rows:
+        return None
+    if timeout is not None:
+        estimated = _beyond_timeouts(trace, timeout)
+        of_missing = estimated[trace.missing.any(1)]
+        if np.isnan(of_missing).any():
+            return None
+        how = f"they took {of_missing.mean():.3g}, as the times below the timeout suggest"
+        return how, filled(trace, estimated)
+    least = _least_late_times(trace)
+    if np.array_equal(least, _usual_late_times(trace)):
+        return "they took a quarter longer than they did at least", filled(trace, _LATER * least)
+    longest = _by_load(trace, lambda logged, hidden: float(logged.max()))
+    return "they took no longer than the longest time that was logged", filled(trace, np.fmax(least, longest))
+
+
+def _usual_late_times(trace: TraceFile) -> np.ndarray:
+    """Times (R, N) that missing rows took on the mean where a timeout hides them, and else at least."""
+    return np.fmax(_least_late_times(trace), _beyond_timeouts(trace))
+
+
+def _least_late_times(trace: TraceFile) -> np.ndarray:
+    """Times (R, N) that missing rows took at least."""
+    times = _seen(trace)
+    return np.fmax(_longest_of_rows(times), _own_long(times, _loads_of_rows(trace)))
+
+
+def _beyond_timeouts(trace: TraceFile, timeout: float | None = None) -> np.ndarray:
+    """Times (R, 1) that missing rows took on the mean, where a timeout hides them; NaN where it seems that none does.
+
+    The timeout is the one given, or a little above the longest time that was logged.
+    """
+
+    def of_one_load(logged: np.ndarray, hidden: int) -> float:
+        if timeout is not None:
+            return mean_beyond(logged, hidden, timeout)
+        if hides_the_longest(logged, hidden):
+            return mean_beyond(logged, hidden, float(logged.max()))
+        return np.nan
+
+    return _by_load(trace, of_one_load)
+
+
+def _by_load(trace: TraceFile, told: Callable[[np.ndarray, int], float]) -> np.ndarray:
+    """What is told (R, 1) of each row by the times logged at its load, and by how many are missing there."""
+    times, loads = _seen(trace), _loads_of_rows(trace)
+    found = np.full((len(times), 1), np.nan)
+    for load in np.unique(loads):
+        at = loads == load
+        missing = np.isnan(times[at])
+        if missing.any():
+            found[at] = told(times[at][~missing], int(missing.sum()))
+    return found
+
+
+def _seen(trace: TraceFile) -> np.ndarray:
+    """Times (R, N) that are there; NaN where a row is missing."""
+    return np.where(trace.missing, np.nan, trace.values["time"])
+
+
+def _loads_of_rows(trace: TraceFile) -> np.ndarray:
+    """Loads (R,) of the iterations; 1 where no load was logged."""
+    if "load" not in trace.values:
+        return np.ones(len(trace.values["time"]))
+    return np.where(trace.missing, -np.inf, trace.values["load"]).max(axis=1)
+
+
+def filled(trace: TraceFile, late: np.ndarray) -> TraceFile:
+    """The trace whose missing rows take the times `late` (R, N), with what else belongs to a row; see `as_late`."""
+    times = _seen(trace)
+    missing = np.isnan(times)
+    values = dict(trace.values)
+    if "load" in values:
+        values["load"] = np.where(missing, _loads_of_rows(trace)[:, None], values["load"])
+    values["time"] = np.where(missing, late, times)
     if "compute" in values:
         usual = _usual(values["compute"] / times)
         values["compute"] = np.where(missing, usual * values["time"], values["compute"])
@@ -149,9 +225,9 @@ def as_late(trace: TraceFile, timeout: float | None = None) -> TraceFile:
     return replace(trace, values=values, chunks=chunks)
 
 
-def _longest_of_rows(times: np.ndarray, missing: np.ndarray) -> np.ndarray:
+def _longest_of_rows(times: np.ndarray) -> np.ndarray:
     """The longest time (R, 1) that was seen in each row."""
-    return np.where(missing, -np.inf, times).max(axis=1, keepdims=True)
+    return np.fmax.reduce(times, axis=1, keepdims=True)
 
 
 def _own_long(times: np.ndarray, loads: np.ndarray) -> np.ndarray:

@@ -9,11 +9,14 @@ import pytest
 
 import gcexp
 from benchmarks.level_changes import NOISES, logs
+from gcexp.advice.advice_in_words import same_verdict
 from gcexp.advice.level_changes import levels_of
+from gcexp.advice.recorded import LEFT_OUT
 from gcexp.advice.resampling import ratio_interval
 from gcexp.advice.verdict import Comparison
 from gcexp.command import main
 
+LATER = "they took a quarter longer than they did at least"
 HONEST = [kind for kind in NOISES if kind != "slow state"]
 
 
@@ -22,6 +25,24 @@ def test_no_change_is_told_where_there_is_none(kind):
     for seed in range(4):
         found = levels_of(logs(kind, 200, 8, np.random.default_rng([seed, 5])))
         assert found.changes == found.spells == () and found.now == 0
+
+
+@pytest.mark.parametrize("seed", [18, 47])
+def test_spells_that_happen_to_come_often_at_the_end_are_no_change(seed):
+    """A worker is slow in half of the last 160 rows, and at its usual level in between."""
+    y = logs("slow state", 1000, 8, np.random.default_rng([901, seed, 1000, 8]))
+    assert levels_of(y).changes == ()
+
+
+def test_a_long_spell_at_the_end_is_no_change():
+    """A trace with hundreds of spells of 10 rows on the mean has one of 84 rows now and then."""
+    y = logs("slow state", 1000, 16, np.random.default_rng([901, 1, 1000, 16]))
+    y[:, 3] = logs("noise", 1000, 1, np.random.default_rng(0))[:, 0]
+    y[916:, 3] += np.log(3)
+    assert levels_of(y).changes == ()
+    y[700:, 3] = y[:300, 3] + np.log(3)
+    (change,) = levels_of(y).changes
+    assert change.worker == 3 and abs(change.row - 700) <= 5
 
 
 @pytest.mark.parametrize(("factor", "row"), [(1.5, 20), (3, 100), (10, 180), (1 / 3, 60)])
@@ -103,7 +124,29 @@ def test_missing_rows_are_late_and_the_first_sentence_says_when_that_decides():
     y[y > np.quantile(y, 0.97)] = np.nan
     decided = gcexp.advise(y, phi=0.0, timeout=30.0)
     assert decided.verdict != decided.without_missing.verdict
-    assert "depends on them" in decided.sentences[0]
+    assert "depends on that" in decided.sentences[0]
+
+
+def test_a_verdict_for_one_phi_is_not_that_for_a_range_of_them():
+    x = times()
+    x[:, 2] *= 1.9
+    known, other, unknown = (gcexp.advise(x, phi=phi) for phi in (0.5, 0.4, None))
+    assert known.verdict == other.verdict == "rebalance" and unknown.verdict == "depends on phi"
+    assert same_verdict(known, other) and not same_verdict(known, unknown)
+    below_a_half = gcexp.advise(x, phi=(0.0, 0.5))
+    assert below_a_half.verdict == "rebalance" and same_verdict(known, below_a_half)
+    assert not same_verdict(unknown, gcexp.advise(x, phi=(0.5, 1.0)))
+
+
+def test_fit_and_advise_say_the_same_of_missing_rows():
+    x = times()
+    x[:150, 2] = np.where(np.arange(150) % 3 == 0, np.nan, x[:150, 2])
+    fit, advice = gcexp.fit(x), gcexp.advise(x, phi=0.5)
+    assert set(advice.otherwise) == {LATER, LEFT_OUT}
+    assert "missing" in fit.sentences[0] and LATER in fit.sentences[0] and LEFT_OUT in fit.sentences[0]
+    known = gcexp.fit(x, timeout=float(np.nanmax(x)))
+    assert "timeout" in known.sentences[0]
+    assert "missing" not in gcexp.fit(x, absent="late").sentences[0]
 
 
 def test_a_name_with_a_space_and_a_quote_is_printed_as_it_can_be_typed(here, capsys):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from gcexp.errors import DataError, ParameterError
-from gcexp.traces.missing import as_late, described, resolved, skipped
+from gcexp.traces.missing import as_late, described, late_otherwise, resolved, skipped
 from gcexp.traces.reading import read_trace, trace_of, trace_with_gaps
 
 
@@ -24,8 +24,15 @@ def frame(x, **more):
     return table.assign(**more).dropna(subset="time")
 
 
+def without_the_slowest(rows=200, n=6, seed=0):
+    """Times of a master that waits for all workers but one, and which are missing."""
+    x = np.exp(0.3 * np.random.default_rng(seed).standard_normal((rows, n)))
+    missing = x == x.max(1, keepdims=True)
+    return np.where(missing, np.nan, x), missing
+
+
 def test_a_late_row_is_as_long_as_what_was_seen_in_its_iteration_and_of_its_worker():
-    x, missing = censored()
+    x, missing = without_the_slowest()
     trace = trace_of(frame(x), "late")
     times = trace.values["time"]
     assert np.array_equal(trace.missing, missing) and np.array_equal(times[~missing], x[~missing])
@@ -33,6 +40,35 @@ def test_a_late_row_is_as_long_as_what_was_seen_in_its_iteration_and_of_its_work
         own = np.nanquantile(x[:, worker], 0.95, method="inverted_cdf")
         assert times[row, worker] == max(np.nanmax(x[row]), own)
     assert np.all(trace_of(x, "late", timeout=2.5).values["time"][missing] == 2.5)
+
+
+@pytest.mark.parametrize("timeout", [None, 2.0])
+def test_times_behind_a_timeout_are_estimated_from_those_below_it(timeout):
+    x, missing = censored(400)
+    draw = np.random.default_rng(0)
+    whole = np.exp(0.3 * draw.standard_normal(x.shape) + 0.3 * draw.standard_normal((len(x), 1)))
+    trace = trace_with_gaps(x)
+    late = as_late(trace, timeout).values["time"][missing]
+    how, other = late_otherwise(trace, timeout)
+    otherwise = other.values["time"][missing]
+    estimated = late if timeout is None else otherwise
+    assert estimated.mean() == pytest.approx(whole[missing].mean(), rel=0.05)
+    if timeout is None:
+        assert "longest" in how and np.all(otherwise == np.nanmax(x))
+    else:
+        assert "timeout" in how and np.all(late == timeout)
+
+
+def test_rows_lost_at_random_are_not_taken_for_a_timeout():
+    x = np.exp(0.3 * np.random.default_rng(0).standard_normal((200, 6)))
+    x[np.random.default_rng(1).random(x.shape) < 0.03] = np.nan
+    trace = trace_with_gaps(x)
+    least = as_late(trace).values["time"]
+    how, other = late_otherwise(trace)
+    assert "quarter longer" in how and least.max() == np.nanmax(x)
+    assert np.allclose(other.values["time"][trace.missing], 1.25 * least[trace.missing])
+    few = trace_with_gaps(x[:5])
+    assert few.missing.any() and late_otherwise(few, timeout=9.0) is None
 
 
 def test_a_late_row_has_the_load_of_its_iteration_and_its_workers_usual_shares():

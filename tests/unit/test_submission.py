@@ -38,7 +38,9 @@ def test_trainings_of_one_job_start_once():
 
 
 def test_a_training_that_is_not_verified_is_not_replayed():
-    run = Run.of("scheme=forget n=30 s=3 delay=pareto task=digits_mlp seeds=2 iterations=20".split(), trains=True)
+    run = Run.of(
+        "scheme=forget n=30 s=3 delay=pareto task=digits_mlp seeds=2 iterations=20".split(), trains=True
+    )
     point, verified = (Point([], "", "seeds", train=True, verify=verify) for verify in (False, True))
     costs = estimates([(run, point), (run, verified)])
     assert costs[1].cpu_s - costs[0].cpu_s == pytest.approx(of_replay(run).cpu_s)

@@ -60,6 +60,7 @@ def fake_training(run, offset=0.0):
         parameters,
         parameters,
         {},
+        {},
         np.zeros(2, int),
     )
     Trajectory(*found).save(run.trajectory_file)
@@ -289,7 +290,7 @@ def test_two_importers_at_once_make_one_experiment(project, monkeypatch):
 
 
 def test_two_importers_at_once_leave_one_set_of_runs(project, monkeypatch):
-    """The other importer writes the same figure to the same server while this one reads its table, and tidies up too."""
+    """The other importer writes the same figure to the same server while this one reads its table, and tidies up."""
     from mlflow import MlflowClient
 
     monkeypatch.setattr("gcexp.report.mlflow_store.Store.is_shared", True)
