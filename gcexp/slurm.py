@@ -58,7 +58,10 @@ def ran_out_of_memory(log: str) -> bool:
 
     The state of the job does not say so where a step of the job was ended, and the job itself failed by that.
 
-    >>> ran_out_of_memory("slurmstepd: error: Detected 1 oom-kill event(s) in StepId=1.0."), ran_out_of_memory("Error")
+    >>> (
+    ...     ran_out_of_memory("slurmstepd: error: Detected 1 oom-kill event(s) in StepId=1.0."),
+    ...     ran_out_of_memory("Error"),
+    ... )
     (True, False)
     """
     return re.search(r"oom[-_]kill event|exceeded (job|step)? ?memory limit", log, re.IGNORECASE) is not None

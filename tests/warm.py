@@ -23,7 +23,9 @@ snakemake.cli snakemake.dag snakemake.storage snakemake.workflow snakemake_logge
 gcexp.codes.accuracy gcexp.command.progress gcexp.command.snakemake_inside gcexp.data.described gcexp.delays
 gcexp.report.end_message gcexp.report.request gcexp.run.measurement gcexp.schemes gcexp.timeline
 """
-TRAINING = "pandas scipy.sparse.csgraph torch gcexp.report.jobs gcexp.tasks.mlp gcexp.tasks.training gcexp.timeline"
+TRAINING = (
+    "pandas scipy.sparse.csgraph torch gcexp.report.jobs gcexp.tasks.mlp gcexp.tasks.training gcexp.timeline"
+)
 DRAWING = """
 matplotlib.backends.backend_agg matplotlib.backends.backend_pdf pandas gcexp.figures.compose gcexp.report.jobs
 gcexp.report.page
