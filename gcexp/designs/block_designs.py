@@ -256,12 +256,15 @@ def _orbits(n: int, p: int) -> list[tuple[int, ...]]:
     """Orbits of x -> p x on Z_n, by smallest element."""
     seen, found = set(), []
     for x in range(n):
-        if x not in seen:
-            orbit = [x]
-            while (y := orbit[-1] * p % n) != x:
-                orbit.append(y)
-            seen.update(orbit)
-            found.append(tuple(sorted(orbit)))
+        if x in seen:
+            continue
+        orbit = [x]
+        y = x * p % n
+        while y != x:
+            orbit.append(y)
+            y = y * p % n
+        seen.update(orbit)
+        found.append(tuple(sorted(orbit)))
     return found
 
 
@@ -411,9 +414,11 @@ def _candidates(n: int, max_k: int) -> Iterator[str]:
     """Names of the constructions that give n workers if they exist, complements and stacks apart."""
     yield from _geometries(n)
     yield from (f"paley-{n}", f"paley2-{n}", f"quartic-{n}", f"sts-{n}")
-    if n == 4 ** (t := (n.bit_length() - 1) // 2):
+    t = (n.bit_length() - 1) // 2
+    if n == 4**t:
         yield f"bent-{t}"
-    if n == (p := isqrt(n + 1) - 1) * (p + 2):
+    p = isqrt(n + 1) - 1
+    if n == p * (p + 2):
         yield f"twin-{p}"
     yield from (f"complete-{n}-{r}" for r in range(2, n) if comb(n, r) <= max_k)
     if n <= max_k:

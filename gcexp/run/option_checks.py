@@ -47,10 +47,13 @@ def _of_unknown_key(config: dict[str, Any], node: dict[str, Any], key: str, part
 
 def sentence_with_group(config: dict[str, Any], key: str) -> str | None:
     """Sentence for a key that stands behind the name of its group; None where no option has it."""
-    chosen = [group for group in GROUPS if isinstance(config.get(group), dict) and key in config[group]]
+    chosen = []
+    for group in GROUPS:
+        option = config.get(group)
+        if isinstance(option, dict) and key in option:
+            chosen.append(f"{group}.{key}")
     if chosen:
-        keys = " or ".join(repr(f"{group}.{key}") for group in chosen)
-        return f"unknown key {key!r}; did you mean {keys}?"
+        return f"unknown key {key!r}; did you mean {' or '.join(map(repr, chosen))}?"
     near = []
     for group in GROUPS:
         if group == "scheme":  # whose keys are those of other groups

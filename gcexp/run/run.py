@@ -385,10 +385,9 @@ class Run:
         """
         from gcexp.timeline import joined, run_clock
 
-        parts = [
-            run_clock(scheme, self.delay_model, seeds, self.iterations, tell=tell)
-            for scheme, seeds in self.schemes()
-        ]
+        parts = []
+        for scheme, seeds in self.schemes():
+            parts.append(run_clock(scheme, self.delay_model, seeds, self.iterations, tell=tell))
         timeline = joined(parts) if len(parts) > 1 else parts[0]
         self._require_exact(timeline)
         if self.horizon is None:
@@ -399,10 +398,10 @@ class Run:
         """Statistics of the clock of a run without a horizon, of which no iteration is kept."""
         from gcexp.summary import joined, summarise
 
-        return joined(
-            summarise(scheme, self.delay_model, seeds, self.iterations, marks, tell=tell)
-            for scheme, seeds in self.schemes()
-        )
+        parts = []
+        for scheme, seeds in self.schemes():
+            parts.append(summarise(scheme, self.delay_model, seeds, self.iterations, marks, tell=tell))
+        return joined(parts)
 
     def train(
         self,

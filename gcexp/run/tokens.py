@@ -111,7 +111,11 @@ def tokens_of(overrides: Iterable[str]) -> dict[str, str]:
             options[key] = text
         elif part_of(key) in PARTS:
             values[part_of(key)][key] = read_value(override)
-    return {part: token(part, options[part], values[part]) for part in PARTS if part in options}
+    tokens = {}
+    for part in PARTS:
+        if part in options:
+            tokens[part] = token(part, options[part], values[part])
+    return tokens
 
 
 def spelled(value: Any) -> str:
