@@ -12,8 +12,9 @@ ROOMS = {
     "training": (8, 9),
     "workflow": (10, 11, 12, 19, 21, 22),
     "scale": (*range(13, 19), 20),
+    "costs": (23,),
 }
 #: Id of a benchmark: its module.
 MODULES = {f"B{number}": module for module, numbers in ROOMS.items() for number in numbers}
 #: Take minutes: only when named, or with --all.
-SLOW = ("B11", "B12", "B20")
+SLOW = ("B11", "B12", "B20", "B23")

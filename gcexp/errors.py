@@ -74,9 +74,12 @@ def require(condition: bool, sentence: str) -> None:
 def require_known(kind: str, given: object, allowed: Iterable[str], place: str = "") -> None:
     """Raise `ParameterError` unless `given` is one of the names `allowed`; `place` says where it was given."""
     names = tuple(allowed)
-    if given not in names:
-        sentence = unknown(kind, given, names)
-        raise ParameterError(f"{place}: {sentence}" if place else sentence)
+    if given in names:
+        return
+    sentence = unknown(kind, given, names)
+    if place:
+        sentence = f"{place}: {sentence}"
+    raise ParameterError(sentence)
 
 
 def unknown(kind: str, given: object, allowed: Iterable[str]) -> str:
@@ -92,16 +95,36 @@ def unknown(kind: str, given: object, allowed: Iterable[str]) -> str:
     "unknown key 'code.sead'; did you mean 'code.seed'? (allowed: code.n, code.seed)"
     """
     names = sorted(map(str, allowed))
-    group = f"{str(given).rpartition('.')[0]}." if all("." in name for name in names) else ""
-    last = {name.removeprefix(group): name for name in names}  # or code.beta were near to code.seed
-    asked = str(given).removeprefix(group)
-    near = [name for name in last if name.casefold() == asked.casefold()]  # N, where n is wanted
-    near = near or difflib.get_close_matches(asked, last, n=1, cutoff=0.5)
-    hint = f"; did you mean {last[near[0]]!r}?" if near else ""
+    sentence = f"unknown {kind} {str(given)!r}"
+    near = _nearest(str(given), names)
+    if near is not None:
+        sentence += f"; did you mean {near!r}?"
+    return f"{sentence} (allowed: {_listed(names)})"
+
+
+def _nearest(given: str, names: list[str]) -> str | None:
+    """The name that was probably meant; None where no name is near."""
+    group = ""
+    if all("." in name for name in names):  # or code.beta were near to code.seed
+        group = given.rpartition(".")[0] + "."
+    name_of = {name.removeprefix(group): name for name in names}
+    asked = given.removeprefix(group)
+    for short in name_of:
+        if short.casefold() == asked.casefold():  # N, where n is wanted
+            return name_of[short]
+    for short in difflib.get_close_matches(asked, name_of, n=1, cutoff=0.5):
+        return name_of[short]
+    return None
+
+
+def _listed(names: list[str]) -> str:
+    """Names with commas, up to so many letters, and how many there are where some are left out."""
     ends = itertools.accumulate(len(name) + 2 for name in names)
     shown = [name for name, end in zip(names, ends, strict=True) if end < _MOST_LETTERS]
-    more = f", ... {len(names)} in all" if len(shown) < len(names) else ""
-    return f"unknown {kind} {str(given)!r}{hint} (allowed: {', '.join(shown) or 'none'}{more})"
+    words = ", ".join(shown) or "none"
+    if len(shown) < len(names):
+        words += f", ... {len(names)} in all"
+    return words
 
 
 def no_python(error: SyntaxError) -> str:
@@ -112,8 +135,10 @@ def no_python(error: SyntaxError) -> str:
     >>> no_python(SyntaxError("'(' was never closed", ("own.py", 3, 8, "beta = (1", None, None)))
     "own.py, line 3: '(' was never closed (beta = (1)"
     """
-    text = f" ({error.text.strip()})" if error.text and error.text.strip() else ""
-    return f"{error.filename}, line {error.lineno}: {error.msg}{text}"
+    sentence = f"{error.filename}, line {error.lineno}: {error.msg}"
+    if error.text and error.text.strip():
+        sentence += f" ({error.text.strip()})"
+    return sentence
 
 
 def lacking(error: BaseException) -> str | None:
@@ -125,8 +150,12 @@ def lacking(error: BaseException) -> str | None:
     "torch is not installed; it comes with the extra learn: pip install 'gcexp[learn]'"
     >>> lacking(ModuleNotFoundError("No module named 'mylab'", name="mylab"))
     """
-    package = str(getattr(error, "name", None) or "").partition(".")[0]
-    found = [extra for extra, packages in EXTRAS.items() if package in packages]
-    if not isinstance(error, ModuleNotFoundError) or not found:
+    if not isinstance(error, ModuleNotFoundError):
         return None
-    return f"{package} is not installed; it comes with the extra {found[0]}: pip install 'gcexp[{found[0]}]'"
+    package = str(error.name or "").partition(".")[0]
+    for extra, packages in EXTRAS.items():
+        if package in packages:
+            return (
+                f"{package} is not installed; it comes with the extra {extra}: pip install 'gcexp[{extra}]'"
+            )
+    return None

@@ -15,7 +15,7 @@ from gcexp.run.build import build
 from gcexp.run.compose import compose
 from gcexp.run.given import Given
 from gcexp.run.run import Run
-from gcexp.run.sweep import Sweep, name_of
+from gcexp.run.sweep import Sweep, name_of_point
 from gcexp.schema import fitted, quoted
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from gcexp.codes import Code
     from gcexp.run.result import Result
+    from gcexp.schemes.scheme import Scheme
 
 ROWS = Literal["seeds", "running", "iterations"]
 _MEASURED = ("seed", "iteration", "iterations", "simulated_time_s", "mean_iteration_time_s")
@@ -68,7 +69,10 @@ def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys
     """
     rows = fitted(ROWS, rows, "rows")
     progress = fitted(bool, progress, "progress")
-    return Sweep.of(overrides, keys, trains=False).clocks(rows, progress=progress)
+    run = Sweep.of(overrides, keys, trains=False)
+    found = run.clocks(rows, progress=progress)
+    _warn_of_silence(found, run)
+    return found
 
 
 def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: Any) -> Result:
@@ -105,6 +109,7 @@ def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: A
     progress = fitted(bool, progress, "progress")
     alone = Sweep.of(overrides, keys, trains=True)
     found, reports = alone.trainings(verify=verify, resume=False, progress=progress)
+    _warn_of_silence(found, alone)
     if verify:
         from gcexp.run.result import Kept
 
@@ -193,6 +198,7 @@ def sweep(
         found = points.clocks(rows, jobs, progress)
     if points.impossible:
         _tell_impossible(found, points)
+    _warn_of_silence(found, points)
     if trains and verify:
         from gcexp.run.result import Kept
 
@@ -220,9 +226,18 @@ def _tell_impossible(found: Result, points: Sweep) -> None:
     all_points = count + len(points.runs)
     warnings.warn(
         f"{count} of {all_points} points are impossible and left out, see table.impossible; "
-        f"{name_of(first)}: {reason}",
+        f"{name_of_point(first)}: {reason}",
         stacklevel=3,
     )
+
+
+def _warn_of_silence(found: Result, points: Sweep) -> None:
+    """Warn of runs that hear nobody in most of their iterations, of the first one in whole."""
+    told = points.silences(found)
+    if not told:
+        return
+    more = f" (so do {len(told) - 1} other points)" if len(told) > 1 else ""
+    warnings.warn(f"{told[0]}{more}", stacklevel=3)
 
 
 def _warn(reports: Mapping[str, dict]) -> None:
@@ -232,11 +247,15 @@ def _warn(reports: Mapping[str, dict]) -> None:
         return
     from gcexp.run.verification import failure
 
-    told = []
+    sentences = []
     for point, report in failed.items():
         sentence = failure(report["failures"])
-        told.append(f"{point}: {sentence}" if point else sentence)
-    warnings.warn(f"verification failed: {'; '.join(told)} (attrs['verification'] has all)", stacklevel=3)
+        if point:
+            sentence = f"{point}: {sentence}"
+        sentences.append(sentence)
+    warnings.warn(
+        f"verification failed: {'; '.join(sentences)} (attrs['verification'] has all)", stacklevel=3
+    )
 
 
 def plot(
@@ -317,25 +336,20 @@ def plot(
     else:
         told_apart_by = [key for key in varied if key not in (x, options.get("panel"))]
         if x is not None and ax is None and "panel" not in options:
-            options |= _panels(table, told_apart_by)
-            told_apart_by = [key for key in told_apart_by if key != options.get("panel")]
+            key_of_panels = _key_of_panels(table, told_apart_by)
+            if key_of_panels is not None:
+                told_apart_by.remove(key_of_panels)
+                options["panel"] = key_of_panels
     if not told_apart_by and "scheme" in keys:
         told_apart_by = ["scheme"]
     named = table.assign(line=_line_names(table, told_apart_by))
-    wanted: dict[str, Any] = {"kind": "bars", "y": y, "by": "line"}
     if x is not None:
-        wanted = {"kind": "lines", "x": x, "y": y, "by": "line"}
-        if "scheme" in told_apart_by and len(told_apart_by) > 1:
-            wanted["colour"] = "scheme"
+        most = _most_lines(named, options.get("panel"))
+        if most > _MOST_LINES:
+            note += f" {most} lines in a panel: choose some by where={{KEY: VALUES}}, or spread them by panel=KEY."
+    wanted = _usual_plot(table, x, y, told_apart_by)
     if "panel" in options and options["panel"] in table:
         wanted["ylim"] = _common_ends(table, y, log=options.get("yscale") == "log")
-        most = named.groupby(options["panel"])["line"].nunique().max()
-    else:
-        most = named["line"].nunique()
-    if x is not None and most > _MOST_LINES:
-        note += (
-            f" {most} lines in a panel: choose some by where={{KEY: VALUES}}, or spread them by panel=KEY."
-        )
     wanted |= options
     try:
         return _drawn(named, wanted, ax, title=title, note=note)
@@ -350,6 +364,23 @@ def plot(
 _MOST_LINES = 8
 
 
+def _usual_plot(table: pd.DataFrame, x: str | None, y: str, told_apart_by: list[str]) -> dict[str, Any]:
+    """What a plot says unless options say otherwise: lines over x, a scheme in its colour; bars where there is no x."""
+    if x is None:
+        return {"kind": "bars", "y": y, "by": "line"}
+    plot = {"kind": "lines", "x": x, "y": y, "by": "line"}
+    if "scheme" in told_apart_by and len(told_apart_by) > 1:
+        plot["colour"] = "scheme"
+    return plot
+
+
+def _most_lines(named: pd.DataFrame, panel: str | None) -> int:
+    """Lines of the panel that has most of them."""
+    if panel in named:
+        return named.groupby(panel)["line"].nunique().max()
+    return named["line"].nunique()
+
+
 def _line_names(table: pd.DataFrame, keys: list[str]) -> pd.Series | str:
     """The name of each row's line: the value of a scheme alone, else the keys with their values."""
     if not keys:
@@ -358,10 +389,14 @@ def _line_names(table: pd.DataFrame, keys: list[str]) -> pd.Series | str:
         return table[keys[0]].astype(str)
     import pandas as pd
 
-    last = [key.rpartition(".")[2] for key in keys]
-    written = [short if last.count(short) == 1 else key for short, key in zip(last, keys, strict=True)]
-    parts = [f"{name}=" + table[key].map(_spelled) for name, key in zip(written, keys, strict=True)]
-    return pd.concat(parts, axis=1).agg(", ".join, axis=1)
+    last_parts = [key.rpartition(".")[2] for key in keys]
+    columns = []
+    for key, last_part in zip(keys, last_parts, strict=True):
+        name = key
+        if last_parts.count(last_part) == 1:
+            name = last_part
+        columns.append(f"{name}=" + table[key].map(_spelled))
+    return pd.concat(columns, axis=1).agg(", ".join, axis=1)
 
 
 def _is_key(table: pd.DataFrame, column: str) -> bool:
@@ -371,16 +406,20 @@ def _is_key(table: pd.DataFrame, column: str) -> bool:
 
 def _spelled(value: Any) -> str:
     """A value in a name: 6 and not 6.0, as it stands in a column beside missing ones."""
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)
 
 
-def _panels(table: pd.DataFrame, keys: list[str]) -> dict[str, str]:
-    """The key that gets panels of its own where too many lines would stand in one; none where they are few."""
-    lines = len(table[keys].drop_duplicates()) if keys else 1
+def _key_of_panels(table: pd.DataFrame, keys: list[str]) -> str | None:
+    """The key that gets panels of its own where too many lines would stand in one; None where they are few."""
     others = [key for key in keys if key != "scheme"]
-    if lines <= _MOST_LINES or not others:
-        return {}
-    return {"panel": min(others, key=lambda key: table[key].nunique())}
+    if not others:
+        return None
+    lines = len(table[keys].drop_duplicates())
+    if lines <= _MOST_LINES:
+        return None
+    return min(others, key=lambda key: table[key].nunique())
 
 
 def _common_ends(table: pd.DataFrame, y: str, *, log: bool) -> tuple[float, float] | None:
@@ -388,7 +427,9 @@ def _common_ends(table: pd.DataFrame, y: str, *, log: bool) -> tuple[float, floa
     import numpy as np
 
     values = table[y].to_numpy(float)
-    values = values[np.isfinite(values) & ((values > 0) | (not log))]
+    values = values[np.isfinite(values)]
+    if log:
+        values = values[values > 0]
     if not len(values) or values.min() == values.max():
         return None
     if log:
@@ -485,13 +526,14 @@ def _compared_runs(target: str, level: float | None, preset: str) -> pd.DataFram
     from gcexp.report.comparison import comparison, identifying_columns
     from gcexp.report.figurefile import figure
     from gcexp.report.published import table_of
+    from gcexp.run.medians import Medians
 
     shown = figure(target, preset)
     if not shown.runs:
         raise UserError(f"{target} has no runs to compare: it is of kind {shown.file.kind}")
     table = read_table(table_of(shown))
     found = comparison(shown, table, level)
-    return identifying_columns(found, shown)
+    return Medians(identifying_columns(found, shown))
 
 
 def error(
@@ -546,15 +588,17 @@ def error(
 
     given = Given.of(overrides, keys)
     code = build(compose(given.overrides) | given.objects, "code")
-    if s is not None:
-        wanted = s
-    elif kind in ("set", "by_worker"):
-        wanted = []
-    else:
-        wanted = list(range(code.n + 1))
+    if s is None and kind in ("set", "by_worker"):
+        s = []
+    elif s is None:
+        s = list(range(code.n + 1))
+    if max_sets is None:
+        max_sets = measured.MAX_SETS
+    if max_searched is None:
+        max_searched = measured.MAX_SEARCHED
     found = measured.error(
         code,
-        wanted,
+        s,
         kind,
         decoding,
         stragglers=stragglers,
@@ -563,12 +607,13 @@ def error(
         trials=trials,
         seed=seed,
         steps=steps,
-        max_sets=measured.MAX_SETS if max_sets is None else max_sets,
-        max_searched=measured.MAX_SEARCHED if max_searched is None else max_searched,
+        max_sets=max_sets,
+        max_searched=max_searched,
         progress=progress,
     )
-    several = found if isinstance(found, list) else [found]
-    table = pd.DataFrame([dataclasses.asdict(one) for one in several])
+    if not isinstance(found, list):
+        found = [found]
+    table = pd.DataFrame([dataclasses.asdict(one) for one in found])
     if decoding != "own":
         table = table.drop(columns=["coefficients", "coefficients_stderr"], errors="ignore")
     return table
@@ -604,29 +649,33 @@ def show(*overrides: str, seed: int = 0, **keys: Any) -> Figure:
     ['who is heard', 'what is decoded with']
     """
     from gcexp.figures import gantt, style
-    from gcexp.timeline import first_iteration
+    from gcexp.timeline import first_iteration, in_times_of
 
     given = Given.of(overrides, keys)
     seed = fitted(int, seed, "seed")
     run = Run.of(given.overrides, given.objects, trains=False)
-    scheme = run.scheme_of(seed)
+    scheme = in_times_of(run.scheme_of(seed), run.delay_model)
     code = scheme.code
     seen = first_iteration(scheme, run.delay_model.draw((seed,), 1, code.n))
-    if scheme.bound:
-        decoded = "a bound: nothing is decoded"
-    elif not scheme.decodes:
-        decoded = "a clock only: nothing is decoded yet"
-    else:
-        c = scheme.decoder.decode(seen.responses[None], partial=True).coefficients[0]
-        decoded = f"{int((c == 1).sum())} of {code.k} partitions decoded"
     responses = scheme.counted(seen.responses[None])[0]
     heard = f"{int((responses > 0).sum())} of {code.n} workers heard"
+    decoded = _decoded_in_words(scheme, seen.responses)
     title = f"{type(code).__name__}, n = {code.n}: stop at {seen.stop:.3g} s, {heard}, {decoded}"
     note = f"First iteration of seed {seed} on the simulated clock. Upright marks are messages that have arrived."
     with style.applied():
         return gantt.strips(
             seen.computed, seen.arrived, seen.stop, responses, _supports(code), code.k, title, note
         )
+
+
+def _decoded_in_words(scheme: Scheme, responses: np.ndarray) -> str:
+    """What is decoded from the responses (n,) of an iteration."""
+    if scheme.bound:
+        return "a bound: nothing is decoded"
+    if not scheme.decodes:
+        return "a clock only: nothing is decoded yet"
+    coefficients = scheme.decoder.decode(responses[None], partial=True).coefficients[0]
+    return f"{int((coefficients == 1).sum())} of {scheme.code.k} partitions decoded"
 
 
 def _supports(code: Code) -> list[list[np.ndarray]]:

@@ -25,8 +25,10 @@ _open_blocks: ContextVar[tuple[set[str], ...]] = ContextVar("open_blocks", defau
 
 def bundled(name: Path | str) -> Path:
     """A file or folder that comes with the package: inside it in a wheel, beside it in a clone."""
-    places = [folder / name for folder in _PLACES]
-    return next((place for place in places if place.exists()), places[-1])
+    inside, beside = [folder / name for folder in _PLACES]
+    if inside.exists():
+        return inside
+    return beside
 
 
 def used(path: Path | str) -> None:
@@ -88,11 +90,13 @@ def rows_of(path: Path, columns: Sequence[str], more: bool = False) -> Iterator[
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
     except (csv.Error, ValueError) as error:  # ValueError: no UTF-8
         raise DataError(f"{path}: is no CSV file in UTF-8 ({error})") from None
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise DataError(f"{path}: the column {twice[0]!r} stands twice")
-    fits = {*columns} <= {*names} if more else names == [*columns]
-    if not fits:
+    for name in names:
+        if names.count(name) > 1:
+            raise DataError(f"{path}: the column {name!r} stands twice")
+    has_them = names == [*columns]
+    if more:
+        has_them = set(columns) <= set(names)
+    if not has_them:
         raise DataError(f"{path}: the columns must be {', '.join(columns)}, got {', '.join(names)}")
     for line, row in found:
         place = f"{path}: line {line}"
@@ -117,17 +121,20 @@ def refuse_special(path: Path | str) -> None:
     """Raise `UserError` for a path where no file can be written: a folder, a device, an empty name."""
     path = Path(path)
     with writable(path):  # its name may be too long to ask
-        folder, file, there = path.is_dir(), path.is_file(), path.exists()
-    if folder:
+        is_folder = path.is_dir()
+        is_special = path.exists() and not path.is_file()
+    if is_folder:
         raise UserError(f"{path}: cannot be written (it is a folder)")
-    if there and not file:  # or, as root, a rename would replace the device by a file
+    if is_special:  # as root, a rename would replace the device by a file
         raise UserError(f"{path}: cannot be written (it is no regular file)")
 
 
 def refuse_no_folder(path: Path | str) -> None:
     """Raise `UserError` for a path that cannot be used as a folder: a file, a path below one, a read-only folder."""
     with writable(path):
-        there = next(place for place in (Path(path), *Path(path).absolute().parents) if place.exists())
+        there = Path(path)
+        while not there.exists():
+            there = there.absolute().parent
         if not there.is_dir():
             raise UserError(f"{path}: cannot be a folder, since {there} is not one")
         if not os.access(there, os.W_OK):
@@ -137,7 +144,8 @@ def refuse_no_folder(path: Path | str) -> None:
 @contextmanager
 def written(path: Path | str) -> Iterator[Path]:
     """Temporary path beside `path`, renamed to it when the block ends well and removed otherwise."""
-    refuse_special(path := Path(path))
+    path = Path(path)
+    refuse_special(path)
     # The suffix stays last, because matplotlib and numpy choose the format by it. Not tempfile: its files are private.
     temporary = _beside(path)
     with writable(path):
@@ -219,7 +227,10 @@ def remove_half_written(*folders: Path | str) -> list[Path]:
     removed = []
     for folder in folders:
         for where, _, names in os.walk(folder):
-            for path in (Path(where, name) for name in names if _HALF.fullmatch(name)):
+            for name in names:
+                if not _HALF.fullmatch(name):
+                    continue
+                path = Path(where, name)
                 with suppress(OSError), open(path) as file:  # gone meanwhile, or a living process writes it
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     path.unlink()

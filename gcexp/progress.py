@@ -17,14 +17,23 @@ def bar(total: int, what: str, unit: str, shown: bool = True, done: int = 0) -> 
     """
     if not shown:
         return _Hidden()
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    inside = "IPKernelApp" in getattr(shell, "config", ())  # this process is a kernel of Jupyter
-    if inside and find_spec("ipywidgets"):
+    in_notebook = _is_kernel()
+    if in_notebook and find_spec("ipywidgets"):
         from tqdm.notebook import tqdm
     else:
         from tqdm import tqdm
-    hidden = False if inside else None  # None: where there is no terminal
+    hidden = None  # where there is no terminal
+    if in_notebook:
+        hidden = False
     return tqdm(total=total, initial=done, desc=what, unit=unit, delay=AFTER, disable=hidden)
+
+
+def _is_kernel() -> bool:
+    """Whether this process is a kernel of Jupyter."""
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    if get_shell is None:
+        return False
+    return "IPKernelApp" in getattr(get_shell(), "config", ())
 
 
 class _Hidden(nullcontext):

@@ -48,13 +48,13 @@ def typed(text: str, fractions: bool = False) -> Any:
     """
     if text.lower() in _NAMED:
         return _NAMED[text.lower()]
-    ratio = _RATIO.fullmatch(text) if fractions else None
+    ratio = _RATIO.fullmatch(text)
     try:
         if _WHOLE.fullmatch(text):
             return int(text)
         if _REAL.fullmatch(text):
             return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-        if ratio:
+        if fractions and ratio is not None:
             return Fraction(int(ratio[1]), int(ratio[2]))
     except ZeroDivisionError:
         raise ParameterError(f"{text} divides by zero") from None
@@ -90,24 +90,33 @@ def arguments(
         signature, hints = _signature(of)
     except (TypeError, ValueError):
         raise UserError(f"{getattr(of, '__name__', of)} does not say which arguments it takes") from None
-    parameters = signature.parameters.values()
-    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    rest = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None)
+    names: list[str] = []
+    required: list[str] = []
+    rest = None  # a parameter such as **options, which takes all other names
+    for p in signature.parameters.values():
+        if p.kind is p.VAR_KEYWORD:
+            rest = p.name
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY):
+            names.append(p.name)
+            if p.default is p.empty:
+                required.append(p.name)
     if not isinstance(given, Mapping):
-        raise UserError(f"{place} must be a mapping with the keys {', '.join(named)}, got {quoted(given)}")
+        raise UserError(f"{place} must be a mapping with the keys {', '.join(names)}, got {quoted(given)}")
     before = f"{place}: " if place else ""
     for name in given:
-        if name not in named and (rest is None or not isinstance(name, str)):
-            raise UserError(f"{before}{unknown(kind, name, named)}")
-    for p in parameters:
-        if p.name in named and p.name not in given and p.default is p.empty:
-            raise UserError(f"{before}{p.name!r} is missing (it takes {', '.join(named)})")
+        if name not in names and (rest is None or not isinstance(name, str)):
+            raise UserError(f"{before}{unknown(kind, name, names)}")
+    for name in required:
+        if name not in given:
+            raise UserError(f"{before}{name!r} is missing (it takes {', '.join(names)})")
     if not typed:
         return dict(given)
-    return {
-        name: fitted(hints.get(name if name in named else str(rest), Any), value, f"{place}{joint}{name}")
-        for name, value in given.items()
-    }
+    found = {}
+    for name, value in given.items():
+        parameter = name if name in names else rest
+        hint = hints.get(str(parameter), Any)
+        found[name] = fitted(hint, value, f"{place}{joint}{name}")
+    return found
 
 
 def parameters_of(of: Callable) -> frozenset[str]:
@@ -147,7 +156,8 @@ def fitted(hint: Any, value: Any, place: str) -> Any:
     gcexp.errors.UserError: sets: a: entry 2 must be a whole number, got True
     """
     options = _options(hint)
-    for option in sorted(options, key=lambda option: option is not type(value)):  # a fraction stays one
+    own_type_first = sorted(options, key=lambda option: option is not type(value))  # a fraction stays one
+    for option in own_type_first:
         found = _as(option, value, place)
         if found is not _MISFIT:
             return found
@@ -249,13 +259,16 @@ def fits(cls: type, kind: type) -> bool:
     """
     if not getattr(kind, "_is_protocol", False):
         return issubclass(cls, kind)
-    methods = {name for name, member in vars(kind).items() if inspect.isfunction(member)} - {*vars(object)}
-    return all(
-        callable(getattr(cls, name, None)) for name in methods if name[0] != "_" or name.startswith("__")
-    )
+    for name, member in vars(kind).items():
+        is_private = name.startswith("_") and not name.startswith("__")
+        if not inspect.isfunction(member) or is_private or name in vars(object):
+            continue
+        if not callable(getattr(cls, name, None)):
+            return False
+    return True
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether `value` is a number and not a truth value."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -275,30 +288,46 @@ def quoted(value: object, letters: int = 100) -> str:
         text = repr(value)
     except ValueError:  # a whole number of more digits than Python prints
         text = "a number of thousands of digits"
-    text = " ".join(text.split()) if "\n" in text else text  # of an array, say: a sentence is one line
-    return text if len(text) <= letters else f"{text[:letters]}..."
+    if "\n" in text:  # of an array, say: a sentence is one line
+        text = " ".join(text.split())
+    if len(text) > letters:
+        return f"{text[:letters]}..."
+    return text
 
 
 _MISFIT: Any = object()
-#: One of a kind, and several of them in a list.
-_WORDS: dict[Any, tuple[str, str]] = {
-    bool: ("true or false", "truth values"),
-    str: ("text", "texts"),
-    int: ("a whole number", "whole numbers"),
-    float: ("a number", "numbers"),
-    Fraction: ("a fraction such as 2/3", "fractions such as 2/3"),
-    dict: ("a mapping", "mappings"),
-    collections.abc.Mapping: ("a mapping", "mappings"),
-    collections.abc.Callable: ("a function", "functions"),
-    types.NoneType: ("nothing", "nothing"),
-    **dict.fromkeys((tuple, *_SEQUENCES), ("a list", "lists")),
+_ONE: dict[Any, str] = {
+    bool: "true or false",
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    Fraction: "a fraction such as 2/3",
+    dict: "a mapping",
+    collections.abc.Mapping: "a mapping",
+    collections.abc.Callable: "a function",
+    types.NoneType: "nothing",
+    **dict.fromkeys((tuple, *_SEQUENCES), "a list"),
+}
+_SEVERAL: dict[Any, str] = {
+    bool: "truth values",
+    str: "texts",
+    int: "whole numbers",
+    float: "numbers",
+    Fraction: "fractions such as 2/3",
+    dict: "mappings",
+    collections.abc.Mapping: "mappings",
+    collections.abc.Callable: "functions",
+    types.NoneType: "nothing",
+    **dict.fromkeys((tuple, *_SEQUENCES), "lists"),
 }
 
 
 def _options(hint: Any) -> tuple:
     if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
         return typing.get_args(hint)
-    return (types.NoneType if hint is None else hint,)
+    if hint is None:
+        return (types.NoneType,)
+    return (hint,)
 
 
 def _as(option: Any, value: Any, place: str) -> Any:
@@ -306,7 +335,7 @@ def _as(option: Any, value: Any, place: str) -> Any:
     kind = typing.get_origin(option) or option
     parts = typing.get_args(option)
     if kind is typing.Literal:
-        return next((choice for choice in parts if type(choice) is type(value) and choice == value), _MISFIT)
+        return _as_choice(parts, value)
     if kind is Any or not isinstance(kind, type):  # a type variable, or a name that only a type checker knows
         return value
     if kind in (int, float, Fraction):
@@ -314,11 +343,7 @@ def _as(option: Any, value: Any, place: str) -> Any:
     if kind in (tuple, *_SEQUENCES):
         return _as_list(kind, parts, value, place)
     if kind in (dict, collections.abc.Mapping) and isinstance(value, Mapping):
-        of_keys, of_values = parts or (Any, Any)
-        return {
-            fitted(of_keys, key, f"{place}: a key"): fitted(of_values, entry, f"{place}: {key}")
-            for key, entry in value.items()
-        }
+        return _as_mapping(parts, value, place)
     if _is_array(kind):
         return _array(value)
     if kind is collections.abc.Callable:
@@ -330,13 +355,32 @@ def _as(option: Any, value: Any, place: str) -> Any:
     return _MISFIT
 
 
+def _as_choice(choices: tuple, value: Any) -> Any:
+    """The choice that is the value, or `_MISFIT`; ``True`` is no ``1``."""
+    for choice in choices:
+        if type(choice) is type(value) and choice == value:
+            return choice
+    return _MISFIT
+
+
+def _as_mapping(parts: tuple, value: Mapping, place: str) -> dict:
+    """A mapping whose keys and entries are each of a kind."""
+    of_keys, of_entries = parts or (Any, Any)
+    found = {}
+    for key, entry in value.items():
+        fitted_key = fitted(of_keys, key, f"{place}: a key")
+        found[fitted_key] = fitted(of_entries, entry, f"{place}: {key}")
+    return found
+
+
 def _as_number(kind: type, value: Any) -> Any:
     """A number as one of the kind ``int``, ``float`` or ``Fraction``, or `_MISFIT`; a truth value is no number."""
     if isinstance(value, bool):
         return _MISFIT
     if kind is float and isinstance(value, Real):
         with suppress(OverflowError):  # of a number that is larger than any float
-            return _MISFIT if math.isnan(value) else float(value)
+            if not math.isnan(value):
+                return float(value)
     if kind is int and isinstance(value, Integral):
         return int(value)
     if kind is int and isinstance(value, Rational) and value.denominator == 1:
@@ -354,23 +398,29 @@ def _as_list(kind: type, parts: tuple, value: Any, place: str) -> Any:
             return _MISFIT
         if not parts:
             return tuple(value)
-        each = parts[:1] * len(value) if parts[-1] is Ellipsis else parts
-        return tuple(_entries(each, value, place)) if len(each) == len(value) else _MISFIT
+        if parts[-1] is Ellipsis:
+            parts = parts[:1] * len(value)
+        if len(parts) != len(value):
+            return _MISFIT
+        return tuple(_entries(parts, value, place))
     if is_listed or (_is_array(type(value)) and value.ndim):
         return _entries((parts or (Any,)) * len(value), value, place)
     return _MISFIT
 
 
 def _kinds(hint: Any, several: bool = False) -> str:
-    found = " or ".join(_spelled(option, several) for option in _options(hint))
-    return found.removesuffix(" or nothing") if found.endswith(" or nothing or nothing") else found
+    """The kinds of an annotation in words."""
+    words = " or ".join(_spelled(option, several) for option in _options(hint))
+    if words.endswith(" or nothing or nothing"):  # of a list that may be nothing, and of its entries
+        return words.removesuffix(" or nothing")
+    return words
 
 
 def _entries(hints, values, place: str) -> list:
-    return [
-        fitted(hint, value, f"{place}: entry {i}")
-        for i, (hint, value) in enumerate(zip(hints, values, strict=True), 1)
-    ]
+    found = []
+    for i, (hint, value) in enumerate(zip(hints, values, strict=True), 1):
+        found.append(fitted(hint, value, f"{place}: entry {i}"))
+    return found
 
 
 def _is_array(kind: type) -> bool:
@@ -382,12 +432,17 @@ def _array(value: Any) -> Any:
         return value
     import numpy as np  # where an array is asked for, it is loaded already
 
-    if isinstance(value, list | tuple):
-        with suppress(TypeError, ValueError):  # ragged, or no numbers
-            found = np.array(value)
-            found = found.astype(float) if found.dtype.kind == "O" else found  # fractions
-            return found if found.dtype.kind in "biuf" else _MISFIT
-    return _MISFIT
+    if not isinstance(value, list | tuple):
+        return _MISFIT
+    try:
+        found = np.array(value)
+        if found.dtype.kind == "O":  # fractions
+            found = found.astype(float)
+    except (TypeError, ValueError):  # ragged, or no numbers
+        return _MISFIT
+    if found.dtype.kind not in "biuf":
+        return _MISFIT
+    return found
 
 
 def _spelled(option: Any, several: bool = False) -> str:
@@ -406,10 +461,14 @@ def _spelled(option: Any, several: bool = False) -> str:
         return f"{a_list} of {_kinds(parts[0], several=True)}"
     if dataclasses.is_dataclass(kind):
         kind = dict
-    if kind in _WORDS:
-        return _WORDS[kind][several]
+    words = _SEVERAL if several else _ONE
+    if kind in words:
+        return words[kind]
     name = getattr(kind, "__name__", str(option))
-    return f"{name}s" if several else f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+    if several:
+        return f"{name}s"
+    article = "an" if name[0] in "AEIOU" else "a"
+    return f"{article} {name}"
 
 
 @cache
@@ -419,7 +478,9 @@ def _signature(of: Callable) -> tuple[inspect.Signature, dict[str, Any]]:
 
 def _hints(of: Any) -> dict[str, Any]:
     """Annotations of the parameters; those whose names only a type checker knows are left out."""
-    holder = of if not isinstance(of, type) or dataclasses.is_dataclass(of) else of.__init__  # type: ignore[misc]
+    holder = of
+    if isinstance(of, type) and not dataclasses.is_dataclass(of):
+        holder = of.__init__  # type: ignore[misc]
     try:
         return typing.get_type_hints(holder)
     except (NameError, AttributeError):

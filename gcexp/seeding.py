@@ -66,10 +66,17 @@ def rngs(seed: int, purpose: str, units: Sequence[int]) -> list[np.random.Genera
     """
     if not (0 <= seed < 2**64 and len(units) and 0 <= min(units) <= max(units) < 2**32):
         return [rng(seed, purpose, unit) for unit in units]
-    words = [seed & _WORD, *([seed >> 32] if seed > _WORD else []), _stream(purpose)]
-    states = _states(tuple(words), units if isinstance(units, range) else tuple(units))
-    made = map(np.random.PCG64, map(_Known, states))  # type: ignore[arg-type]
-    return [np.random.Generator(stream) for stream in made]
+    words = [seed & _WORD]
+    if seed > _WORD:
+        words.append(seed >> 32)
+    words.append(_stream(purpose))
+    if not isinstance(units, range):
+        units = tuple(units)
+    generators = []
+    for state in _states(tuple(words), units):
+        stream = np.random.PCG64(_Known(state))  # type: ignore[arg-type]
+        generators.append(np.random.Generator(stream))
+    return generators
 
 
 class _Known(ISeedSequence):
@@ -87,11 +94,14 @@ _WORD = 2**32 - 1
 
 def _constants(first: int, factor: int, count: int) -> np.ndarray:
     """Multiply `first` again and again, modulo 2^32: (count, 1)."""
-    return np.array([[first * pow(factor, i, 2**32) & _WORD] for i in range(count)], dtype=np.uint32)
+    products = [first * pow(factor, i, 2**32) & _WORD for i in range(count)]
+    return np.array(products, dtype=np.uint32)[:, None]
 
 
-_IN, _OUT = _constants(0x43B0D7E5, 0x931E8875, 17), _constants(0x8B51F9DD, 0x58F38DED, 9)
-_LEFT, _RIGHT = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
+_IN = _constants(0x43B0D7E5, 0x931E8875, 17)
+_OUT = _constants(0x8B51F9DD, 0x58F38DED, 9)
+_LEFT = np.uint32(0xCA01F9DD)
+_RIGHT = np.uint32(0x4973F715)
 
 
 def _hashed(words: np.ndarray, constants: np.ndarray) -> np.ndarray:

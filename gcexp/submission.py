@@ -20,7 +20,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -166,7 +166,7 @@ def _trained_point(trainings: dict[str, Job], run: Run, verify: bool) -> Point:
     shared = paths.SWEEP_TRAINING.format(name=digest_of(run.training_key), task=_task(run))
     if shared not in trainings:
         alone = _overrides_of_training(run)
-        trainings[shared] = Job(_training_cost(run), run=tuple(alone), fingerprint=tuple(learned))
+        trainings[shared] = Job(_training_cost(run, verify), run=tuple(alone), fingerprint=tuple(learned))
     return Point(overrides, decided, "seeds", trained=shared, verify=verify)
 
 
@@ -177,7 +177,7 @@ def _task(run: Run) -> str:
 
 def _overrides(run: Run) -> list[str]:
     """Overrides of a job: in the order of their keys, unless the order in which they were given matters."""
-    if not run.is_named:
+    if run.built_in_python:
         built = ", ".join(run.built_in_python)
         raise UserError(f"jobs take names and numbers, got an object for {built}; leave submit out")
     ordered = sorted(run.overrides)
@@ -199,23 +199,17 @@ def _overrides_of_training(run: Run) -> list[str]:
 def estimates(missing: Sequence[tuple[Run, Point]]) -> list[Cost]:
     """What each point is expected to cost, by the rates of ``costs.csv``.
 
-    A scheme without a rate of its own is measured: at the point that should take longest, for some iterations, by which
-    all points of the scheme are corrected upwards. A task without a rate is trained for some iterations.
+    The rate of a clock is corrected for each scheme with each delay model: the point that should take longest is
+    measured, for some iterations. A task without a rate is trained for some iterations.
     """
     clocks = [of_clock(run) for run, _ in missing]
-    largest: dict[str | None, int] = {}
-    for i, (run, _) in enumerate(missing):
-        scheme = run.option("scheme")
-        if scheme not in largest or clocks[i].cpu_s > clocks[largest[scheme]].cpu_s:
-            largest[scheme] = i
-    slower = {}
-    for scheme, i in largest.items():
-        slower[scheme] = max(1.0, measured_clock(missing[i][0]) / clocks[i].cpu_s)
+    corrections = _corrections([run for run, _ in missing], clocks)
     found = []
     for (run, point), clock in zip(missing, clocks, strict=True):
-        parts = [Cost("clock", clock.cpu_s * slower[run.option("scheme")], clock.memory_mib, 0)]
+        correction = corrections[_parts_of_clock(run)]
+        parts = [replace(clock, cpu_s=clock.cpu_s * correction)]
         if point.train:
-            parts.append(_training_cost(run))
+            parts.append(_training_cost(run, point.verify))
         elif point.verify:
             replay = of_replay(run)
             if replay.known:
@@ -224,9 +218,24 @@ def estimates(missing: Sequence[tuple[Run, Point]]) -> list[Cost]:
     return found
 
 
-def _training_cost(run: Run) -> Cost:
+def _corrections(runs: Sequence[Run], clocks: Sequence[Cost]) -> dict[tuple, float]:
+    """How many times as long as by their rates clocks take, by scheme and delay model."""
+    longest: dict[tuple, tuple[Run, Cost]] = {}
+    for run, clock in zip(runs, clocks, strict=True):
+        parts = _parts_of_clock(run)
+        if parts not in longest or clock.cpu_s > longest[parts][1].cpu_s:
+            longest[parts] = (run, clock)
+    return {parts: measured_clock(run) / clock.cpu_s for parts, (run, clock) in longest.items()}
+
+
+def _parts_of_clock(run: Run) -> tuple[str | None, str | None]:
+    """What decides how long a clock takes, beside its size."""
+    return run.option("scheme"), run.option("delay")
+
+
+def _training_cost(run: Run, verify: bool) -> Cost:
     """What a training is expected to cost, measured where its task has no rate."""
-    cost = of_training(run)
+    cost = of_training(run, replayed=verify)
     if cost.known:
         return cost
     return measured_training(run)
@@ -251,14 +260,15 @@ def packed(missing: Sequence[tuple[Run, Point]], costs: Sequence[Cost]) -> dict[
 
 def _parts(members: list[tuple[Point, Cost]]) -> list[list[tuple[Point, Cost]]]:
     """Neighbours that together take some minutes, about as long in each part."""
-    total = sum(cost.cpu_s for _, cost in members)
-    count = max(min(math.ceil(total / _SHORTEST), _JOBS), math.ceil(total / _LONGEST))
+    seconds = [cost.cpu_s - cost.start_s for _, cost in members]
+    total = sum(seconds)
+    count = max(1, min(math.ceil(total / _SHORTEST), _JOBS), math.ceil(total / _LONGEST))
     parts = defaultdict(list)
     before = 0.0
-    for point, cost in members:
-        middle = before + cost.cpu_s / 2
-        parts[int(middle * count / total)].append((point, cost))
-        before += cost.cpu_s
+    for member, own in zip(members, seconds, strict=True):
+        middle = before + own / 2
+        parts[int(middle * count / total)].append(member)
+        before += own
     return list(parts.values())
 
 

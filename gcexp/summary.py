@@ -10,13 +10,15 @@ import numpy as np
 
 from gcexp.schemes.survivors import distinct, distinct_words, packed, unpacked
 from gcexp.seeding import rng
-from gcexp.timeline import CERTIFIED, SAMPLE, decoded, drawn_chunks, played_chunks, run_clock
+from gcexp.timeline import CERTIFIED, SAMPLE, decoded, drawn_chunks, in_times_of, played_chunks, run_clock
 
 if TYPE_CHECKING:
     from gcexp.delays import DelayModel
     from gcexp.schemes import Scheme
     from gcexp.timeline import Timeline
 
+#: Share of the iterations above which it is told that a rule mostly hears nobody.
+SILENT_MOSTLY = 0.5
 _LEAF = 2**13  # values that are added at once
 KNOWN = 2**24  # bytes of patterns whose decodes are remembered
 
@@ -37,6 +39,9 @@ class Summary:
         Share of the partitions with coefficient one, its mean and the smallest; NaN where nothing is decoded.
     error : ndarray (S,)
         Mean decoding error ||c - 1||^2 / k; NaN where nothing is decoded.
+    silent : ndarray (S,)
+        Share of the iterations in which nobody is heard whose message counts: all coefficients are 0, or where nothing
+        is decoded no message has come by the stop.
     """
 
     seeds: np.ndarray
@@ -46,30 +51,59 @@ class Summary:
     recovered: np.ndarray
     least: np.ndarray
     error: np.ndarray
+    silent: np.ndarray
 
 
 def summary_of(timeline: Timeline, decodes: bool, marks: Sequence[int] = ()) -> Summary:
     """Statistics of a given timeline, whose scheme decodes or is timed only."""
-    share_of, error_of = _measured(timeline.coefficients.astype(float), decodes)
+    share_of, error_of, silent_of = _measured(timeline.coefficients, timeline.patterns, decodes)
     S = len(timeline.seeds)
-    duration, recovered, least, error = (np.empty(S) for _ in range(4))
+    duration, recovered, least, error, silent = (np.empty(S) for _ in range(5))
     running = np.full((S, len(marks)), np.nan)
     for i, steps in enumerate(timeline.steps):
         time, pattern = timeline.duration[i, :steps], timeline.pattern[i, :steps]
         shares = share_of[pattern]
         duration[i], recovered[i], least[i] = time.mean(), shares.mean(), shares.min()
-        error[i] = error_of[pattern].mean()
+        error[i], silent[i] = error_of[pattern].mean(), silent_of[pattern].mean()
         for j, mark in enumerate(marks):
             if mark <= steps:
                 running[i, j] = time[:mark].mean()
-    return Summary(timeline.seeds, timeline.steps, duration, running, recovered, least, error)
+    return Summary(timeline.seeds, timeline.steps, duration, running, recovered, least, error, silent)
 
 
-def _measured(coefficients: np.ndarray, decodes: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Share of the partitions with coefficient one, and the error, of each row; NaN where nothing is decoded."""
+def _measured(
+    coefficients: np.ndarray, patterns: np.ndarray, decodes: bool = True
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Share of the partitions with coefficient one, the error, and whether nobody was heard, of each pattern.
+
+    Where nothing is decoded the first two are NaN.
+    """
     if not decodes:
-        return np.full(len(coefficients), np.nan), np.full(len(coefficients), np.nan)
-    return (coefficients == 1).mean(1), ((coefficients - 1) ** 2).mean(1)
+        unknown = np.full(len(patterns), np.nan)
+        return unknown, unknown, ~patterns.any(1)
+    c = coefficients.astype(float)
+    return (c == 1).mean(1), ((c - 1) ** 2).mean(1), ~coefficients.any(1)
+
+
+def silent_share(timeline: Timeline, decodes: bool) -> float:
+    """`Summary.silent` of a timeline, over the iterations of all seeds."""
+    *_, silent_of = _measured(timeline.coefficients, timeline.patterns, decodes)
+    return float(silent_of[timeline.pattern[timeline.ran]].mean())
+
+
+def silence(name: str, share: float, usual: str) -> str:
+    """What is told of a scheme that hears nobody in most iterations; `usual` is the median time of a worker.
+
+    Examples
+    --------
+    >>> silence("deadline", 0.97, "471").partition(",")[0]
+    'deadline: nobody whose message counts is heard in 97% of the iterations'
+    """
+    return (
+        f"{name}: nobody whose message counts is heard in {share:.0%} of the iterations, so its times say nothing; a "
+        f"worker with its own share takes {usual} (median), and a limit is in the same unit or a multiple of that, as "
+        "in 1.5x"
+    )
 
 
 def summarise(
@@ -91,6 +125,7 @@ def summarise(
     seeds = tuple(seeds)
     if scheme.lag:
         return summary_of(run_clock(scheme, delay, seeds, iterations, chunk, tell), scheme.decodes, marks)
+    scheme = in_times_of(scheme, delay)
     summed = _Summed(scheme, seeds, iterations, marks)
     chunks = drawn_chunks(scheme, delay, seeds, iterations, chunk)
     for s, _, time, responses in played_chunks(scheme, chunks, tell):
@@ -151,16 +186,17 @@ class _OfSeed:
     """Means over the iterations of one seed, and the smallest recovered share."""
 
     def __init__(self, iterations: int, marks: Sequence[int]):
-        self.duration, self.share, self.error = (RunningMean(iterations) for _ in range(3))
+        self.duration, self.share, self.error, self.silent = (RunningMean(iterations) for _ in range(4))
         self.running = [RunningMean(mark) for mark in marks]
         self.least = np.inf
 
-    def add(self, time: np.ndarray, shares: np.ndarray, errors: np.ndarray) -> None:
+    def add(self, time: np.ndarray, shares: np.ndarray, errors: np.ndarray, silent: np.ndarray) -> None:
         """Add the next iterations, (T,) each."""
         for mean in (self.duration, *self.running):
             mean.add(time)
         self.share.add(shares)
         self.error.add(errors)
+        self.silent.add(silent)
         self.least = np.minimum(self.least, shares.min())
 
 
@@ -172,27 +208,30 @@ class _Summed:
         self._code = scheme.decoder
         self._most = max(1, int(self._code.messages.max(initial=1)))
         self._of_seed = [_OfSeed(iterations, marks) for _ in seeds]
-        self._known: dict[bytes, tuple[float, float]] = {}
+        self._known: dict[bytes, tuple[float, float, float]] = {}
         self._draw = rng(seeds[0], CERTIFIED)
         self._drawn, self._sample = np.empty(0), list[np.ndarray]()
 
     def add(self, s: int, time: np.ndarray, responses: np.ndarray) -> None:
         """Add a chunk that begins with seed s: durations (S, T) and responses (S, T, n)."""
         recovery = self._recovery(responses.reshape(-1, responses.shape[2]))
-        shares, errors = recovery[:, 0].reshape(time.shape), recovery[:, 1].reshape(time.shape)
+        shares, errors, silent = (column.reshape(time.shape) for column in recovery.T)
         for i in range(len(time)):
-            self._of_seed[s + i].add(time[i], shares[i], errors[i])
+            self._of_seed[s + i].add(time[i], shares[i], errors[i], silent[i])
 
     def _recovery(self, rows: np.ndarray) -> np.ndarray:
-        """Share of the partitions with coefficient one, and the decoding error, of responses (R, n): (R, 2)."""
+        """Of responses (R, n) what `_measured` says: share recovered, error, whether nobody was heard, (R, 3)."""
         code = self._code
+        found = np.empty((len(rows), 3))
         if not self.scheme.decodes:
-            return np.full((len(rows), 2), np.nan)
+            found[:, :2] = np.nan
+            found[:, 2] = ~rows.any(1)
+            return found
         known, told = code.trusted(rows)
         self._choose(rows, known)
-        found = np.empty((len(rows), 2))
         found[known, 0] = np.count_nonzero(told, axis=1) / code.k
         found[known, 1] = 1 - found[known, 0]
+        found[known, 2] = found[known, 0] == 0
         if not known.all():
             words = packed(rows[~known], self._most)
             first, which = distinct_words(words)
@@ -207,9 +246,10 @@ class _Summed:
             self._known = {}
         new = [i for i, name in enumerate(names) if name not in self._known]
         if new:
-            c, _ = decoded(code, unpacked(words[new], code.n, self._most), lambda known: known[:0])
-            for i, share, error in zip(new, *_measured(c), strict=True):
-                self._known[names[i]] = (share, error)
+            patterns = unpacked(words[new], code.n, self._most)
+            c, _ = decoded(code, patterns, lambda known: known[:0])
+            for i, *measured in zip(new, *_measured(c, patterns), strict=True):
+                self._known[names[i]] = tuple(measured)
         return np.array([self._known[name] for name in names])
 
     def _choose(self, rows: np.ndarray, known: np.ndarray) -> None:
@@ -240,4 +280,5 @@ class _Summed:
             recovered=np.array([one.share.value for one in self._of_seed]),
             least=np.array([one.least for one in self._of_seed]),
             error=np.array([one.error.value for one in self._of_seed]),
+            silent=np.array([one.silent.value for one in self._of_seed]),
         )

@@ -17,6 +17,7 @@ from gcexp.extras import extras
 from gcexp.files import written
 from gcexp.schema import quoted
 from gcexp.schemes.late import PIECES, free_after, pieces
+from gcexp.schemes.limits import with_times
 from gcexp.schemes.loads import LoadsExtras
 from gcexp.schemes.placement import PlacementExtras
 from gcexp.schemes.scheme import require_workers
@@ -35,6 +36,8 @@ if TYPE_CHECKING:  # a job that only reads a timeline loads no codes
 CHUNK, CHUNK_SEATED = 2**18, 2**23
 # Workers times patterns decoded at once, patterns all the same, but for so many workers that they fill the memory.
 _DECODED, _LEAST_DECODED, _MOST_DECODED = 2**17, 128, 2**21
+# Iterations whose draws tell how long a worker usually takes, and most draws for it, where times do not repeat.
+_TRIED, _MOST_TRIED = 1000, 2**20
 # Patterns that are certified although the code promises what they give, and the stream that draws them.
 SAMPLE, CERTIFIED = 64, "timeline.certified"
 
@@ -173,6 +176,7 @@ def run_clock(
     (2, 5)
     """
     seeds = tuple(seeds)
+    scheme = in_times_of(scheme, delay)
     chunks = drawn_chunks(scheme, delay, seeds, iterations, chunk)
     return _timeline(scheme, seeds, iterations, played_chunks(scheme, chunks, tell))
 
@@ -191,6 +195,7 @@ def simulate(scheme: Scheme, draws: Draws) -> Timeline:
     ((2, 5), True)
     """
     S, T, n = draws.shape
+    scheme = _with_times(scheme, lambda: draws)
     placement = extras(PlacementExtras, scheme.placement)
     same_in_every_chunk = placement.stays and not placement.hindsight
     step = T
@@ -203,6 +208,72 @@ def simulate(scheme: Scheme, draws: Draws) -> Timeline:
             yield 0, t, some, None
 
     return _timeline(scheme, draws.seeds, T, played_chunks(scheme, pieces()))
+
+
+def in_times_of(scheme: Scheme, delay: DelayModel) -> Scheme:
+    """The scheme with the limits of its waiting rule as times of a delay model; some may be multiples of its median.
+
+    Examples
+    --------
+    >>> from gcexp.codes import Uncoded
+    >>> from gcexp.delays import Trace
+    >>> from gcexp.schemes import Deadline, Scheme
+    >>> in_times_of(Scheme(Uncoded(10), Deadline("2x")), Trace("data/traces/pai-job1.csv")).wait
+    Deadline(time=876.0, early=False)
+    """
+    return _with_times(scheme, lambda: _tried(delay, scheme.code.n))
+
+
+def usual_time(delay: DelayModel, n: int) -> float:
+    """`median_time` of a delay model, the same for all seeds and schemes of a run.
+
+    It is taken over all iterations after which the times repeat, as those of a trace do, and else over 1000 iterations
+    of seed 0.
+    """
+    return median_time(_tried(delay, n))
+
+
+def _tried(delay: DelayModel, n: int) -> Draws:
+    """The draws that tell how long one of n workers usually takes."""
+    require_workers(delay, n)
+    period = extras(DelayExtras, delay).period
+    if callable(period):
+        iterations = period()
+    else:
+        iterations = max(1, min(_TRIED, _MOST_TRIED // n))
+    return delay.draw((0,), iterations, n)
+
+
+def _with_times(scheme: Scheme, draws: Callable[[], Draws]) -> Scheme:
+    """The scheme with all limits as times; `draws` are asked for where a limit is a multiple of their median."""
+    wait = with_times(scheme.wait, lambda: median_time(draws()))
+    return scheme if wait is scheme.wait else replace(scheme, wait=wait)
+
+
+def median_time(draws: Draws) -> float:
+    """Median time of a worker with its own share of the data, as in an uncoded run, over all iterations and workers.
+
+    Raises
+    ------
+    ParameterError
+        Where arrivals are counts of epochs, and where the median is no time above 0: then nothing is a multiple of it.
+
+    Examples
+    --------
+    >>> from gcexp.delays import Trace
+    >>> median_time(Trace("data/traces/pai-job1.csv").draw((0,), 300, 10))
+    438.0
+    """
+    from gcexp.codes import Uncoded
+    from gcexp.schemes import Fastest, Scheme
+
+    require(not draws.counts, "delay=epochs counts epochs, so workers have no median time: give a number")
+    n = draws.shape[2]
+    found = float(np.median(_arrive(Scheme(Uncoded(n), Fastest(q=n)), draws)))
+    require(
+        0 < found < np.inf, f"the median time of a worker is {found} here, of which nothing is a multiple"
+    )
+    return found
 
 
 def drawn_chunks(
@@ -282,7 +353,11 @@ def played_chunks(
         yield s, t, time, responses
         if tell:
             tell(time.size)
-    require(somebody_was_heard, f"{scheme.wait!r}: no message of {code!r} is ever heard")
+    if not somebody_was_heard:
+        usual = (
+            "" if draws.counts else f"; a worker with its own share takes {median_time(draws):.4g} (median)"
+        )
+        raise ParameterError(f"{scheme.wait!r}: no message of {code!r} is ever heard{usual}")
 
 
 def _timeline(
@@ -697,7 +772,7 @@ class Iteration:
 
 
 def first_iteration(scheme: Scheme, draws: Draws) -> Iteration:
-    """What happens in the first iteration of the first seed."""
+    """What happens in the first iteration of the first seed; all limits of the scheme are times (`in_times_of`)."""
     carried = _begun(scheme, draws)
     if scheme.placement is not None:
         draws = draws.seated(scheme.placement.seat(draws.is_slow, draws.seeds, Game(scheme, draws, carried)))

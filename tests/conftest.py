@@ -1,6 +1,5 @@
 """What every test may use: a process that forgets, and a small project to work in."""
 
-import atexit
 import contextlib
 import fcntl
 import functools
@@ -58,27 +57,8 @@ connect, socket.socket.connect = socket.socket.connect, refuse
 """
 
 
+WARM_PROCESSES = "GCEXP_WARM_PROCESSES"  # names the folder of the server that forks commands
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-
-
-@functools.cache
-def warm_processes():
-    """Folder of a server that forks commands (tests/warm.py); it ends with this process."""
-    folder = tempfile.mkdtemp(prefix="gcexp-warm-")  # a short name, as sockets need it
-    command = [sys.executable, "-P", str(ROOT / "tests/warm.py"), "serve", folder]
-    variables = os.environ | ONE_THREAD | {"PYTHONPATH": str(ROOT)}
-    server = subprocess.Popen(
-        command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert server.stdout.readline() == "ready\n"
-
-    def end():
-        server.stdin.close()
-        server.wait(LONG)
-        shutil.rmtree(folder)
-
-    atexit.register(end)
-    return folder
 
 
 LONG = 3000  # seconds, after which something hangs: ten times what a slow machine with much else to do takes
@@ -205,7 +185,7 @@ class Project:
         command = ["snakemake", *arguments]
         with tempfile.TemporaryFile("w+") as output, open(os.devnull) as nothing:
             files = [nothing.fileno(), output.fileno(), output.fileno()]
-            code = ask(warm_processes(), command, str(self.folder), self.environment, files)
+            code = ask(os.environ[WARM_PROCESSES], command, str(self.folder), self.environment, files)
             output.seek(0)
             return code, output.read()
 
@@ -460,7 +440,7 @@ def built(shared):
         project = small_project(folder)
         (folder / ".gitignore").write_text((ROOT / ".gitignore").read_text() + "/.guard/\n/done\n/.venv\n")
         commit(folder)
-        code, output = project.run(str(BIN / "snakemake"), "-j2")
+        code, output = project.snakemake("-j2")
         assert code == 0, output
         (folder / "done").write_text(output)
         return project
@@ -484,10 +464,31 @@ def real(tmp_path):
     return real_project(tmp_path / "project")
 
 
-def pytest_configure():
-    """A test run that a shell started in the background ignores Ctrl-C; what it starts must not."""
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+def pytest_configure(config):
+    """Let what a test run starts hear Ctrl-C, and start the server that forks commands, one for all workers."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell started the test run in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        config.add_cleanup(_start_warm_processes())
+
+
+def _start_warm_processes():
+    """Start tests/warm.py, which imports nothing before it is asked; give back what ends it."""
+    folder = tempfile.mkdtemp(prefix="gcexp-warm-")  # a short name, as sockets need it
+    command = [sys.executable, "-P", str(ROOT / "tests/warm.py"), "serve", folder]
+    variables = os.environ | ONE_THREAD | {"PYTHONPATH": str(ROOT)}
+    server = subprocess.Popen(
+        command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert server.stdout.readline() == "ready\n"
+    os.environ[WARM_PROCESSES] = folder  # workers inherit it
+
+    def end():
+        server.stdin.close()
+        server.wait(LONG)
+        shutil.rmtree(folder)
+
+    return end
 
 
 def pytest_sessionfinish(session):

@@ -1,13 +1,15 @@
 """A process for tests that has imported what Snakemake and its jobs import, and forks a child for every command.
 
-Importing is most of a dry run and of a short job. The server reads nothing of a project; a child takes folder,
-environment and files of whoever asks, before the command's own entry point runs. The first build of a test run, tests
-that kill, and projects with library code of their own start Snakemake as a person does.
+Importing is most of a dry run and of a short job. The server imports what a command of that kind needs when the first
+one is asked for, since many tests only plan. It reads nothing of a project; a child takes folder, environment and files
+of whoever asks, before the command's own entry point runs. Tests that kill, and projects with library code of their
+own, start Snakemake and its jobs as a person does.
 
     python tests/warm.py serve FOLDER        in which it puts its socket and bin/; until its standard input ends
     python tests/warm.py ask FOLDER ...      a command of gcexp: what bin/gcexp calls, which Snakemake finds first
 """
 
+import functools
 import importlib
 import json
 import os
@@ -15,14 +17,26 @@ import select
 import socket
 import sys
 
-IMPORTED = """
-jsonschema matplotlib.backends.backend_agg matplotlib.backends.backend_pdf rich._emoji_codes scipy.sparse scipy.stats
-sklearn.datasets smart_open snakemake.cli snakemake.dag snakemake.storage snakemake.workflow
-snakemake_logger_plugin_rich.handler torch._dynamo.utils
-gcexp.codes.accuracy gcexp.command.progress gcexp.command.snakemake_inside gcexp.delays gcexp.figures.compose
-gcexp.report.audit gcexp.report.end_message gcexp.report.jobs gcexp.report.page gcexp.report.request
-gcexp.run.measurement gcexp.schemes gcexp.tasks.mlp gcexp.tasks.training gcexp.timeline
+PLANNING = """
+jsonschema rich._emoji_codes scipy.sparse smart_open
+snakemake.cli snakemake.dag snakemake.storage snakemake.workflow snakemake_logger_plugin_rich.handler
+gcexp.codes.accuracy gcexp.command.progress gcexp.command.snakemake_inside gcexp.data.described gcexp.delays
+gcexp.report.end_message gcexp.report.request gcexp.run.measurement gcexp.schemes gcexp.timeline
 """
+TRAINING = (
+    "pandas scipy.sparse.csgraph torch gcexp.report.jobs gcexp.tasks.mlp gcexp.tasks.training gcexp.timeline"
+)
+DRAWING = """
+matplotlib.backends.backend_agg matplotlib.backends.backend_pdf pandas gcexp.figures.compose gcexp.report.jobs
+gcexp.report.page
+"""
+IMPORTED = {
+    "snakemake": PLANNING,
+    "job train": TRAINING,
+    "job table": TRAINING,
+    "job plot": DRAWING,
+    "job page": DRAWING,
+}
 SCRIPT = '#!/bin/sh\nexec "{python}" {arguments} "$@"\n'
 
 
@@ -39,7 +53,6 @@ def ask(home: str, command: list[str], folder: str, environment: dict[str, str],
 
 def serve(home: str) -> None:
     """Fork for every connection, until standard input has ended and no child is left to send jobs."""
-    _import()
     os.mkdir(f"{home}/bin")
     arguments = f'-IS "{os.path.abspath(__file__)}" ask "{home}"'
     for name, given in (("gcexp", arguments), ("python", "")):
@@ -57,35 +70,53 @@ def serve(home: str) -> None:
                 watched.remove(sys.stdin)
             if listening in ready:
                 connection, _ = listening.accept()
+                _, files, _, _ = socket.recv_fds(connection, 1, 3)
+                with connection.makefile() as said:
+                    command, folder, environment = json.load(said)
+                _import_for(command)
                 child = os.fork()
                 if child == 0:
                     listening.close()
-                    _become(home, connection)
+                    _become(home, connection, files, command, folder, environment)
                 connection.close()
+                for descriptor in files:
+                    os.close(descriptor)
                 children.add(child)
             children -= {child for child in children if os.waitpid(child, os.WNOHANG)[0]}
 
 
-def _import() -> None:
-    """What commands import, and nothing that depends on a folder."""
-    for name in IMPORTED.split():
+def _import_for(command: list[str]) -> None:
+    """Import what a command of this kind does, and nothing that depends on a folder; the first one takes long."""
+    kind = "snakemake" if command[0] == "snakemake" else " ".join(command[1:3])
+    for name in IMPORTED.get(kind, "").split():
         importlib.import_module(name)
+    if kind == "snakemake":
+        _read_for_plans()
+
+
+@functools.cache
+def _read_for_plans() -> None:
+    """Read the library's sources, and ask every plug-in of Snakemake for its options."""
     import snakemake.cli
 
     from gcexp.run.dependencies import STAGES, tracked
 
     for stage in STAGES:
-        tracked(stage)  # reads the library's sources
-    snakemake.cli.get_argument_parser()  # asks every plug-in for its options
+        tracked(stage)
+    snakemake.cli.get_argument_parser()
 
 
-def _become(home: str, connection: socket.socket) -> None:
+def _become(
+    home: str,
+    connection: socket.socket,
+    files: list[int],
+    command: list[str],
+    folder: str,
+    environment: dict[str, str],
+) -> None:
     """Be the command; never returns."""
     code = 1
     try:
-        _, files, _, _ = socket.recv_fds(connection, 1, 3)
-        with connection.makefile() as said:
-            command, folder, environment = json.load(said)
         os.setsid()
         os.chdir(folder)
         os.environ.clear()

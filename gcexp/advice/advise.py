@@ -184,6 +184,7 @@ def advise(
     timeout: float | None = None,
     columns: Columns = None,
     unit: str | None = None,
+    decimal: str | None = None,
     barrier: str = "check",
     near: float = 0.01,
     least: float = 0.02,
@@ -220,7 +221,7 @@ def advise(
         Of that training.
     allow_bias : bool
         Whether a scheme may win that hardly ever uses the data of some worker.
-    absent, timeout, columns, unit, barrier, seed
+    absent, timeout, columns, unit, decimal, barrier, seed
         As in `gcexp.fit`; where the verdict depends on what missing rows are taken for, the first sentence says so.
     near, least : float
         Remedies are as good as the best within this share; a gain below this one is none.
@@ -254,7 +255,7 @@ def advise(
     def compared(x: np.ndarray) -> Comparison:
         return Comparison(x, d_max, overhead, per_message, late, slowness, moves, near, least, seed)
 
-    gaps, (main, *others) = ways_of(source, absent, timeout, columns, unit)
+    gaps, (main, *others) = ways_of(source, absent, timeout, columns, unit, decimal)
     found = _advised(recorded_without_gaps(gaps, main, barrier, seed, timeout, source), phi, compared)
     otherwise = {}
     for way in others:

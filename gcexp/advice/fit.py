@@ -131,6 +131,7 @@ def fit(
     timeout: float | None = None,
     columns: Columns = None,
     unit: str | None = None,
+    decimal: str | None = None,
     barrier: str = "check",
     drift: bool = False,
     seed: int = 0,
@@ -149,7 +150,7 @@ def fit(
         default they are late, and it is told where leaving them out would change what is found.
     timeout : float, optional
         The time of missing rows that are late.
-    columns, unit : optional
+    columns, unit, decimal : optional
         As in `gcexp.traces.reading.read_trace`.
     barrier : {"check", "no"}
         ``no``: do not refuse times that agree within each iteration.
@@ -174,7 +175,7 @@ def fit(
     >>> found.found, found.table["value"].round(5).tolist()
     (['bad_node'], [2.26105])
     """
-    gaps, (main, *others) = ways_of(source, absent, timeout, columns, unit)
+    gaps, (main, *others) = ways_of(source, absent, timeout, columns, unit, decimal)
     known = _known(phi)
     found = _fitted(recorded_without_gaps(gaps, main, barrier, seed, timeout, source), known, drift, seed)
     otherwise = {}

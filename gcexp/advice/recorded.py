@@ -97,13 +97,14 @@ def ways_of(
     timeout: float | None = None,
     columns: Columns = None,
     unit: str | None = None,
+    decimal: str | None = None,
 ) -> tuple[TraceFile, list[Way]]:
     """A trace with its gaps, and without them in each of the ways in which missing rows are taken: the main one first.
 
     Where nothing was said they are late, and the answers beside that are: late by another time, and left out with their
     iterations.
     """
-    gaps = trace_with_gaps(source, columns=columns, unit=unit)
+    gaps = trace_with_gaps(source, columns=columns, unit=unit, decimal=decimal)
     traces = ways(gaps, absent, timeout)
     if absent is not None:
         return gaps, [Way(traces[absent], absent)]

@@ -29,6 +29,8 @@ from gcexp.figures.rows import sign_interval
 from gcexp.schema import typed
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import pandas as pd
 
 REPRODUCED = "reproduced"
@@ -76,9 +78,7 @@ class Claim:
     assumed: bool = False  # parameters were assumed by us, or restored from a damaged text
     post_hoc: str = ""  # what was chosen after the numbers had been seen, and when
     reason: str = ""  # why it is not reproduced, where known
-    calibrated: str = (
-        ""  # which inputs were calibrated to the statements, or copied from the paper's own numbers
-    )
+    calibrated: str = ""  # which inputs were calibrated to its statements, or copied from its own numbers
 
 
 def claim(
@@ -102,7 +102,9 @@ def claim(
     >>> judge(squares_of_even_numbers_are_even, {})
     {'even_squares': Verdict(outcome='reproduced', found='10 of 10 instances')}
     """
-    figures = (figure,) if isinstance(figure, str) else tuple(figure)
+    figures = tuple(figure)
+    if isinstance(figure, str):
+        figures = (figure,)
 
     def declared(function: Function) -> Function:
         about = Claim(statements, figures, assumed, post_hoc, reason, calibrated)
@@ -114,23 +116,26 @@ def claim(
 
 def claims_of(package: str) -> list[Callable]:
     """The claim functions of a paper's package, in the order of its modules; none where it has no ``claims``."""
+    found = []
+    for module in _modules_of_claims(package):
+        for one in vars(module).values():
+            is_claim = isinstance(getattr(one, "claim", None), Claim)
+            if is_claim and one.__module__ == module.__name__:
+                found.append(one)
+    return found
+
+
+def _modules_of_claims(package: str) -> list[ModuleType]:
+    """``claims`` of a paper's package, and the modules in it by their names."""
     try:
         root = importlib.import_module(f"{package}.claims")
     except ModuleNotFoundError as error:
         if error.name != f"{package}.claims":
             raise
         return []
-    modules = [root]
     parts = pkgutil.iter_modules(getattr(root, "__path__", ()))
-    for name in sorted(part.name for part in parts):
-        modules.append(importlib.import_module(f"{root.__name__}.{name}"))
-    found = []
-    for module in modules:
-        for one in vars(module).values():
-            is_claim = isinstance(getattr(one, "claim", None), Claim)
-            if is_claim and one.__module__ == module.__name__:
-                found.append(one)
-    return found
+    names = sorted(part.name for part in parts)
+    return [root, *(importlib.import_module(f"{root.__name__}.{name}") for name in names)]
 
 
 def judge(function: Callable, tables: Mapping[str, pd.DataFrame]) -> dict[str, Verdict]:
@@ -145,14 +150,17 @@ def judge(function: Callable, tables: Mapping[str, pd.DataFrame]) -> dict[str, V
             found = _concluded(list(found))
     except Undecided as why:
         found = Verdict(UNDECIDED, str(why))
-    verdicts = found if isinstance(found, dict) else dict.fromkeys(about.statements, found)
-    if about.calibrated:
-        verdicts = {name: consistent_at_best(one) for name, one in verdicts.items()}
+    if isinstance(found, dict):
+        verdicts = found
+    else:
+        verdicts = dict.fromkeys(about.statements, found)
     answers_all = set(verdicts) == set(about.statements)
-    if not answers_all or not all(isinstance(one, Verdict) for one in verdicts.values()):
+    if not answers_all or not all(isinstance(verdict, Verdict) for verdict in verdicts.values()):
         raise Defect(
             f"claim {function.__name__} must give a verdict for {', '.join(about.statements)}, got {found!r}"
         )
+    if about.calibrated:
+        return {name: consistent_at_best(verdict) for name, verdict in verdicts.items()}
     return verdicts
 
 
@@ -174,7 +182,7 @@ def consistent_at_best(verdict: Verdict) -> Verdict:
     >>> consistent_at_best(Verdict(REPRODUCED)).outcome, consistent_at_best(Verdict(UNDECIDED)).outcome
     ('consistent', 'undecided')
     """
-    if isinstance(verdict, Verdict) and verdict.outcome == REPRODUCED:
+    if verdict.outcome == REPRODUCED:
         return replace(verdict, outcome=CONSISTENT)
     return verdict
 
@@ -222,13 +230,17 @@ def number(
     if rows is not None and len(cells) != rows:
         raise Undecided(f"{len(cells)} rows have {_said(where)}, not {rows}")
     require(len(cells) == 1 or statistic is not None, f"{len(cells)} rows want a statistic")
-    found = cells if cells.dtype.kind in "iufb" else cells.map(as_number)
-    if any(one is None for one in found):
-        raise UserError(f"column {column!r} holds text there, as {cells.iloc[0]!r}, not numbers")
-    values = found.to_numpy(dtype=np.float64)
-    if not np.isfinite(values).all():
-        raise Undecided(f"{column} is missing or not finite in {(~np.isfinite(values)).sum()} rows")
-    return float(getattr(np, statistic or "mean")(values))
+    numbers = cells
+    if cells.dtype.kind not in "iufb":
+        numbers = cells.map(as_number)
+        if any(one is None for one in numbers):
+            raise UserError(f"column {column!r} holds text there, as {cells.iloc[0]!r}, not numbers")
+    values = numbers.to_numpy(dtype=np.float64)
+    missing = ~np.isfinite(values)
+    if missing.any():
+        raise Undecided(f"{column} is missing or not finite in {missing.sum()} rows")
+    reduce = getattr(np, statistic or "mean")
+    return float(reduce(values))
 
 
 def text(table: pd.DataFrame, column: str, where: Mapping[str, Any]) -> str:
@@ -252,7 +264,9 @@ def _chosen(table: pd.DataFrame, where: Mapping[str, Any], *columns: str) -> np.
             raise UserError(unknown("column", column, table.columns))
     keep = np.ones(len(table), dtype=bool)
     for column, wanted in where.items():
-        has_it = np.any([_equal(table[column], value) for value in _listed(wanted)], axis=0)
+        has_it = np.zeros(len(table), dtype=bool)
+        for value in _listed(wanted):
+            has_it |= _equal(table[column], value)
         if not has_it.any():
             raise UserError(unknown(f"{column} in the table", wanted, table[column].drop_duplicates()))
         keep &= has_it
@@ -292,7 +306,11 @@ def _admit(bounds: Mapping[str, float], low: float, high: float) -> bool:
 
 def _bounds_said(bounds: Mapping[str, float]) -> str:
     """Bounds in signs, such as ``> 0 and <= 1``."""
-    return " and ".join(f"{sign} {bounds[name]:g}" for name, (sign, _) in _BOUNDS.items() if name in bounds)
+    words = []
+    for name, (sign, _) in _BOUNDS.items():
+        if name in bounds:
+            words.append(f"{sign} {bounds[name]:g}")
+    return " and ".join(words)
 
 
 def within(found: float, **bounds: float) -> Verdict:
@@ -408,11 +426,16 @@ def every(*verdicts: Verdict | Iterable[Verdict]) -> Verdict:
             each.append(given)
         else:
             each += given
-    outcomes = [one.outcome for one in each]
+    outcomes = {verdict.outcome for verdict in each}
     outcome = next(one for one in (NOT_REPRODUCED, UNDECIDED, REPRODUCED) if one in outcomes)
-    said = dict.fromkeys(one.found for one in each if one.found)  # each sentence once
-    reasons = dict.fromkeys(one.reason for one in each if one.reason)
-    return Verdict(outcome, "; ".join(said), " ".join(reasons))
+    found = _each_once(verdict.found for verdict in each)
+    reasons = _each_once(verdict.reason for verdict in each)
+    return Verdict(outcome, "; ".join(found), " ".join(reasons))
+
+
+def _each_once(texts: Iterable[str]) -> list[str]:
+    """The texts that say something, each where it first occurs."""
+    return list(dict.fromkeys(text for text in texts if text))
 
 
 # Verdicts from paired comparisons: ratios between two sides, seed by seed
@@ -456,38 +479,42 @@ def ratio_within(
     the winner's time is slower, a run that was cut off before says nothing. Neither does a curve with a missing score.
     """
     require(seeds >= 5, f"seeds must be at least 5, the fewest that decide, got {seeds}")
-    over = _name(numerator)
-    under = _name(denominator)
 
-    def measured(side: Side) -> dict[int, tuple[float, float]]:
+    def measured(side: Side) -> dict[int, _Between]:
         rows = selected(table, _where(side), "seed", y)
         if level is None:
             return _values(rows, y, _name(side))
         return _passages(rows, y, level, falling, clock, _name(side))
 
-    top = measured(numerator)
-    bottom = measured(denominator)
-    shared = sorted(top.keys() & bottom.keys())
+    of_numerator = measured(numerator)
+    of_denominator = measured(denominator)
+    over = _name(numerator)
+    under = _name(denominator)
+    shared = sorted(of_numerator.keys() & of_denominator.keys())
     if len(shared) < seeds:
         raise Undecided(f"{over} and {under} share {len(shared)} seeds, fewer than {seeds}")
-    low_top, high_top = np.array([top[seed] for seed in shared]).T
-    low_bottom, high_bottom = np.array([bottom[seed] for seed in shared]).T
-    neither = np.isinf(high_top) & np.isinf(high_bottom)
+    top = _Between.of([of_numerator[seed] for seed in shared])
+    bottom = _Between.of([of_denominator[seed] for seed in shared])
+    neither = np.isinf(top.high) & np.isinf(bottom.high)
     if neither.any():
         raise Undecided(
             f"in {neither.sum()} of {len(shared)} seeds neither {over} nor {under} reaches {y} {level:g}"
         )
-    if (low_bottom <= 0).any() or (low_top < 0).any():
+    if (bottom.low <= 0).any() or (top.low < 0).any():
         raise Undecided(f"{y} of {over} or {under} is not positive, so that there is no ratio")
-    low_ratios = low_top / high_bottom
-    high_ratios = high_top / low_bottom
+    return _judged(_pair(numerator, denominator), top.low / bottom.high, top.high / bottom.low, bounds)
+
+
+def _judged(
+    pair: str, low_ratios: np.ndarray, high_ratios: np.ndarray, bounds: Mapping[str, float]
+) -> Verdict:
+    """The verdict on ratios, one per seed, each between two ends; `pair` names what is compared."""
     low, high = sign_interval(low_ratios, high_ratios)
-    least = np.median(low_ratios)
-    middle = f"{least:.4g}"
-    if least != np.median(high_ratios):
+    median = np.median(low_ratios)
+    middle = f"{median:.4g}"
+    if median != np.median(high_ratios):
         middle += " or more"
-    wanted = f"({low:.4g} to {high:.4g}), wanted {_bounds_said(bounds)}"
-    found = f"{_pair(numerator, denominator)}: {middle} {wanted}"
+    found = f"{pair}: {middle} ({low:.4g} to {high:.4g}), wanted {_bounds_said(bounds)}"
     if _admit(bounds, low, high):
         return Verdict(REPRODUCED, found)
     # With the ends exchanged: whether some number between them lies within the bounds.
@@ -518,10 +545,23 @@ def before(
     return every(verdicts)
 
 
+@dataclass(frozen=True)
+class _Between:
+    """A number of which two ends are known, equal where it is known itself; or one for each seed, as arrays."""
+
+    low: Any
+    high: Any
+
+    @classmethod
+    def of(cls, numbers: Sequence[_Between]) -> _Between:
+        """Several numbers as arrays."""
+        return cls(np.array([one.low for one in numbers]), np.array([one.high for one in numbers]))
+
+
 def _passages(
     rows: pd.DataFrame, y: str, level: float, falling: bool, clock: str, name: str
-) -> dict[int, tuple[float, float]]:
-    """For each seed, between which times the level is first reached: equal ends where it was."""
+) -> dict[int, _Between]:
+    """For each seed, between which times the level is first reached."""
     found = {}
     for seed, curve in rows.sort_values("iteration", kind="stable").groupby("seed"):
         at = curve["iteration"].to_numpy()
@@ -537,20 +577,24 @@ def _passages(
         reached = score <= level if falling else score >= level
         if reached.any():
             first = float(time[reached.argmax()])
-            found[int(seed)] = (first, first)
+            found[int(seed)] = _Between(first, first)
         else:
-            found[int(seed)] = (float(time[-1]), math.inf)
+            last = float(time[-1])
+            found[int(seed)] = _Between(last, math.inf)
     return found
 
 
-def _values(rows: pd.DataFrame, y: str, name: str) -> dict[int, tuple[float, float]]:
+def _values(rows: pd.DataFrame, y: str, name: str) -> dict[int, _Between]:
     """For each seed the number in its one row."""
     if rows["seed"].duplicated().any():
         raise UserError(f"several rows of {name} have one seed; without a level each seed must have one row")
     values = rows[y].to_numpy(dtype=np.float64)
     if not np.isfinite(values).all():
         raise Undecided(f"{y} of {name} is missing or not finite")
-    return {int(seed): (float(v), float(v)) for seed, v in zip(rows["seed"], values, strict=True)}
+    found = {}
+    for seed, value in zip(rows["seed"], values, strict=True):
+        found[int(seed)] = _Between(float(value), float(value))
+    return found
 
 
 # Cells and names
@@ -567,14 +611,18 @@ def as_number(cell: Any) -> float | None:
     try:
         if not isinstance(cell, str):
             return float(cell)
-        found = typed(cell.strip(), fractions=True)
-        return None if isinstance(found, bool | str) else float(found)
+        value = typed(cell.strip(), fractions=True)
+        if isinstance(value, bool | str):
+            return None
+        return float(value)
     except (TypeError, ValueError, OverflowError):
         return None
 
 
 def _verdict(holds: Any, found: str) -> Verdict:
-    return Verdict(REPRODUCED if holds else NOT_REPRODUCED, found)
+    if holds:
+        return Verdict(REPRODUCED, found)
+    return Verdict(NOT_REPRODUCED, found)
 
 
 def _equal(cells: pd.Series, value: object) -> np.ndarray:
@@ -588,21 +636,30 @@ def _equal(cells: pd.Series, value: object) -> np.ndarray:
 
 
 def _listed(value: Any) -> tuple:
-    return tuple(value) if isinstance(value, list | tuple) else (value,)
+    if isinstance(value, list | tuple):
+        return tuple(value)
+    return (value,)
 
 
 def _where(side: Side) -> Mapping[str, Any]:
-    return side if isinstance(side, Mapping) else {"label": side}
+    if isinstance(side, Mapping):
+        return side
+    return {"label": side}
 
 
 def _name(side: Side) -> str:
-    return ", ".join(map(str, side.values())) if isinstance(side, Mapping) else side
+    if isinstance(side, Mapping):
+        return ", ".join(map(str, side.values()))
+    return side
 
 
 def _pair(over: Side, under: Side) -> str:
     """Names of a ratio; what both have in common beside their labels is said once."""
-    other = _where(under)
-    own = {key: value for key, value in _where(over).items() if key == "label" or other.get(key) != value}
+    of_under = _where(under)
+    own = {}
+    for key, value in _where(over).items():
+        if key == "label" or of_under.get(key) != value:
+            own[key] = value
     return f"{_name(own)} / {_name(under)}"
 
 

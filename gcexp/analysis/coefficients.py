@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 
@@ -23,9 +24,8 @@ MOST_DENOMINATOR = 10_000
 def exact(x: float) -> Fraction:
     """The fraction with a small denominator that rounds to `x`; refused if there is none."""
     found = Fraction(float(x)).limit_denominator(MOST_DENOMINATOR)
-    require(
-        abs(float(found) - x) <= 1e-13 * max(1.0, abs(x)), f"{x!r} is no fraction with a small denominator"
-    )
+    is_near = abs(float(found) - x) <= 1e-13 * max(1.0, abs(x))
+    require(is_near, f"{x!r} is no fraction with a small denominator")
     return found
 
 
@@ -55,35 +55,58 @@ def table(
         code = make()
         if name in (first_rounds or ()):
             code = first_round(code)
-        shown_of_code = None if shown is None else shown.get(name, [])
-        for what, value, place in _numbers(code, length, shown_of_code):
-            keys = [place.get(key) for key in ("worker", "round", "partition", "coordinate", "silent")]
-            yield name, what, *keys, float(value), str(exact(value))
+        survived, sets, decoded = survival(code)
+        silent_of_code = silent_sets(code.n, survived)
+        if shown is not None:
+            silent_of_code = [tuple(silent) for silent in shown.get(name, [])]
+        numbers = [
+            *_coefficients(code),
+            *_weights(code, length, silent_of_code),
+            _Number("survived", survived),
+            _Number("sets", sets),
+            _Number("decoded", decoded),
+        ]
+        for number in numbers:
+            place = (number.worker, number.round, number.partition, number.coordinate, number.silent)
+            yield name, number.what, *place, float(number.value), str(exact(number.value))
 
 
-def _numbers(code: Code, length: int, shown: list | None) -> Iterator[tuple[str, float, dict]]:
-    """What each number of a code is, the number, and where it stands."""
+@dataclass(frozen=True)
+class _Number:
+    """A number of a code: what it is, and where it stands."""
+
+    what: str
+    value: float
+    worker: int | None = None
+    round: int | None = None
+    partition: int | None = None
+    coordinate: int | None = None
+    silent: str | None = None
+
+
+def _coefficients(code: Code) -> Iterator[_Number]:
+    """The coefficients of the held partitions in every message."""
     held = code.assignment
     B = code.encoding.toarray()
-    messages = [{"worker": int(w), "round": int(r)} for w, r in zip(code.owner, code.rank, strict=True)]
-    for row, message in enumerate(messages):
-        for i, u in product(np.flatnonzero(held[message["worker"]]), range(code.blocks)):
-            place = message | {"partition": int(i), "coordinate": u}
-            yield "coefficient", B[row, i * code.blocks + u], place
-    survived, sets, decoded = survival(code)
-    silences = silent_sets(code.n, survived) if shown is None else [tuple(silent) for silent in shown]
-    numbers_of_a_message = math.ceil(length / code.blocks)
-    for silent in silences:
+    for row, (worker, round) in enumerate(zip(code.owner, code.rank, strict=True)):
+        for i in np.flatnonzero(held[worker]):
+            for u in range(code.blocks):
+                value = B[row, i * code.blocks + u]
+                yield _Number("coefficient", value, int(worker), int(round), int(i), u)
+
+
+def _weights(code: Code, length: int, silent_of_code: list[tuple[int, ...]]) -> Iterator[_Number]:
+    """The decoding weights for some sets of silent workers, and behind each set the scalars that a worker sends."""
+    scalars_of_a_message = math.ceil(length / code.blocks)
+    for silent in silent_of_code:
         responses = responses_of_rounds(code, silent)
-        said = {"silent": words(silent)}
         weights = code.decode(responses[None]).weights[0]
         received = np.flatnonzero(code.received(responses[None])[0])
-        for u, row in product(range(code.blocks), received):
-            yield "weight", weights[u, row], messages[row] | said | {"coordinate": u}
-        yield "scalars", responses.max() * numbers_of_a_message, said
-    yield "survived", survived, {}
-    yield "sets", sets, {}
-    yield "decoded", decoded, {}
+        for u in range(code.blocks):
+            for row in received:
+                worker, round = int(code.owner[row]), int(code.rank[row])
+                yield _Number("weight", weights[u, row], worker, round, coordinate=u, silent=words(silent))
+        yield _Number("scalars", responses.max() * scalars_of_a_message, silent=words(silent))
 
 
 def words(silent: tuple[int, ...]) -> str:

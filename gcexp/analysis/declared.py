@@ -44,9 +44,8 @@ def columns(
 
     def declared(function: Callable) -> Callable:
         def of(*positional: Any, **given: Any) -> list[str]:
-            bound = inspect.signature(function).bind(
-                *positional, **given
-            )  # arguments that do not fit are refused
+            # Arguments that do not fit are refused.
+            bound = inspect.signature(function).bind(*positional, **given)
             if more is None:
                 return list(names)
             bound.apply_defaults()
@@ -61,7 +60,9 @@ def columns(
                 return pd.DataFrame(rows)
             return pd.DataFrame(rows, columns=of(*positional, **given))
 
-        made: Any = table if inspect.isgeneratorfunction(function) else function
+        made: Any = function
+        if inspect.isgeneratorfunction(function):
+            made = table
         made.columns = of  # asked for by gcexp.run.checks
         made.clocks = clocks  # asked for by gcexp.run.checks, too
         return made

@@ -44,14 +44,20 @@ def vandermonde(n: int, d: int, L: int, alphas: Sequence | None = None) -> list[
     Equations (63) and, for n = d, (75) of Cao, Yan, Tang and Han.
     """
     if alphas is None:
-        alphas = [1 + j * L + r for r in range(L) for j in range(n)]
+        alphas = []
+        for r in range(L):
+            alphas += [1 + j * L + r for j in range(n)]
     require(
         len(alphas) == n * L == len(set(alphas)),
         f"structured E needs n*L = {n * L} distinct numbers, got {len(set(alphas))}",
     )
     width = (n - d + 1) * L
-    filled = [L + (i // n + 1) * (n - d) for i in range(n * L)]
-    return [[a**k if k < some else 0 for k in range(width)] for a, some in zip(alphas, filled, strict=True)]
+    rows = []
+    for i, alpha in enumerate(alphas):
+        filled = L + (i // n + 1) * (n - d)
+        powers = [alpha**k for k in range(filled)]
+        rows.append(powers + [0] * (width - filled))
+    return rows
 
 
 def random_matrix(n: int, d: int, L: int, generator: np.random.Generator) -> np.ndarray:
@@ -199,7 +205,8 @@ class Adaptive(Code):
                 f"structured and given E are solved exactly, which needs n * rounds <= {MOST_EXACT_ROWS}, "
                 f"got n={n}, rounds={L}",
             )
-            B, self._solved = _exact_code(_given(vandermonde(n, d, L) if E is None else E, n, d, L), n, d, L)
+            structured = vandermonde(n, d, L) if E is None else E
+            B, self._solved = _exact_code(_given(structured, n, d, L), n, d, L)
         else:
             require(
                 n == d or n * L <= MOST_ROWS,
@@ -499,7 +506,9 @@ def _bound(E: np.ndarray, n: int, d: int, L: int, silent: dict, arithmetic: str,
     Infinity as soon as it is above `limit`.
     """
     B, size = _build(E, n, d, L, "float64")
-    size = (np.abs(B) if arithmetic == "extended" else size).reshape(n * L, n * L) * np.finfo(float).eps
+    if arithmetic == "extended":
+        size = np.abs(B)
+    size = size.reshape(n * L, n * L) * np.finfo(float).eps
     worst = 0.0
     for r, sets in silent.items():
         prefix = _Prefix(E, n, d, L, r, "float64")

@@ -112,7 +112,9 @@ def _numbers(values, what: str) -> np.ndarray:
             not values.requires_grad,
             f"{what} require grad, but no gradient flows back through a code: pass {what}.detach()",
         )
-        values = (values.double() if values.is_floating_point() else values).cpu()
+        if values.is_floating_point():
+            values = values.double()
+        values = values.cpu()
     try:
         found = np.asarray(values)
     except ValueError:  # ragged
@@ -220,7 +222,8 @@ class Code:
     @property
     def length(self) -> float:
         """Length of a message in gradients; a complex number counts as two reals."""
-        return (2 if self.encoding.dtype.kind == "c" else 1) / self.blocks
+        reals = 2 if self.encoding.dtype.kind == "c" else 1
+        return reals / self.blocks
 
     def work(self, r: int) -> np.ndarray:
         """Partitions a worker must compute before its first `r` messages are ready, (n,)."""

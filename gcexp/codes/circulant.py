@@ -79,7 +79,8 @@ class CirculantMultiMessage(Code):
     def weights(self, responses):
         B, received = self.encoding.toarray(), self.received(responses)
         weights = np.empty(received.shape)
-        for u in range(0, len(responses), step := max(1, _SOLVED // B.size)):
+        step = max(1, _SOLVED // B.size)
+        for u in range(0, len(responses), step):
             mine = received[u : u + step, :, None] * B
             solve = pinv(mine, rcond=1e-10)  # (U, k, M)
             inside = solve @ mine  # projection onto the span

@@ -62,11 +62,9 @@ class DirectSum(Code):
         blocks = {part.blocks for part in self.parts}
         require(len(blocks) == 1, f"the parts of a direct sum need equal blocks, got {sorted(blocks)}")
         self._first = np.cumsum([0] + [part.n for part in self.parts])
-        quorums = [
-            Quorum((w + first for w in quorum.workers), quorum.need)
-            for part, first in zip(self.parts, self._first, strict=False)
-            for quorum in part.quorums
-        ]
+        quorums = []
+        for part, first in zip(self.parts, self._first, strict=False):
+            quorums += [_moved(quorum, first) for quorum in part.quorums]
         super().__init__(
             sparse.block_diag([part.encoding for part in self.parts], format="csr"),
             np.concatenate([part.owner + w for part, w in zip(self.parts, self._first, strict=False)]),
@@ -228,10 +226,14 @@ def _product_quorums(a: Code, b: Code) -> list[Quorum]:
         size, hidden = len(one.workers) * len(two.workers), 1
         for quorum in (one, two):
             hidden *= len(quorum.workers) - quorum.need[0][1] + 1
-        found.append(
-            Quorum((v * b.n + w for v in one.workers for w in two.workers), [(1, size - hidden + 1)])
-        )
+        workers = [v * b.n + w for v, w in product(one.workers, two.workers)]
+        found.append(Quorum(workers, [(1, size - hidden + 1)]))
     return found
+
+
+def _moved(quorum: Quorum, first: int) -> Quorum:
+    """A quorum of a part, with the workers' numbers in the whole."""
+    return Quorum([w + first for w in quorum.workers], quorum.need)
 
 
 def _repeated(frc: FractionalRepetition, code: Code, there: np.ndarray) -> np.ndarray:

@@ -74,11 +74,10 @@ class ExpanderCode(ApproximateCode):
         decoder: str = "one_step",
     ):
         require_known("graph", graph, GRAPHS)
-        A = (
-            circulant(n, offsets)
-            if graph == "circulant"
-            else {"paley": paley, "margulis": margulis}[graph](n)
-        )
+        if graph == "circulant":
+            A = circulant(n, offsets)
+        else:
+            A = {"paley": paley, "margulis": margulis}[graph](n)
         self.graph, self.offsets = graph, None if offsets is None else tuple(offsets)
         self.d, self.eigenvalue = int(A[0].sum()), second_eigenvalue(A)
         super().__init__(A / self.d, decoder, scale=n)

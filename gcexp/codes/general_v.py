@@ -44,7 +44,9 @@ def solve_exactly(A, b) -> tuple[np.ndarray, int]:
 def solve_rational(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Solve A x = b in fractions; a singular A raises `ZeroDivisionError`."""
     both = np.concatenate([A, b], axis=1)
-    scale = np.array([lcm(*(x.denominator for x in row)) for row in both], dtype=object)
+    scale = np.empty(len(both), dtype=object)
+    for i, row in enumerate(both):
+        scale[i] = lcm(*(x.denominator for x in row))
     whole = np.vectorize(int, otypes=[object])(both * scale[:, None]) if both.size else both
     numerator, determinant = solve_exactly(whole[:, : len(A)], whole[:, len(A) :])
     return numerator * Fraction(1, determinant)

@@ -55,7 +55,8 @@ def _appendix(responses: np.ndarray, p: int, q: int) -> list[int]:
     n, beta = len(responses), p * q
     stragglers = set(np.flatnonzero(~responses).tolist())
     for i in range(p):
-        if stragglers.isdisjoint(group := range(i, beta, p)):
+        group = range(i, beta, p)
+        if stragglers.isdisjoint(group):
             return list(group)
     # Every group has a straggler; the smallest one of all ends the walk at the latest.
     psi = next(
@@ -134,7 +135,8 @@ class CyclicPartialRecovery(Code):
 
     def weights(self, responses):
         there, q = responses > 0, self.beta // self.p
-        chosen = _disjoint_arcs(there, self.p, most=q if self.decoder == "exact" else self.n)
+        most = q if self.decoder == "exact" else self.n
+        chosen = _disjoint_arcs(there, self.p, most)
         if self.decoder == "appendix":
             for u in np.flatnonzero(self.met(responses)):
                 chosen[u] = False
@@ -216,7 +218,8 @@ class CyclicTwoMessage(Code):
         )
         r = beta % p
         rows = np.stack([_plain_sums(n, p), _plain_sums(n, r)], axis=1).reshape(2 * n, n)
-        quorum = Quorum(range(n), [(2, n - s if covered else n)])
+        awaited = n - s if covered else n
+        quorum = Quorum(range(n), [(2, awaited)])
         super().__init__(rows, owner=np.repeat(np.arange(n), 2), quorums=[quorum], recovers=beta)
         self.s, self.beta, self.guaranteed, self.p, self.r = s, beta, guaranteed, p, r
 
@@ -255,10 +258,10 @@ class CyclicTwoMessage(Code):
 def _arc(n: int, s: int, beta: int) -> int:
     """Length p = s + beta - n + 1 of each worker's arc."""
     require(0 <= s < n, f"cyclic partial recovery needs 0 <= s < n, got n={n}, s={s}")
+    instead = "; for beta <= n - s the uncoded scheme suffices (Lemma 2)" if beta < n - s else ""
     require(
         n - s <= beta <= n,
-        f"cyclic partial recovery needs n - s <= beta <= n, got n={n}, s={s}, beta={beta}"
-        + ("; for beta <= n - s the uncoded scheme suffices (Lemma 2)" if beta < n - s else ""),
+        f"cyclic partial recovery needs n - s <= beta <= n, got n={n}, s={s}, beta={beta}{instead}",
     )
     return s + beta - n + 1
 

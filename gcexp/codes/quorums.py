@@ -148,8 +148,10 @@ class Quorums(Sequence[Quorum]):
     def put(self, values: np.ndarray, mine: np.ndarray) -> None:
         """Write in place into values (..., n) what belongs to the workers of each group."""
         order = self._order if values.shape[-1] == self.groups.size else ""
-        if order:
-            values[...] = (mine if order == "filled" else mine.swapaxes(-1, -2)).reshape(values.shape)
+        if order == "filled":
+            values[...] = mine.reshape(values.shape)
+        elif order == "dealt":
+            values[...] = mine.swapaxes(-1, -2).reshape(values.shape)
         else:
             values[..., self.groups] = mine
 

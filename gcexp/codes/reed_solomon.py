@@ -79,7 +79,10 @@ class ReedSolomon(ClosedFormCode):
         a = np.exp(2j * np.pi * np.arange(n) / n)
         self._factor = 1 - a[:, None] / a  # [i, v]
         p, step = np.arange(k)[:, None], np.arange(s + 1)
-        H = (p + step * k) * n // ((s + 1) * k) if mask == "spread" else (p * n // k - step) % n
+        if mask == "spread":
+            H = (p + step * k) * n // ((s + 1) * k)
+        else:
+            H = (p * n // k - step) % n
         B = np.zeros((n, k), dtype=complex)
         # prod over all v != i of (1 - a_i / a_v) is n, so t_p(a_i) = n / prod over v in H_p, v != i.
         B[H, p] = n / (self._factor[H[:, :, None], H[:, None]] + np.eye(s + 1)).prod(2)

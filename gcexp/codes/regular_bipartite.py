@@ -84,5 +84,6 @@ class RegularBipartiteCode(ApproximateCode):
     def __init__(self, n: int, d: int, decoder: str = "one_step", seed: int = 0):
         require(1 <= d <= n, f"a regular bipartite code needs 1 <= d <= n, got n={n}, d={d}")
         A = random_biregular(n, d, rng(seed, "assignment"))
-        self.d, self.seed, self.eigenvalue = d, seed, second_eigenvalue(A) if n > 1 else 0.0
+        self.d, self.seed = d, seed
+        self.eigenvalue = second_eigenvalue(A) if n > 1 else 0.0
         super().__init__(A / d, decoder, scale=n)

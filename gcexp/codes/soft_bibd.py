@@ -58,7 +58,11 @@ def _fewest_empty(n: int, first: float, second: float) -> np.ndarray:
         law = _on(n, (0, 1, n), first, second)
         assert law is not None, "its probability of an empty row is not negative"
         return law
-    laws = [law for support in _supports(n, first) if (law := _on(n, support, first, second)) is not None]
+    laws = []
+    for support in _supports(n, first):
+        law = _on(n, support, first, second)
+        if law is not None:
+            laws.append(law)
     power = (np.arange(n + 1) - first) ** 4
     least = min(law @ power for law in laws)
     return min(

@@ -80,7 +80,10 @@ class StochasticGradientCode(Code):
     ):
         k = n if k is None else k
         require(k >= 1 and n >= 1, f"stochastic gradient coding needs n >= 1 and k >= 1, got n={n}, k={k}")
-        copies = [int(copy) for copy in np.atleast_1d(d)] * (k if np.ndim(d) == 0 else 1)
+        same_of_all = np.ndim(d) == 0
+        copies = [int(copy) for copy in np.atleast_1d(d)]
+        if same_of_all:
+            copies *= k
         require(
             len(copies) == k and all(1 <= copy <= n for copy in copies),
             f"stochastic gradient coding needs 1 <= d <= n for each partition, got n={n}, k={k}, d={d}",
@@ -95,7 +98,8 @@ class StochasticGradientCode(Code):
                 holders = rng(seed, "assignment", i).choice(n, size=copy, replace=False)
             B[holders, i] = 1 / (copy * (1 - p))
         super().__init__(B, promise="linear")
-        self.d, self.p, self.layout, self.seed = d if np.ndim(d) == 0 else tuple(copies), p, layout, seed
+        self.d = d if same_of_all else tuple(copies)
+        self.p, self.layout, self.seed = p, layout, seed
 
     def weights(self, responses):
         return (responses > 0).astype(float)

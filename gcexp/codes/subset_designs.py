@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from itertools import combinations, combinations_with_replacement
+from collections.abc import Iterable, Sequence
+from itertools import combinations, combinations_with_replacement, product
 from math import comb, gcd
 
 import numpy as np
@@ -78,7 +78,7 @@ class BlockAssignment(Code):
         n: int | None = None,
         recovers: int | None = None,
     ):
-        holders = tuple(tuple(int(w) for w in sorted(block)) for block in holders)
+        holders = tuple(_as_block(block) for block in holders)
         sizes = np.array([len(block) for block in holders], dtype=np.intp)
         require(bool(len(sizes)) and bool(sizes.all()), "every partition needs at least one worker, got none")
         worker = np.concatenate(holders)
@@ -181,7 +181,8 @@ def co_prime_classes(n: int, y: int) -> list[tuple[int, ...]]:
         if subset not in seen:
             kept.append(subset)
             # Only shifts that contain worker 0 are visited again.
-            seen |= {tuple(sorted((w - v) % n for w in subset)) for v in subset}
+            for v in subset:
+                seen.add(_shifted(subset, -v, n))
     return kept
 
 
@@ -236,11 +237,14 @@ class CoPrime(Code):
     def __init__(self, n: int, s: int, y: int):
         require(0 <= s < n, f"the co-prime scheme needs 0 <= s < n, got n={n}, s={s}")
         first = co_prime_classes(n, y)
-        chosen = {tuple(sorted((w + i) % n for w in T)): i for T in first for i in range(n)}
+        chosen = {}
+        for T, i in product(first, range(n)):
+            chosen[_shifted(T, i, n)] = i
         subsets = list(combinations(range(n), y))
-        owner, partition, alone = np.array(
-            [(w, j, w != chosen[T]) for j, T in enumerate(subsets) for w in T], dtype=np.intp
-        ).T
+        copies = []
+        for j, T in enumerate(subsets):
+            copies += [(w, j, w != chosen[T]) for w in T]
+        owner, partition, alone = np.array(copies, dtype=np.intp).T
         self._held = np.zeros((n, len(subsets)))
         self._held[owner, partition] = 1
         order = np.flatnonzero(alone)[np.argsort(owner[alone > 0], kind="stable")]
@@ -285,7 +289,12 @@ def intermediate_holders(n: int, x: int, y: int) -> list[tuple[int, ...]]:
     before = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     # Distances from i_0, less the lengths of the blocks in between, are any weakly rising numbers up to n - y.
     offsets = [before + (0, *e) for e in combinations_with_replacement(range(n - y + 1), x - 1)]
-    blocks = [[d + i for d, length in zip(o, lengths, strict=True) for i in range(length)] for o in offsets]
+    blocks = []
+    for begins in offsets:
+        block: list[int] = []
+        for begin, length in zip(begins.tolist(), lengths, strict=True):
+            block += range(begin, begin + length)
+        blocks.append(block)
     seen: set[tuple[int, ...]] = set()
     holders = []
     for first in range(n):
@@ -294,7 +303,7 @@ def intermediate_holders(n: int, x: int, y: int) -> list[tuple[int, ...]]:
             if starts not in seen:
                 if g > 1:
                     seen |= {starts[r:] + starts[:r] for r in range(0, x, period)}
-                holders.append(tuple(sorted(int(w + first) % n for w in block)))
+                holders.append(_shifted(block, first, n))
     return holders
 
 
@@ -362,12 +371,15 @@ def hadamard_blocks(n: int) -> list[tuple[int, ...]]:
     require(n >= 4 and n & (n - 1) == 0, f"Sylvester's Hadamard design needs n = 4, 8, 16, ..., got n={n}")
     x = np.arange(n)
     parity = np.bitwise_count(x[1:, None] & x) % 2
-    return sorted(tuple(np.flatnonzero(row == bit).tolist()) for row in parity for bit in (0, 1))
+    blocks = []
+    for row, bit in product(parity, (0, 1)):
+        blocks.append(tuple(np.flatnonzero(row == bit).tolist()))
+    return sorted(blocks)
 
 
 def _developed(n: int, *base: tuple[int, ...]) -> list[tuple[int, ...]]:
     """All cyclic shifts modulo n of the base blocks."""
-    return sorted({tuple(sorted((w + i) % n for w in block)) for block in base for i in range(n)})
+    return sorted({_shifted(block, i, n) for block, i in product(base, range(n))})
 
 
 #: Designs by name: the Fano plane 2-(7,3,1), Hadamard designs 3-(8,4,1) and 3-(16,8,3), the Steiner quadruple
@@ -392,8 +404,12 @@ def design_index(blocks: Sequence[Sequence[int]], n: int, t: int) -> int:
     require(len(sizes) == 1, f"all blocks of a design must have the same size, got sizes {sorted(sizes)}")
     size = sizes.pop()
     require(0 <= t <= size, f"a t-design needs 0 <= t <= block size, got t={t} and blocks of {size} points")
-    covered = Counter(T for block in blocks for T in combinations(sorted(block), t))
-    counts = set(covered.values()) | ({0} if len(covered) < comb(n, t) else set())
+    covered: Counter[tuple[int, ...]] = Counter()
+    for block in blocks:
+        covered.update(combinations(sorted(block), t))
+    counts = set(covered.values())
+    if len(covered) < comb(n, t):
+        counts.add(0)
     require(
         len(counts) == 1,
         f"a {t}-design has every {t}-subset of its {n} points in equally many blocks, "
@@ -456,8 +472,9 @@ class TDesign(BlockAssignment):
         n, size = max(map(max, blocks)) + 1, len(blocks[0])
         self.design, self.t = design, t
         self.index = design_index(blocks, n, t)
-        equal = n - s <= t
-        recovers = len(blocks) - len(blocks) * comb(s, size) // comb(n, size) if equal else None
+        recovers = None
+        if n - s <= t:  # all sets of survivors see equally many
+            recovers = len(blocks) - len(blocks) * comb(s, size) // comb(n, size)
         super().__init__(blocks, s, n, recovers)
 
 
@@ -497,8 +514,23 @@ def _worst_visible(holders: Sequence[Sequence[int]], n: int, s: int) -> int:
         cases <= _MOST_CASES and n <= 63,
         f"n={n}, s={s} has too many straggler sets to find the worst case of {len(holders)} blocks; pass recovers=",
     )
-    block = np.array([sum(1 << w for w in b) for b in holders])
-    sets = (sum(1 << w for w in silent) for silent in combinations(range(n), s))
+    block = np.array([_as_bits(workers) for workers in holders])
+    sets = map(_as_bits, combinations(range(n), s))
     responses = ~np.fromiter(sets, dtype=np.int64, count=comb(n, s))
     parts = np.array_split(responses, 1 + cases // 10**6)
     return min(int(np.count_nonzero(block & part[:, None], axis=1).min()) for part in parts)
+
+
+def _as_block(workers: Iterable[int]) -> tuple[int, ...]:
+    """Some workers as a tuple of rising numbers."""
+    return tuple(int(w) for w in sorted(workers))
+
+
+def _shifted(workers: Iterable[int], by: int, n: int) -> tuple[int, ...]:
+    """Some of n workers on a ring, moved on by some places, as a block."""
+    return _as_block((w + by) % n for w in workers)
+
+
+def _as_bits(workers: Iterable[int]) -> int:
+    """A set of workers as a number with bit w for worker w."""
+    return sum(1 << w for w in workers)

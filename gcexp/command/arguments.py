@@ -31,8 +31,11 @@ def add_options(folder: Path) -> None:
     """Let this process, and those that it starts, find the options in a folder, as Hydra's ``--config-dir`` does."""
     if not folder.is_dir():
         raise UserError(f"--config-dir names {folder}, which is not a folder")
+    folders = [str(folder.resolve())]
     known = os.environ.get("GCEXP_SEARCHPATH")
-    os.environ["GCEXP_SEARCHPATH"] = os.pathsep.join([str(folder.resolve()), *([known] if known else [])])
+    if known:
+        folders.append(known)
+    os.environ["GCEXP_SEARCHPATH"] = os.pathsep.join(folders)
 
 
 @contextmanager

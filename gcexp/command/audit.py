@@ -26,22 +26,24 @@ def run(arguments) -> int:
     if arguments.write:
         audit.publish(arguments.preset)
         return 0
-    rows, complaints = [], []
+    all_rows, complaints = [], []
     asked = audit.papers(arguments.papers)
     for folder in asked.values():  # told before any claim is judged
         check_stated(folder)
     for package, folder in asked.items():
-        mine, found = audit.judged(package, folder, arguments.preset)
-        numbers = sum(one.printed for one in found)
-        shown = statements.counted(mine)
+        rows, numbers = audit.judged(package, folder, arguments.preset)
+        all_rows += rows
+        plural = "" if len(rows) == 1 else "s"
+        compared = sum(number.printed for number in numbers)
         print(
-            f"{folder.name}: {len(mine)} statement{'s' * (len(mine) != 1)}: {shown}; {numbers} printed numbers compared"
+            f"{folder.name}: {len(rows)} statement{plural}: {statements.counted(rows)}; {compared} printed numbers "
+            "compared"
         )
-        complaints += audit.changed(mine, statements.committed())
-        complaints += [f"{folder.name}: {one}" for one in audit.numbers_that_differ(found)]
-        rows += mine
+        complaints += audit.changed(rows, statements.committed())
+        for complaint in audit.numbers_that_differ(numbers):
+            complaints.append(f"{folder.name}: {complaint}")
     if arguments.output:
-        audit.write(rows, arguments.output)
-    for one in complaints:
-        print(f"gcexp: {one}", file=sys.stderr)
-    return int(bool(complaints))
+        audit.write(all_rows, arguments.output)
+    for complaint in complaints:
+        print(f"gcexp: {complaint}", file=sys.stderr)
+    return 1 if complaints else 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 import shlex
+import warnings
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +34,7 @@ ASSUMED = (
     "moves data, which costs nothing here"
 )
 _MOST_ABOVE = 6  # verdicts above a picture
-OF_LOG = ("absent", "timeout", "columns", "unit")  # keys that say how a log is read
+OF_LOG = ("absent", "timeout", "columns", "unit", "decimal")  # keys that say how a log is read
 #: Options of a new benchmark, by the name of their argument; None where they are not given.
 OPTIONS = ("schemes", "phi", "late", "chunks", "workers", "pricing", "rows", "data_bound")
 
@@ -50,7 +52,7 @@ def add(parser) -> None:
         nargs="*",
         metavar="SCHEME [KEY=VALUE ...]",
         help="names of scheme options with their keys, as cgc s=1,2,3 or frc code.d=3, or labels (default: "
-        "conf/benchmark.yaml); and keys of the log: absent=late or absent=skip, timeout=, columns=, unit=",
+        "conf/benchmark.yaml); and keys of the log: absent=late or absent=skip, timeout=, columns=, unit=, decimal=",
     )
     parser.set_defaults(rest="schemes")
     parser.add_argument(
@@ -82,37 +84,61 @@ def run(arguments) -> None:
         if value is not None and value != []:
             given[name] = value
     frame = _table(arguments.file)
-    if frame is not None:
-        if given:
-            named = ["SCHEME" if name == "schemes" else f"--{name.replace('_', '-')}" for name in given]
-            raise UserError(
-                f"{arguments.file} is the table of a finished benchmark and is shown as it is; "
-                f"{', '.join(named)} can only be given with a trace"
-            )
-        head = f"{arguments.file}: {', '.join(dict.fromkeys(frame['trace']))}"
-        print(format_map(frame, head), end="")
-    else:
+    if frame is None:
         words = given.pop("schemes", [])
-        options = [word for word in words if word.partition("=")[0] in OF_LOG]
-        schemes = _schemes([word for word in words if word not in options])
-        if schemes:
-            given["schemes"] = schemes
-        given |= keywords(options, trace_of)
-        frame = benchmark(arguments.file, n=given.pop("workers", None), **given)
-        frame.attrs["file"] = arguments.file
+        of_log = [word for word in words if word.partition("=")[0] in OF_LOG]
+        of_schemes = [word for word in words if word not in of_log]
+        frame = _played(arguments.file, given, of_schemes, of_log)
         head = _head(frame)
         print(format_map(frame, head), end="")
-        print(f"what to set, in one sentence: {shlex.join(['gcexp', 'advise', arguments.file, *options])}")
+        print(f"what to set, in one sentence: {shlex.join(['gcexp', 'advise', arguments.file, *of_log])}")
+    else:
+        _refuse_options(arguments.file, given)
+        head = f"{arguments.file}: {', '.join(dict.fromkeys(frame['trace']))}"
+        print(format_map(frame, head), end="")
     if arguments.folder:
         for path in write(frame, head, arguments.folder):
             print(f"wrote {path}")
 
 
+def _played(file: str, given: dict[str, Any], of_schemes: list[str], of_log: list[str]) -> pd.DataFrame:
+    """The table of a new benchmark, by its options, the words of its schemes, and those that say how a log is read."""
+    options = dict(given)
+    schemes = _schemes(of_schemes)
+    if schemes:
+        options["schemes"] = schemes
+    options |= keywords(of_log, trace_of)
+    n = options.pop("workers", None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the map has them among its notes
+        frame = benchmark(file, n=n, **options)
+    frame.attrs["file"] = file
+    return frame
+
+
+def _refuse_options(file: str, given: dict[str, Any]) -> None:
+    """Refuse options of a new benchmark where a finished one is shown again."""
+    if not given:
+        return
+    words = []
+    for name in given:
+        if name == "schemes":
+            words.append("SCHEME")
+        else:
+            words.append(f"--{name.replace('_', '-')}")
+    raise UserError(
+        f"{file} is the table of a finished benchmark and is shown as it is; {', '.join(words)} can only be given with "
+        "a trace"
+    )
+
+
 def _head(frame: pd.DataFrame) -> str:
     """What was played, in one line."""
     workers = frame["workers"].max()
+    learned = "nothing is learned"
     prefix = frame.attrs["prefix"]
-    learned = f"{prefix} before them are learned from" if prefix else "nothing is learned"
+    if prefix:
+        learned = f"{prefix} before them are learned from"
     return f"{frame['trace'].iloc[0]}: {workers} workers, {frame.attrs['rows']} scored rows, {learned}"
 
 
@@ -122,27 +148,45 @@ def _schemes(words: list[str]) -> list[str | dict[str, Any]]:
     >>> _schemes(["cgc", "s=1,2", "cyclic, s = 1"])
     [{'scheme': 'cgc', 's': 1}, {'scheme': 'cgc', 's': 2}, 'cyclic, s = 1']
     """
-    named: list[tuple[str, dict[str, list]]] = []
+    named: list[_NamedScheme] = []
     for word in words:
         if not re.match(r"[\w.]+=", word):
-            named.append((word, {}))
-            continue
-        if not named:
+            named.append(_NamedScheme(word))
+        elif named:
+            named[-1].add(word)
+        else:
             raise UserError(f"{word} belongs to the scheme before it: name that first, as in cgc {word}")
-        key, _, text = word.partition("=")
-        scheme, keys = named[-1]
-        if key in keys:
-            raise UserError(f"{scheme}: {key} is given twice; several values are written {key}=1,2")
-        values = [text] if text.startswith(("[", "{")) else text.split(",")
-        keys[key] = [typed(value) for value in values]
     found: list[str | dict[str, Any]] = []
-    for scheme, keys in named:
-        if not keys:
-            found.append(scheme)
-            continue
-        for values in product(*keys.values()):
-            found.append({"scheme": scheme} | dict(zip(keys, values, strict=True)))
+    for scheme in named:
+        found += scheme.entries()
     return found
+
+
+@dataclass
+class _NamedScheme:
+    """A scheme as it is typed, with the values of the keys behind it."""
+
+    name: str
+    lists: dict[str, list] = field(default_factory=dict)
+
+    def add(self, word: str) -> None:
+        """Take up a word ``KEY=VALUES``."""
+        key, _, text = word.partition("=")
+        if key in self.lists:
+            raise UserError(f"{self.name}: {key} is given twice; several values are written {key}=1,2")
+        if text.startswith(("[", "{")):
+            self.lists[key] = [typed(text)]
+        else:
+            self.lists[key] = [typed(value) for value in text.split(",")]
+
+    def entries(self) -> list[str | dict[str, Any]]:
+        """The scheme as `benchmark` takes it, once for every combination of the values."""
+        if not self.lists:
+            return [self.name]
+        found: list[str | dict[str, Any]] = []
+        for values in product(*self.lists.values()):
+            found.append({"scheme": self.name} | dict(zip(self.lists, values, strict=True)))
+        return found
 
 
 def _table(file: str) -> pd.DataFrame | None:
@@ -162,16 +206,24 @@ def _table(file: str) -> pd.DataFrame | None:
 
 def format_map(frame: pd.DataFrame, head: str) -> str:
     """The verdicts, and the map as aligned text."""
-    table = _map(frame)
+    rows = _aligned(_map(frame), names=2)
+    lines = [*_depends(frame), head, "", *verdicts(frame), "", *rows, "", *_notes(frame)]
+    return "\n".join(lines) + "\n"
+
+
+def _aligned(table: list[list[str]], names: int) -> list[str]:
+    """The rows of a table as text: so many columns of names, then columns of numbers."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     rows = []
     for row in table:
         cells = []
-        for place, (cell, width) in enumerate(zip(row, widths, strict=True)):
-            is_name = place < 2  # the group and the scheme, before the numbers
-            cells.append(cell.ljust(width) if is_name else cell.rjust(width))
+        for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            if column < names:
+                cells.append(cell.ljust(width))
+            else:
+                cells.append(cell.rjust(width))
         rows.append("  ".join(cells).rstrip())
-    return "\n".join([*_depends(frame), head, "", *verdicts(frame), "", *rows, "", *_notes(frame)]) + "\n"
+    return rows
 
 
 def as_markdown(frame: pd.DataFrame, head: str) -> str:
@@ -188,7 +240,9 @@ def as_markdown(frame: pd.DataFrame, head: str) -> str:
 def _depends(frame: pd.DataFrame) -> list[str]:
     """Whether the verdicts depend on missing rows, where there are any."""
     sentence = frame.attrs.get("depends")
-    return [sentence] if sentence else []
+    if not sentence:
+        return []
+    return [sentence]
 
 
 def _bullets(lines: list[str]) -> str:
@@ -201,21 +255,27 @@ def _map(frame: pd.DataFrame) -> list[list[str]]:
     several_late = frame["late"].nunique() > 1 or frame["chunks"].nunique(dropna=False) > 1
     several_traces = frame["trace"].nunique() > 1
     cases: list[str] = []
-    schemes: dict[tuple[str, str], dict[str, str]] = {}
+    cells_of: dict[tuple[str, str], dict[str, str]] = {}
     for row in _shown(frame).itertuples():
         case = f"phi {row.phi:g}"
         if several_late:
-            no_pieces = row.chunks is None or math.isnan(row.chunks)
-            case += f" {row.late}" if no_pieces else f" {row.late}({row.chunks:g})"
+            case += f" {_late_in_words(row)}"
         if several_traces:
             case += f" {row.trace}"
         if case not in cases:
             cases.append(case)
-        schemes.setdefault((row.group, row.scheme), {})[case] = _cell(row)
+        cells_of.setdefault((row.group, row.scheme), {})[case] = _cell(row)
     table = [["", "scheme", *cases]]
-    for (group, scheme), cells in schemes.items():
+    for (group, scheme), cells in cells_of.items():
         table.append([group, scheme, *(cells.get(case, "") for case in cases)])
     return table
+
+
+def _late_in_words(row: Any) -> str:
+    """What workers do who are late, with the number of pieces where there are pieces."""
+    if row.chunks is None or math.isnan(row.chunks):
+        return row.late
+    return f"{row.late}({row.chunks:g})"
 
 
 def _cell(row: Any) -> str:
@@ -224,23 +284,27 @@ def _cell(row: Any) -> str:
         mark = "~"
     else:
         mark = MARKS.get(row.colour, " ")
-    ratio = f"{row.ratio:.3f}" if row.ratio < 1e4 else f"{row.ratio:.3g}"
+    digits = ".3f" if row.ratio < 1e4 else ".3g"
+    cell = f"{row.ratio:{digits}}{mark}"
     drops_some = row.exact == False  # noqa: E712  # it may be empty
-    used = f" {row.used_share:4.0%}" if drops_some else ""
-    return f"{ratio}{mark}{used}"
+    if drops_some:
+        cell += f" {row.used_share:4.0%}"
+    return cell
 
 
 def _notes(frame: pd.DataFrame) -> list[str]:
     """What is said below: how to read it, on what it rests, what the codes are compared with, what is left out."""
-    reasons: dict[str, list[str]] = {}
-    for scheme, why in frame.attrs.get("left_out", {}).items():
-        reasons.setdefault(why, []).append(scheme)
-    left_out = [f"left out: {'; '.join(schemes)}: {why}" for why, schemes in reasons.items()]
-    against = []
+    lines = [LEGEND, _assumed(frame)]
     for reference, rows in frame.dropna(subset="against").groupby("against", sort=False):
-        names = dict.fromkeys(f"phi {row.phi:g}" for row in rows.itertuples())
-        against.append(f"codes are compared with {reference}: {', '.join(names)}")
-    return [LEGEND, _assumed(frame), *against, *frame.attrs.get("notes", ()), *left_out]
+        cases = [f"phi {phi:g}" for phi in rows["phi"].unique()]
+        lines.append(f"codes are compared with {reference}: {', '.join(cases)}")
+    lines += frame.attrs.get("notes", ())
+    schemes_of: dict[str, list[str]] = {}
+    for scheme, reason in frame.attrs.get("left_out", {}).items():
+        schemes_of.setdefault(reason, []).append(scheme)
+    for reason, schemes in schemes_of.items():
+        lines.append(f"left out: {'; '.join(schemes)}: {reason}")
+    return lines
 
 
 def _assumed(frame: pd.DataFrame) -> str:
@@ -265,7 +329,9 @@ def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
     """The table, and the map in Markdown and as a drawing, under a folder."""
     from gcexp.figures import draw, save, write_table
 
-    table, page, drawing = (folder / f"benchmark.{suffix}" for suffix in ("csv", "md", "png"))
+    table = folder / "benchmark.csv"
+    page = folder / "benchmark.md"
+    drawing = folder / "benchmark.png"
     write_table(frame, table)
     text = as_markdown(frame, head)
     file = frame.attrs.get("file")

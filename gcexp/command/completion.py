@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 from argparse import ArgumentParser
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from gcexp.errors import UserError
 from gcexp.run.compose import compose
@@ -26,9 +28,11 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Print a shell's script, or the words that may stand next."""
-    lines = [script(arguments.shell)] if arguments.shell in SHELLS else words(arguments.words)
-    for line in lines:
-        print(line)
+    if arguments.shell in SHELLS:
+        print(script(arguments.shell))
+        return
+    for word in words(arguments.words):
+        print(word)
 
 
 def script(shell: str) -> str:
@@ -38,30 +42,37 @@ def script(shell: str) -> str:
 
 def words(typed: list[str]) -> list[str]:
     """What may stand in place of the last of the words that were typed after ``gcexp``; none where files may."""
-    from gcexp.command.job import VERBS
-    from gcexp.command.main import COMMANDS
-
     *before, current = typed or [""]
-    if not before:
-        found: Iterable[str] = [*COMMANDS, "job"]
-    elif before[0] == "job":
-        found = VERBS if len(before) == 1 else ()
-    elif before[0] in COMMANDS:
-        parser = ArgumentParser()
-        importlib.import_module(f"gcexp.command.{before[0]}").add(parser)
-        arguments = parser._actions  # argparse has no public list of them
-        places = [one for one in arguments if not one.option_strings]
-        given = sum(not word.startswith("-") for word in before[1:])
-        if current.startswith("-"):
-            found = (option for one in arguments for option in one.option_strings)
-        else:
-            found = _of(places[min(given, len(places) - 1)], before[1:], current) if places else ()
-    else:
-        found = ()
+    found = _all_words(before, current)
     return sorted({word for word in found if word.startswith(current)})
 
 
-def _of(argument, before: list[str], current: str) -> Iterable[str]:
+def _all_words(before: list[str], current: str) -> Iterable[str]:
+    """Words that may stand behind those before, however the current one begins."""
+    from gcexp.command.job import VERBS
+    from gcexp.command.main import COMMANDS
+
+    if not before:
+        return [*COMMANDS, "job"]
+    command, *given = before
+    if command == "job":
+        return VERBS if not given else ()
+    if command not in COMMANDS:
+        return ()
+    parser = ArgumentParser()
+    importlib.import_module(f"gcexp.command.{command}").add(parser)
+    arguments = parser._actions  # argparse has no public list of them
+    if current.startswith("-"):
+        return itertools.chain.from_iterable(argument.option_strings for argument in arguments)
+    places = [argument for argument in arguments if not argument.option_strings]
+    if not places:
+        return ()
+    filled = sum(not word.startswith("-") for word in given)
+    last = len(places) - 1  # which may take several words
+    return _words_of(places[min(filled, last)], given, current)
+
+
+def _words_of(argument, before: list[str], current: str) -> Iterable[str]:
     """What an argument that is no option may be: its choices, or the names that its own name stands for."""
     if argument.choices:
         return argument.choices
@@ -78,10 +89,10 @@ def _of(argument, before: list[str], current: str) -> Iterable[str]:
             return options("scheme")
         case "papers":
             return _papers()
-        case "target" | "targets":
-            from gcexp.report.figurefile import target_files
-
-            return [*target_files(), *(_papers() if argument.dest == "targets" else ())]
+        case "target":
+            return _targets()
+        case "targets":
+            return [*_targets(), *_papers()]
     return ()
 
 
@@ -89,24 +100,46 @@ def _overrides(before: list[str], current: str) -> Iterable[str]:
     """Keys of a run, those of a group's option once the group's name and a point stand there; values of a group."""
     key, equals, value = current.partition("=")
     if equals:
-        start = current.removesuffix(value.rpartition(",")[2])  # behind the values that stand there already
-        names = options(key) if key in GROUPS else _datasets() if key == "task.dataset" else []
-        return (f"{start}{name}" for name in names)
-    try:
-        config = compose([word for word in before if "=" in word and "," not in word])
-    except UserError:  # what stands there is not finished, or wrong: told when it runs
-        config = compose([])
+        _, _, last_value = value.rpartition(",")
+        start = current.removesuffix(last_value)
+        return [f"{start}{name}" for name in _values(key)]
+    config = _composed(before)
     group, point, _ = key.partition(".")
-    if point:
-        inner = config.get(group)
-        return (f"{group}.{name}=" for name in (inner if isinstance(inner, dict) else ()) if name[0] != "_")
-    return (f"{name}=" for name in {*config, *GROUPS})
+    if not point:
+        return [f"{name}=" for name in {*config, *GROUPS}]
+    option = config.get(group)
+    if not isinstance(option, dict):
+        return ()
+    return [f"{group}.{name}=" for name in option if not name.startswith("_")]
+
+
+def _composed(before: list[str]) -> dict[str, Any]:
+    """The run of the overrides that stand there, but for keys with several values."""
+    try:
+        return compose([word for word in before if "=" in word and "," not in word])
+    except UserError:  # what stands there is not finished, or wrong: told when it runs
+        return compose([])
+
+
+def _values(key: str) -> list[str]:
+    """Names that a key may have as its value, where it takes names."""
+    if key in GROUPS:
+        return options(key)
+    if key == "task.dataset":
+        return _datasets()
+    return []
 
 
 def _datasets() -> list[str]:
     from gcexp.data import datasets
 
     return [*datasets(), *options("dataset")]
+
+
+def _targets() -> list[str]:
+    from gcexp.report.figurefile import target_files
+
+    return list(target_files())
 
 
 def _papers() -> list[str]:

@@ -10,7 +10,7 @@ from gcexp.command.theory import plain
 from gcexp.decoding_error.error import KINDS
 from gcexp.errors import UserError
 from gcexp.experiments import error
-from gcexp.run.build import GROUPS_BUILT, build, dotted, named
+from gcexp.run.build import GROUPS_BUILT, build, dotted, values_under
 from gcexp.run.compose import compose
 from gcexp.schema import is_whole, typed
 
@@ -28,25 +28,19 @@ def errors(given: list[str]) -> dict:
     code is built for, and ``code.seed=1`` the seed of its assignment.
     """
     options: dict[str, Any] = {}
-    rest = []
+    overrides_of_code = []
     for word in given:
         key, equal, text = word.partition("=")
-        if not equal or key not in OWN:
-            rest.append(word)
-        elif key in _NUMBERS:
-            options[key] = _number(key, text)
-        elif key in _LISTS:
-            options[key] = _numbers(key, text)
-        elif key == "p":
-            options[key] = _probabilities(text)
+        if equal and key in OWN:
+            options[key] = _value(key, text)
         else:
-            options[key] = text
+            overrides_of_code.append(word)
     kind = options.setdefault("kind", _kind_of(options))
     if "stragglers" in options and kind != "set":
         raise UserError(f"stragglers are for kind=set, got kind={kind} (kinds: {', '.join(KINDS)})")
-    config = compose(rest)
+    config = compose(overrides_of_code)
     for group in GROUPS_BUILT:  # only the code is built, but what cannot be meant is refused
-        for target in named(config.get(group), "_target_"):
+        for target in values_under(config.get(group), "_target_"):
             dotted(target, f"{group}._target_")
     code = build(config, "code")
     found = error(code=code, progress=True, **options)
@@ -75,13 +69,26 @@ def _kind_of(options: dict[str, Any]) -> str:
     return "worst"
 
 
+def _value(key: str, text: str) -> Any:
+    """The value of an argument of `gcexp.error`."""
+    if key in _NUMBERS:
+        return _number(key, text)
+    if key in _LISTS:
+        return _numbers(key, text)
+    if key == "p":
+        return _probabilities(text)
+    return text
+
+
 def _probabilities(text: str) -> float | list[float]:
     """One probability, ``0.2``, or one for each worker, ``[0.1,0.2]``."""
     try:
         found = [float(one) for one in text.strip("[]").split(",")]
     except ValueError:
         raise UserError(f"p must be numbers, got {text!r} (allowed: 0.2, [0.1,0.2])") from None
-    return found if "[" in text or len(found) > 1 else found[0]
+    if "[" in text or len(found) > 1:
+        return found
+    return found[0]
 
 
 def _numbers(key: str, text: str) -> list[int]:
@@ -94,15 +101,18 @@ def _numbers(key: str, text: str) -> list[int]:
         if count > _MOST:
             raise UserError(f"{key}={text} are {count} numbers (allowed: up to {_MOST})")
         return list(range(first, last + 1))
-    return [_number(key, one) for one in text.strip("[]").split(",") if one.strip()]
+    words = text.strip("[]").split(",")
+    return [_number(key, word) for word in words if word.strip()]
 
 
 def _number(key: str, text: str) -> int:
-    found = typed(text.strip())
-    if not is_whole(found):
-        allowed = " (allowed: 4, 0..8, [0,4,8])" if key in _LISTS else ""
-        raise UserError(f"{key} must be whole numbers, got {text!r}{allowed}")
-    return found
+    number = typed(text.strip())
+    if is_whole(number):
+        return number
+    sentence = f"{key} must be whole numbers, got {text!r}"
+    if key in _LISTS:
+        sentence += " (allowed: 4, 0..8, [0,4,8])"
+    raise UserError(sentence)
 
 
 def format_errors(found: dict) -> str:
@@ -118,19 +128,27 @@ def format_errors(found: dict) -> str:
 def _in_words(kind: str, one: dict) -> str:
     """The error for one s."""
     if kind in ("random", "by_worker", "recorded"):
-        spread = "" if one["stderr"] is None else f" ± {one['stderr']:.2g}"  # one set tells nothing of it
-        words = f"mean {one['mean']:.6g}{spread}, largest of {one['trials']}: {one['largest']:.6g}"
-        if one.get("coefficients"):
-            least, most = min(one["coefficients"]), max(one["coefficients"])
-            words += f"; mean coefficients of the partitions from {least:.4g} to {most:.4g}"
-            if one["coefficients_stderr"] is not None:
-                words += f" ± {one['coefficients_stderr']:.2g}"
-        return words
+        return _mean_in_words(one)
     if kind == "set":
         return f"{one['error']:.6g} without {one['stragglers']}"
     if one["exact"]:
         return f"{one['lower']:.6g} ({one['how']})"
     return f"between {one['lower']:.6g} and {float(one['upper']):.6g}"
+
+
+def _mean_in_words(one: dict) -> str:
+    """The mean error over drawn or recorded stragglers, and the mean coefficients where they are known."""
+    words = f"mean {one['mean']:.6g}"
+    if one["stderr"] is not None:  # one set tells nothing of it
+        words += f" ± {one['stderr']:.2g}"
+    words += f", largest of {one['trials']}: {one['largest']:.6g}"
+    if not one.get("coefficients"):
+        return words
+    least, most = min(one["coefficients"]), max(one["coefficients"])
+    words += f"; mean coefficients of the partitions from {least:.4g} to {most:.4g}"
+    if one["coefficients_stderr"] is not None:
+        words += f" ± {one['coefficients_stderr']:.2g}"
+    return words
 
 
 def add(parser) -> None:
@@ -142,4 +160,7 @@ def add(parser) -> None:
 def run(arguments) -> None:
     """Errors of a code."""
     found = errors(arguments.overrides)
-    print(json.dumps(found, indent=1) if arguments.json else format_errors(found))
+    if arguments.json:
+        print(json.dumps(found, indent=1))
+    else:
+        print(format_errors(found))

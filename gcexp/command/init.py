@@ -22,27 +22,33 @@ def init(name: str, folder: Path | None = None) -> str:
 
     It is made whole or not at all: where the disk is full, nothing stays behind.
     """
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise UserError(f"a project is named like a package, [a-z][a-z0-9_]*, got {name!r}")
-    meaning = _taken(name, Path.cwd())
-    if name in ("gcexp", PAPERS, "conf", "config", "profiles"):
-        meaning = "the name of another package"
-    elif name in {paper.name for paper in papers().values()}:
-        meaning = "a paper of gcexp"
-    if meaning:
-        raise UserError(f"{name!r} is {meaning}; choose a name of your own")
+    _require_free(name)
     place = (folder or Path()) / name
     if place.exists():
         raise UserError(f"{place} exists; choose another name, or remove it")
     with written_folder(place) as fresh:
-        for source in sorted(path for path in TEMPLATE.rglob("*") if path.is_file()):
-            _copy_template(source, fresh, name)
+        for source in sorted(TEMPLATE.rglob("*")):
+            if source.is_file():
+                _copy_template(source, fresh, name)
         shutil.copyfile(bundled("docs/figure.schema.json"), fresh / "figure.schema.json")  # for editors
         (fresh / "conf").mkdir()
         (fresh / PROJECT).parent.mkdir()
         shutil.copyfile(bundled(PROJECT), fresh / PROJECT)
         shutil.copytree(bundled("profiles"), fresh / "profiles")  # snakemake takes profiles/default
     return f"{place} is ready: cd {place}, then snakemake {name}_first (its README.md says what is where)"
+
+
+def _require_free(name: str) -> None:
+    """Refuse a name that no package can have, and one that means something already."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise UserError(f"a project is named like a package, [a-z][a-z0-9_]*, got {name!r}")
+    meaning = _taken(name, Path.cwd())
+    if name in ("gcexp", PAPERS, "conf", "config", "profiles"):
+        meaning = "the name of another package"
+    elif any(paper.name == name for paper in papers().values()):
+        meaning = "a paper of gcexp"
+    if meaning:
+        raise UserError(f"{name!r} is {meaning}; choose a name of your own")
 
 
 def _copy_template(source: Path, project: Path, name: str) -> None:
@@ -61,9 +67,13 @@ def _taken(name: str, folder: Path, installed: bool = True) -> str | None:
         return "a keyword of Python"
     if name in sys.stdlib_module_names:
         return "a module of Python's standard library"
+    if not installed:
+        return None
     elsewhere = [place for place in sys.path if Path(place or ".").resolve() != folder.resolve()]
-    found = PathFinder.find_spec(name, elsewhere) if installed else None
-    return "an installed module" if found and found.origin else None  # a folder alone shadows nothing
+    spec = PathFinder.find_spec(name, elsewhere)
+    if spec is None or spec.origin is None:  # a folder alone shadows nothing
+        return None
+    return "an installed module"
 
 
 def refuse_shadows() -> None:

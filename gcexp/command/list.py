@@ -16,8 +16,17 @@ from gcexp.run.yaml_values import read_text, read_yaml
 
 #: What it knows, by the name a person types; each but the last three is a group of options.
 LISTED = (
-    *("codes", "schemes", "waits", "placements", "loads", "delays", "tasks", "optimizers"),
-    *("datasets", "papers", "targets"),
+    "codes",
+    "schemes",
+    "waits",
+    "placements",
+    "loads",
+    "delays",
+    "tasks",
+    "optimizers",
+    "datasets",
+    "papers",
+    "targets",
 )
 #: The first comment of an option file that is no directive and not indented.
 _COMMENT = re.compile(r"^# *(?![@ ])(.+)", re.MULTILINE)
@@ -39,7 +48,9 @@ def listed(kind: str) -> dict[str, str]:
 
 def group_of(kind: str) -> str:
     """The group of options that a kind lists."""
-    return kind if kind in GROUPS else kind.removesuffix("s")
+    if kind in GROUPS:
+        return kind
+    return kind.removesuffix("s")
 
 
 def phrases(group: str) -> dict[str, str]:
@@ -56,7 +67,9 @@ def _phrase(group: str, name: str) -> str:
     if comment:
         return comment[1]
     target = read_yaml(path).get("_target_")
-    return first_line(locate(target, f"{group}._target_")) if target else ""
+    if not target:
+        return ""
+    return first_line(locate(target, f"{group}._target_"))
 
 
 def add(parser) -> None:
@@ -66,22 +79,31 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Print names, each with a phrase; a paper's name for a code or a trace with the other name behind it."""
-    for kind in [arguments.kind] if arguments.kind else LISTED:
-        indent = ""
-        if not arguments.kind:
-            print(f"{kind}:")
-            indent = "  "
-        for name, phrase in _with_other_names(kind, listed(kind)):
-            print(f"{indent}{name}  {phrase}".rstrip())
+    if arguments.kind:
+        for line in _lines(arguments.kind):
+            print(line)
+        return
+    for kind in LISTED:
+        print(f"{kind}:")
+        for line in _lines(kind):
+            print(f"  {line}")
 
 
-def _with_other_names(kind: str, found: dict[str, str]) -> list[tuple[str, str]]:
-    """Rows of names of one width, such as ``cgc (cyclic_repetition)``, and phrases."""
-    others = aliases(group_of(kind)) if kind in ("schemes", "delays") else {}
-    names = [f"{name} ({others[name]})" if name in others else name for name in found]
-    width = max(map(len, names), default=0)
-    shown = found if kind != "schemes" else {name: f"{said}{_mark(name)}" for name, said in found.items()}
-    return [(f"{name:{width}}", phrase) for name, phrase in zip(names, shown.values(), strict=True)]
+def _lines(kind: str) -> list[str]:
+    """Names of a kind, such as ``cgc (cyclic_repetition)``, in a column, and their phrases."""
+    found = listed(kind)
+    other_names = {}
+    if kind in ("schemes", "delays"):
+        other_names = aliases(group_of(kind))
+    phrase_of = {}
+    for name, phrase in found.items():
+        if kind == "schemes":
+            phrase += _mark(name)
+        if name in other_names:
+            name = f"{name} ({other_names[name]})"
+        phrase_of[name] = phrase
+    width = max(map(len, phrase_of), default=0)
+    return [f"{name:{width}}  {phrase}".rstrip() for name, phrase in phrase_of.items()]
 
 
 def _mark(scheme: str) -> str:
@@ -92,4 +114,6 @@ def _mark(scheme: str) -> str:
         return ""
     if config["bound"]:
         return " [bound]"
-    return "" if config.get("decodes", True) else " [clock only]"
+    if not config.get("decodes", True):
+        return " [clock only]"
+    return ""

@@ -22,7 +22,7 @@ from gcexp.command.failure import said
 from gcexp.command.init import refuse_shadows
 from gcexp.command.job import VERBS
 from gcexp.errors import unknown
-from gcexp.run.records import recorded
+from gcexp.run.records import reads_recorded
 
 #: A module of this room each, with `add(parser)` and `run(arguments)`; only the one that is asked for is imported.
 COMMANDS = {
@@ -79,9 +79,10 @@ def _run(given: Sequence[str]) -> int:
         add_options(folder)
     if given[:1] != ["job"]:
         return arguments.do(arguments) or 0
-    several = isinstance(arguments.output, list)
-    first_output = arguments.output[0] if several else arguments.output
-    with recorded(first_output):  # what a rule calls writes down what it reads
+    first_output = arguments.output
+    if isinstance(arguments.output, list):
+        first_output = arguments.output[0]
+    with reads_recorded(first_output):  # what a rule calls writes down what it reads
         return arguments.do(arguments) or 0
 
 
@@ -105,11 +106,10 @@ def _read(given: Sequence[str]) -> argparse.Namespace:
     if not more:
         return arguments
     name_of_list = getattr(arguments, "rest", None)
-    if name_of_list and not any(word.startswith("-") for word in more):
-        words = getattr(arguments, name_of_list)
-        setattr(arguments, name_of_list, [*words, *more])
-    else:
+    if name_of_list is None or any(word.startswith("-") for word in more):
         reader.error(f"unrecognized arguments: {' '.join(more)}")
+    words = getattr(arguments, name_of_list)
+    setattr(arguments, name_of_list, [*words, *more])
     return arguments
 
 
@@ -127,8 +127,7 @@ def parser(given: Sequence[str] = ()) -> argparse.ArgumentParser:
     phrases = COMMANDS | {"job": f"what rules of the workflow call: {', '.join(VERBS)}"}
     commands = _below(top, "COMMAND", phrases)
     verbs = _below(commands["job"], "VERB", VERBS)
-    command = given[0] if given else ""
-    verb = given[1] if len(given) > 1 else ""
+    command, verb, *_ = [*given, "", ""]
     if command == "job":
         if verb in VERBS:
             _fill(verbs[verb], partial(job.add, verb=verb), getattr(job, verb))
@@ -145,7 +144,10 @@ def _below(
 ) -> dict[str, argparse.ArgumentParser]:
     """An empty parser for each name."""
     below = top.add_subparsers(metavar=kind, required=True)
-    return {name: below.add_parser(name, help=text, description=text) for name, text in phrases.items()}
+    found = {}
+    for name, phrase in phrases.items():
+        found[name] = below.add_parser(name, help=phrase, description=phrase)
+    return found
 
 
 def _fill(parser: argparse.ArgumentParser, add: Callable, do: Callable) -> None:

@@ -14,9 +14,14 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Print the preview."""
-    presets = [text for text in arguments.targets if text.startswith("preset=")]
-    other = [text for text in arguments.targets if "=" in text and text not in presets[:1]]
-    if other:
-        raise UserError(f"one preset=NAME and names of targets are taken, got {other[0]}")
-    preset = str(read_value(presets[0])) if presets else "quick"
-    print(format_plan(plan(preset, [text for text in arguments.targets if text not in presets]), preset))
+    preset = ""
+    targets = []
+    for word in arguments.targets:
+        if "=" not in word:
+            targets.append(word)
+        elif word.startswith("preset=") and not preset:
+            preset = str(read_value(word))
+        else:
+            raise UserError(f"one preset=NAME and names of targets are taken, got {word}")
+    preset = preset or "quick"
+    print(format_plan(plan(preset, targets), preset))

@@ -19,9 +19,10 @@ from gcexp import slurm
 _LAST_LINES = 15  # of the log of a failed job
 #: What stays of a job that its time limit ended, by its rule.
 _KEPT = {
-    **dict.fromkeys(
-        ("train", "train_exact", "sweep_training", "sweep_trained_point"), "goes on from its checkpoint"
-    ),
+    "train": "goes on from its checkpoint",
+    "train_exact": "goes on from its checkpoint",
+    "sweep_training": "goes on from its checkpoint",
+    "sweep_trained_point": "goes on from its checkpoint",
     "sweep_point": "goes on with the points that are not measured",
 }
 
@@ -42,8 +43,12 @@ class _Submission:
         return cls(number, tuple(logs), state, node)
 
     def __str__(self) -> str:
-        where = f" on {self.node}" if self.node else ""
-        return f"job {self.number}{': ' if self.state else ''}{self.state}{where}"
+        words = f"job {self.number}"
+        if self.state:
+            words += f": {self.state}"
+        if self.node:
+            words += f" on {self.node}"
+        return words
 
 
 class _Watch(logging.Handler):
@@ -68,7 +73,7 @@ class _Watch(logging.Handler):
                 self._submission(about["jobid"], about["aux"], record.aux_logs)
         elif event.endswith("job_error"):
             self.failed[record.jobid] = None
-            own = map(str, getattr(self.jobs.get(record.jobid), "log", None) or [])
+            own = _logs(self.jobs.get(record.jobid))
             self._submission(record.jobid, record.aux, [log for log in record.log if log not in own])
         elif event.endswith("job_finished"):
             self.failed.pop(record.job_id, None)  # where it was tried again
@@ -81,14 +86,22 @@ class _Watch(logging.Handler):
         number = (facts or {}).get("external_jobid")
         if number is None:
             return
-        known = next((one for one in self.submissions.values() if one.number == number), None)
-        self.submissions[job] = known or _Submission.of(str(number), logs)
+        for known in self.submissions.values():
+            if known.number == number:
+                self.submissions[job] = known
+                return
+        self.submissions[job] = _Submission.of(str(number), logs)
 
     def finished(self, job: int) -> str:
         """Line of a finished job: how many are done, the time left if the others take as long, what it was."""
-        left = int((time.monotonic() - self.began) / self.done * max(self.total - self.done, 0))
-        width, about = len(str(self.total)), self.jobs.get(job)
-        return f"[{self.done:{width}}/{self.total}] {left // 60}:{left % 60:02} left  {_name(about) if about else ''}"
+        seconds_for_each = (time.monotonic() - self.began) / self.done
+        left = int(seconds_for_each * max(self.total - self.done, 0))
+        minutes, seconds = divmod(left, 60)
+        width = len(str(self.total))
+        name = ""
+        if job in self.jobs:
+            name = _name(self.jobs[job])
+        return f"[{self.done:{width}}/{self.total}] {minutes}:{seconds:02} left  {name}"
 
 
 _WATCH = _Watch()
@@ -126,8 +139,10 @@ def failures() -> str:
 def _of_failed(about: Any) -> list[str]:
     """Lines about a job that failed on this machine."""
     logs = _logs(about)
-    named = f" (log: {', '.join(logs)})" if logs else ""
-    return [f"failed: {_name(about)}{named}", *_text_of(logs), *_repeated(about)]
+    line = f"failed: {_name(about)}"
+    if logs:
+        line += f" (log: {', '.join(logs)})"
+    return [line, *_text_of(logs), *_repeated(about)]
 
 
 def _of_submitted(about: Any, submission: _Submission) -> list[str]:
@@ -135,8 +150,10 @@ def _of_submitted(about: Any, submission: _Submission) -> list[str]:
     logs = _logs(about)
     if not _text_of(logs):
         logs = [log for log in submission.logs if _text_of([log])]
-    named = f"log: {', '.join(logs)}" if logs else "no log says anything"
-    lines = [f"failed: {_name(about)} ({submission}; {named})", *_text_of(logs)]
+    where = "no log says anything"
+    if logs:
+        where = f"log: {', '.join(logs)}"
+    lines = [f"failed: {_name(about)} ({submission}; {where})", *_text_of(logs)]
     kept = _KEPT.get(getattr(about, "rule_name", ""))
     if submission.state == "TIMEOUT" and kept:
         lines.append(f"  Its time limit ended it; when it is submitted again it {kept}.")
@@ -154,8 +171,9 @@ def _text_of(logs: list[str]) -> list[str]:
     """The last lines of some logs, set in; none of logs that are empty or not there."""
     lines = []
     for log in logs:
-        text = Path(log).read_text("utf-8", errors="replace") if Path(log).is_file() else ""
-        lines += [f"  {line}" for line in text.splitlines()[-_LAST_LINES:]]
+        if Path(log).is_file():
+            text = Path(log).read_text("utf-8", errors="replace")
+            lines += [f"  {line}" for line in text.splitlines()[-_LAST_LINES:]]
     return lines
 
 

@@ -97,4 +97,6 @@ def _without_uri(overrides: list[str], logged: bool) -> tuple[list[str], str | N
         raise UserError(f"tracking_uri is given twice, as {uris[0]} and {uris[1]}")
     if uris:
         return rest, uris[0]
-    return rest, "" if logged else None
+    if logged:
+        return rest, ""
+    return rest, None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
-import warnings
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gcexp.command.warned import told_warnings
 from gcexp.errors import UserError
 from gcexp.experiments import sweep
 from gcexp.files import read_json
@@ -83,13 +83,8 @@ def multirun(
     if not several:
         raise UserError("nothing is swept: give a key several values, as in scheme=cgc,frc s=2,5,9")
     grid = {key: [typed(value) for value in values] for key, values in several.items()}
-    with warnings.catch_warnings(record=True) as caught:
+    with told_warnings():
         table = sweep(grid, *single, jobs=jobs, submit=submit, queued=queued)
-    for warning in caught:
-        if warning.category is UserWarning:
-            print(f"gcexp: {warning.message}", file=sys.stderr)
-        else:
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     return format_comparison(summary_of_sweep(table, level), form)
 
 
@@ -110,10 +105,15 @@ def _train_and_tell(
 ) -> None:
     """Train a run, and tell, draw and log what it gives."""
     from gcexp.figures.tables import scores_of, write_table
+    from gcexp.run.measured import silence_of
+    from gcexp.summary import silent_share
 
     run = measurement.run
     trajectory = measurement.trajectory
     curve = measurement.curve
+    silence = silence_of(run, silent_share(measurement.timeline, run.decodes))
+    if silence is not None:
+        print(f"gcexp: {silence}", file=sys.stderr)
     curve.insert(0, "label", run.name)
     curve.insert(1, "run", folder.name)
     write_table(curve, folder / "curve.csv")

@@ -19,9 +19,9 @@ _MATRICES = ("assignment", "encoding", "encoding_imaginary")
 _EXPLAINED = ("code", "wait", "placement", "loads", "delay")
 
 
-def description(one: Run, keys: dict[str, str]) -> dict:
+def description(run: Run, keys: dict[str, str]) -> dict:
     """Loads, messages, guarantee and, where small, the matrices of a scheme's code; what its keys mean."""
-    scheme = one.scheme
+    scheme = run.scheme
     code = scheme.code
     found: dict[str, Any] = {"code": repr(code), "wait": repr(scheme.wait)}
     if scheme.placement:
@@ -29,17 +29,17 @@ def description(one: Run, keys: dict[str, str]) -> dict:
     if scheme.loads:
         found["loads"] = repr(scheme.loads)
     found |= {
-        "delay": repr(one.delay_model),
+        "delay": repr(run.delay_model),
         "overhead": scheme.overhead,
         "workers": code.n,
         "partitions": code.k,
         "load": code.load.tolist(),
         "messages": code.messages.tolist(),
         "message_length": code.length,
-        **one.loads(),
-        "exact": one.exact,
+        **run.loads(),
+        "exact": run.exact,
         "guarantee": guarantee(code),
-        "drawn_per_seed": one.is_redrawn,
+        "drawn_per_seed": run.is_redrawn,
         "keys": {key: remark for key, remark in keys.items() if key.startswith(_EXPLAINED)},
     }
     if max(code.encoding.shape) <= _SMALL:
@@ -62,9 +62,11 @@ def guarantee(code: Code) -> str:
     if not code.quorums:
         return f"{wanted}, whoever is heard"
     needs = "; any ".join(_need(quorum) for quorum in code.quorums[:3])
+    sentence = f"{wanted}, from any {needs}"
     more = len(code.quorums) - 3
-    others = f" and {more} more quorums" if more > 0 else ""
-    return f"{wanted}, from any {needs}{others}"
+    if more > 0:
+        sentence += f" and {more} more quorums"
+    return sentence
 
 
 def _need(quorum: Quorum) -> str:
@@ -93,13 +95,15 @@ def format_description(found: dict) -> str:
     for key, value in shown.items():
         name = key.replace("_", " ")
         if key in _MATRICES:
-            rows = np.array2string(np.array(value), precision=3, suppress_small=True, max_line_width=120)
             lines.append(f"{name}:")
-            lines += [f"  {row}" for row in rows.splitlines()]
+            matrix = np.array2string(np.array(value), precision=3, suppress_small=True, max_line_width=120)
+            for row in matrix.splitlines():
+                lines.append(f"  {row}")
         elif key == "keys":
-            width = max(map(len, value), default=0)
             lines.append("keys:")
-            lines += [f"  {word:{width}}  {remark}" for word, remark in value.items()]
+            width = max(map(len, value), default=0)
+            for word, remark in value.items():
+                lines.append(f"  {word:{width}}  {remark}")
         else:
             lines.append(f"{name + ':':20} {_in_words(value)}")
     return "\n".join(lines)
@@ -108,7 +112,9 @@ def format_description(found: dict) -> str:
 def _in_words(value: Any) -> str:
     if isinstance(value, list) and len(set(value)) == 1:
         return f"{value[0]} for each"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)
 
 
 def add(parser) -> None:
@@ -123,11 +129,14 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Describe a scheme, and draw its first iteration where a figure is asked for."""
-    one = Run.of(arguments.overrides, trains=False, checked=False)
-    found = description(one, meanings(arguments.overrides))
+    described = Run.of(arguments.overrides, trains=False, checked=False)
+    found = description(described, meanings(arguments.overrides))
     if arguments.figure:
         from gcexp.experiments import show
         from gcexp.figures import save
 
         save(show(*arguments.overrides, seed=arguments.seed), [arguments.figure])
-    print(json.dumps(found, indent=1) if arguments.json else format_description(found))
+    if arguments.json:
+        print(json.dumps(found, indent=1))
+    else:
+        print(format_description(found))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from gcexp.command.arguments import form, one_run, overrides
+from gcexp.command.warned import told_warnings
 from gcexp.experiments import simulate
 from gcexp.report.comparison import format_comparison
-from gcexp.run.sweep import ERROR
+from gcexp.run.measured import ERROR
 
 _SAME = 1e-9  # errors closer than this to the share of partitions that are missing say nothing else
 
@@ -21,7 +22,7 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Print the clock."""
-    with one_run(arguments.overrides):
+    with one_run(arguments.overrides), told_warnings():
         table = simulate(*arguments.overrides, rows=arguments.rows)
     if ERROR in table.attrs and table["mean_recovered_fraction"].notna().all():
         missing = 1 - table["mean_recovered_fraction"]

@@ -32,8 +32,10 @@ def asked(workflow: Any) -> tuple[list[str], list[str]]:
     if Path(sys.argv[0]).name != "snakemake" or workflow.modifier.namespace is not None:
         return [], []
     given = _given()
-    others = (given.forcerun, given.prioritize, given.until, given.omit_from)
-    return list(given.targets or ()), [name for names in others for name in names or ()]
+    behind_options: list[str] = []
+    for names in (given.forcerun, given.prioritize, given.until, given.omit_from):
+        behind_options += names or ()
+    return list(given.targets or ()), behind_options
 
 
 def is_first(workflow: Any) -> bool:
@@ -43,7 +45,9 @@ def is_first(workflow: Any) -> bool:
 
 def handed_jobs(workflow: Any) -> list[tuple[str, dict[str, str]]]:
     """Rule and wildcards of each job that another Snakemake started this one for; none where a person started it."""
-    jobs = [] if is_first(workflow) else _given().target_jobs or []
+    if is_first(workflow):
+        return []
+    jobs = _given().target_jobs or []
     return [(job.rulename, dict(job.wildcards_dict)) for job in jobs]
 
 
@@ -67,7 +71,8 @@ def outlast_controller(workflow: Any) -> None:
     executor = workflow.scheduler._executor
     if not hasattr(executor, "run_uuid"):  # no Slurm
         return
-    check, submit = executor.check_active_jobs, executor.run_job
+    check = executor.check_active_jobs
+    submit = executor.run_job
 
     async def check_again(jobs: list) -> AsyncIterator:
         answers = executor._status_query_calls
@@ -81,7 +86,8 @@ def outlast_controller(workflow: Any) -> None:
         slurm.wait_until_it_answers()
         submit(job)
 
-    executor.check_active_jobs, executor.run_job = check_again, submit_later
+    executor.check_active_jobs = check_again
+    executor.run_job = submit_later
 
 
 def asked_resources(
@@ -97,9 +103,13 @@ def asked_resources(
         return max(attempt * least_mb, memory_asked(cost(wildcards), attempt))
 
     def minutes(wildcards: Any, attempt: int) -> int:
-        longest = _longest_minutes(_partition(workflow, rule)) if is_first(workflow) else None
         asked = max(attempt * least_minutes, minutes_asked(cost(wildcards), attempt))
-        return asked if longest is None else max(1, min(asked, longest - beside))
+        if not is_first(workflow):
+            return asked
+        longest = _longest_minutes(_partition(workflow, rule))
+        if longest is None:
+            return asked
+        return max(1, min(asked, longest - beside))
 
     return {"mem_mb": memory, "runtime": minutes}
 
@@ -107,9 +117,12 @@ def asked_resources(
 def _partition(workflow: Any, rule: str) -> str | None:
     """The partition of Slurm that is asked for by the jobs of a rule, where one is named."""
     settings = workflow.resource_settings
-    for chosen in ((settings.overwrite_resources or {}).get(rule), settings.default_resources):
-        named = chosen and chosen.get("slurm_partition")
-        name = getattr(named, "raw", named)
+    of_rule = (settings.overwrite_resources or {}).get(rule)
+    for resources in (of_rule, settings.default_resources):
+        if not resources:
+            continue
+        partition = resources.get("slurm_partition")
+        name = getattr(partition, "raw", partition)
         if name:
             return str(name)
     return None

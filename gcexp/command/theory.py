@@ -60,10 +60,11 @@ def as_lines(found: Mapping[str, str]) -> str:
         module_name, _, function = name.partition(".")
         by_module.setdefault(module_name, {})[function] = line
     lines = []
-    for module_name, named in by_module.items():
-        width = max(len(function) for function in named)
+    for module_name, line_of in by_module.items():
         lines.append(f"{module_name}: {described[module_name]}")
-        lines += [f"  {function:{width}}  {line}" for function, line in named.items()]
+        width = max(map(len, line_of))
+        for function, line in line_of.items():
+            lines.append(f"  {function:{width}}  {line}")
         lines.append("")
     lines.append("gcexp theory MODULE.NAME explains a function and its arguments.")
     return "\n".join(lines)
@@ -110,7 +111,9 @@ def parse(text: str):
 def _with_fractions(value: Any):
     if isinstance(value, list):
         return [_with_fractions(entry) for entry in value]
-    return typed(value, fractions=True) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return typed(value, fractions=True)
+    return value
 
 
 def _array(value):
@@ -132,8 +135,10 @@ def plain(value):
         value = value.tolist()
     if hasattr(value, "_asdict"):
         value = value._asdict()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, float) and math.isinf(value):
+        return str(value)
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, set | frozenset):
@@ -175,14 +180,20 @@ def run(given) -> None:
         if name is None or name == module:
             listed[one] = first_line(function)
     if listed and not given.arguments:
-        print(json.dumps(listed, indent=1) if given.json else as_lines(listed))
+        if given.json:
+            print(json.dumps(listed, indent=1))
+        else:
+            print(as_lines(listed))
         return
     explained = _explained(name)
     if explained and not given.arguments:
         print(explained)
         return
     value = evaluate(name, given.arguments)
-    print(json.dumps(plain(value)) if given.json else format_value(value))
+    if given.json:
+        print(json.dumps(plain(value)))
+    else:
+        print(format_value(value))
 
 
 def _explained(name: str) -> str | None:

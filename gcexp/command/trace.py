@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from gcexp.command.arguments import keywords, new_file
 from gcexp.delays.trace_report import report
@@ -13,7 +12,6 @@ from gcexp.traces.missing import Absent
 
 #: What is told of missing rows that `absent` names.
 _TAKEN = {"late": "missing rows were made late ones", "skip": "iterations with missing rows were left out"}
-_RECORDING = "rank-0000.csv"  # of gcexp.distributed.Recorder
 
 
 def add(parser) -> None:
@@ -53,38 +51,20 @@ def run(arguments) -> None:
             )
         print(report(sources[0], **keywords(options, report)))
         return
-    output, warm_up = arguments.output, arguments.warm_up
-    if len(sources) == 1 and (Path(sources[0]) / _RECORDING).is_file():
-        if options:
-            raise UserError(
-                f"the recordings of a folder need no {options[0]}; import the file that is made of them"
-            )
-        print(_joined(sources[0], output, 1 if warm_up is None else warm_up))
-        return
     from gcexp.traces.reading import trace_of
 
-    for line in imported(sources, output, warm_up or 0, **keywords(options, trace_of)):
+    for line in imported(sources, arguments.output, arguments.warm_up, **keywords(options, trace_of)):
         print(line)
-
-
-def _joined(folder: str, output: Path | None, warm_up: int) -> str:
-    """Make one trace of the recordings of all ranks; a sentence of what it holds."""
-    from gcexp.distributed.recorder import join
-
-    if output is not None:
-        return join(folder, output, warm_up)
-    with TemporaryDirectory() as place:
-        name = Path(place) / "trace.csv"
-        return join(folder, name, warm_up).replace(str(name), folder)
 
 
 def imported(
     sources: list[str],
     output: Path | None = None,
-    warm_up: int = 0,
+    warm_up: int | None = None,
     *,
     columns: str | None = None,
     unit: str | None = None,
+    decimal: str | None = None,
     absent: Absent | None = None,
     timeout: float | None = None,
 ) -> list[str]:
@@ -93,20 +73,17 @@ def imported(
     Missing rows stay missing unless `absent` says what they are taken for.
     """
     from gcexp.traces.cleaned import write_clean
-    from gcexp.traces.missing import described, resolved, without_first
+    from gcexp.traces.missing import described, resolved
     from gcexp.traces.reading import trace_with_gaps
 
-    require(warm_up >= 0, f"warm-up is a number of iterations >= 0, got {warm_up}")
     require(timeout is None or absent is not None, f"timeout={timeout} goes with absent=late")
     if output is not None:
         require(not output.exists(), f"{output} is there already; name a new file")
-    trace = trace_with_gaps(sources if len(sources) > 1 else sources[0], columns=columns, unit=unit)
-    trace = without_first(trace, warm_up)
+    source = sources if len(sources) > 1 else sources[0]
+    trace = trace_with_gaps(source, columns=columns, unit=unit, decimal=decimal, warm_up=warm_up)
     iterations, workers = trace.values["time"].shape
     origin = sources[0] if len(sources) == 1 else f"{len(sources)} files"
     lines = [f"read {iterations} iterations of {workers} workers from {origin}", *trace.decisions]
-    if warm_up:
-        lines.append(f"left out the first {warm_up} iterations")
     missing = described(trace)
     if missing is not None:
         lines += missing.sentences

@@ -45,10 +45,11 @@ def one_hot_pairs(
             occurs = np.zeros(sizes[a] * sizes[b], dtype=np.int32)
             occurs[joint] = 1
             before = np.cumsum(occurs, dtype=np.int32)
-            ones[:, position], found = before[joint] - 1 + l, int(before[-1])
+            ones[:, position] = before[joint] - 1 + l
+            l += int(before[-1])
         else:
             values, place = np.unique(joint, return_inverse=True)
-            ones[:, position], found = place + l, len(values)
-        l += found
+            ones[:, position] = place + l
+            l += len(values)
     ones[:, -1] = l
     return ones, l + 1

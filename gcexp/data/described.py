@@ -91,8 +91,10 @@ class Description:
             for column in self.features:
                 twice = self.features.count(column) > 1
                 require(not twice, f"features must name each column once, got {column!r} twice")
-        named = (self.features,) if isinstance(self.features, str) else self.features or ()
-        require(self.target not in named, f"target must not be one of the features, got {self.target!r} as both")
+        is_feature = self.target == self.features
+        if isinstance(self.features, tuple):
+            is_feature = self.target in self.features
+        require(not is_feature, f"target must not be one of the features, got {self.target!r} as both")
         require(self.seed >= 0, f"seed must be an integer >= 0, got {self.seed}")
 
     @property
@@ -112,17 +114,21 @@ class Description:
         found = sha256(path)
         if self.sha256 not in (None, found):
             raise DataError(f"{path}: expected sha256 {self.sha256}, found {found}")
-        file = RawFile(path.name, path.stat().st_size, found, ())
+        file = RawFile(path.name, path.stat().st_size, found)
         classes = None if self.kind == "real" else 1
-        return Source(name, (file,), partial(_read, self), None, classes, self.note, local=path)
+        return Source(
+            name, files=(file,), read=partial(_read, self), classes=classes, note=self.note, local=path
+        )
 
 
 def _read(described: Description, files: list[Path]) -> dict[str, np.ndarray]:
     """Arrays of the file, split."""
     path = files[0]
-    read = _table if path.suffix == ".csv" else _arrays
     try:
-        all_features, all_targets = read(described, path)
+        if path.suffix == ".csv":
+            all_features, all_targets = _table(described, path)
+        else:
+            all_features, all_targets = _arrays(described, path)
     except _UNREADABLE as error:
         raise DataError(f"{path}: cannot be read as {path.suffix} ({error})") from error
     _check_shapes(all_features, all_targets, path)
@@ -142,8 +148,17 @@ def _read(described: Description, files: list[Path]) -> dict[str, np.ndarray]:
 #: What pandas, numpy and zipfile raise for a file that they cannot read. Of an npz file: RuntimeError where it is
 #: encrypted, NotImplementedError for a compression that is not known, the last two for a header that is no Python.
 _UNREADABLE = (
-    *(OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
-    *(RuntimeError, NotImplementedError, SyntaxError, tokenize.TokenError),
+    OSError,
+    ValueError,
+    EOFError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    RuntimeError,
+    NotImplementedError,
+    SyntaxError,
+    tokenize.TokenError,
 )
 
 
@@ -151,19 +166,22 @@ def _table(described: Description, path: Path) -> tuple[list[np.ndarray], list[n
     import pandas as pd
 
     table = pd.read_csv(path)
-    features = described.features
-    if features is None:
-        features = tuple(column for column in table if column != described.target)
-    columns = [features] if isinstance(features, str) else list(features)
-    _there(path, "column", [described.target, *columns], table.columns)
+    if described.features is None:
+        columns = [column for column in table if column != described.target]
+    elif isinstance(described.features, str):
+        columns = [described.features]
+    else:
+        columns = list(described.features)
+    _require_names(path, "column", [described.target, *columns], table.columns)
     for column in columns:
         _check_numbers(table[column], "features", path)
+    targets = table[described.target]
     if described.kind == "real":
-        _check_numbers(table[described.target], "real targets", path)
-    elif table[described.target].isna().any():
-        line = _line(table[described.target].isna())
+        _check_numbers(targets, "real targets", path)
+    elif targets.isna().any():
+        line = _line(targets.isna())
         raise DataError(f"{path}: line {line}: the label in the column {described.target!r} is missing")
-    return [table[columns].to_numpy()], [table[described.target].to_numpy()]
+    return [table[columns].to_numpy()], [targets.to_numpy()]
 
 
 def _check_numbers(column: pd.Series, what: str, path: Path) -> None:
@@ -193,12 +211,13 @@ def _arrays(described: Description, path: Path) -> tuple[list[np.ndarray], list[
         raise ValueError("it holds one array and no archive of arrays; write it with numpy.savez")
     with stored:
         if all(name in stored for name in _SPLIT):
-            x_train, y_train, x_test, y_test = (_member(stored, name) for name in _SPLIT)
-            return [x_train, x_test], [y_train, y_test]
+            x = [_member(stored, "x_train"), _member(stored, "x_test")]
+            y = [_member(stored, "y_train"), _member(stored, "y_test")]
+            return x, y
         if described.features is not None and not isinstance(described.features, str):
             raise ValueError("features names one array of an npz file")
         features = described.features or "x"
-        _there(path, "array", [described.target, features], stored.files)
+        _require_names(path, "array", [described.target, features], stored.files)
         return [_member(stored, features)], [_member(stored, described.target)]
 
 
@@ -210,7 +229,8 @@ def _member(stored: np.lib.npyio.NpzFile, name: str) -> np.ndarray:
     return found
 
 
-def _there(path: Path, what: str, wanted: Sequence[str], found: Sequence[str]) -> None:
+def _require_names(path: Path, what: str, wanted: Sequence[str], found: Sequence[str]) -> None:
+    """Refuse a file without one of the wanted arrays or columns."""
     missing = [name for name in wanted if name not in found]
     if missing:
         raise DataError(f"{path}: has no {what} {', '.join(missing)}; it has {', '.join(map(str, found))}")
@@ -219,8 +239,8 @@ def _there(path: Path, what: str, wanted: Sequence[str], found: Sequence[str]) -
 def _check_shapes(x: list[np.ndarray], y: list[np.ndarray], path: Path) -> None:
     """Whether there is a target for every row of features, and both parts of a split file have the same features."""
     for features, targets in zip(x, y, strict=True):
-        rows = features.ndim >= 2 and targets.ndim == 1 and len(features) == len(targets)
-        if not rows or features.size == 0:
+        are_rows = features.ndim >= 2 and targets.ndim == 1 and len(features) == len(targets)
+        if not are_rows or features.size == 0:
             raise DataError(
                 f"{path}: features (N, ...) and targets (N,) are wanted, got shapes {features.shape} and"
                 f" {targets.shape}"
@@ -245,11 +265,13 @@ def _finite(x: np.ndarray, what: str, path: Path) -> None:
     if x.dtype.kind not in "iufb":
         raise DataError(f"{path}: {what} are finite numbers, found an array of {x.dtype}")
     wrong = np.argwhere(~np.isfinite(x))
-    if len(wrong):
-        place = tuple(map(int, wrong[0]))
-        row, *feature = place
-        beside = f", feature {', '.join(map(str, feature))}" if feature else ""
-        raise DataError(f"{path}: row {row}{beside}: {what} are finite numbers, found {x[place]}")
+    if len(wrong) == 0:
+        return
+    row, *feature = map(int, wrong[0])
+    place = f"row {row}"
+    if feature:
+        place += f", feature {', '.join(map(str, feature))}"
+    raise DataError(f"{path}: {place}: {what} are finite numbers, found {x[row, *feature]}")
 
 
 def _features(described: Description, x: np.ndarray, path: Path) -> np.ndarray:
@@ -278,12 +300,7 @@ _NUMBERS, _TEXTS = "iufb", "USO"
 
 
 def _targets(described: Description, parts: list[np.ndarray], path: Path) -> list[np.ndarray]:
-    kinds = [part.dtype.kind for part in parts]
-    for part in parts:
-        if part.dtype.kind not in _NUMBERS + _TEXTS:
-            raise DataError(f"{path}: targets are numbers or texts, found {part.dtype}")
-    if any(kind in _TEXTS for kind in kinds) and any(kind in _NUMBERS for kind in kinds):
-        raise DataError(f"{path}: targets are numbers or texts, found texts in one part and numbers in the other")
+    _check_kinds(parts, path)
     joined = np.concatenate(parts)
     if described.kind is None and joined.dtype.kind == "f":
         many = len(np.unique(joined))
@@ -297,9 +314,26 @@ def _targets(described: Description, parts: list[np.ndarray], path: Path) -> lis
     if _is_missing(joined).any():
         raise DataError(f"{path}: a label is missing")
     if joined.dtype.kind == "O":
-        parts, joined = [part.astype(str) for part in parts], joined.astype(str)
+        parts = [part.astype(str) for part in parts]
+        joined = joined.astype(str)
     classes = np.unique(joined)
     return [np.searchsorted(classes, part).astype(np.int64) for part in parts]
+
+
+def _check_kinds(parts: list[np.ndarray], path: Path) -> None:
+    """Refuse targets that are neither numbers nor texts, and one part of numbers beside one of texts."""
+    kinds = []
+    for part in parts:
+        if part.dtype.kind in _NUMBERS:
+            kinds.append("numbers")
+        elif part.dtype.kind in _TEXTS:
+            kinds.append("texts")
+        else:
+            raise DataError(f"{path}: targets are numbers or texts, found {part.dtype}")
+    if len(set(kinds)) > 1:
+        raise DataError(
+            f"{path}: targets are numbers or texts, found texts in one part and numbers in the other"
+        )
 
 
 def _is_missing(labels: np.ndarray) -> np.ndarray:

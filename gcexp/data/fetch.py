@@ -33,41 +33,69 @@ def fetch(source: Source, data_dir: str | Path | None = None, raw_dir: Path = RA
     A local folder, `data_dir` or else ``$GCEXP_DATA``, must hold every file as ``<dataset>/<file>`` or ``<file>``:
     nothing is downloaded then. Downloads are kept in ``<raw_dir>/<dataset>/`` and used again.
     """
+    raw = Path(raw_dir) / source.name
     if source.local:
         return [_checked(source.local, source.files[0], "it has just changed: run again")]
-    folder, given_by = data_dir, "data_dir"
-    if not folder:
-        folder, given_by = os.environ.get(DATA_VARIABLE), f"${DATA_VARIABLE}"
-    archive, raw = None, Path(raw_dir) / source.name
+    if data_dir:
+        return _from_folder(source, Path(data_dir), "data_dir", raw)
+    folder = os.environ.get(DATA_VARIABLE)
     if folder:
-        local = Path(folder).expanduser()
-        places = [local / source.name, local]
-        places += [place / source.folder for place in places if source.folder]
-        found = {file.name: path for file in source.files if (path := _first(places, file.name))}
-        if source.archive and len(found) < len(source.files):
-            archive = _first(places, source.archive.name)
-        if archive is None:
-            for file in source.files:
-                if file.name not in found:
-                    raise DataError(_missing(source, file.name, places, given_by))
-                _checked(found[file.name], file, _REPLACE)
-            return [*found.values()]
-    elif source.archive is None:
+        return _from_folder(source, Path(folder), f"${DATA_VARIABLE}", raw)
+    if source.archive is None:
         return [_downloaded(file, raw / file.name) for file in source.files]
-    if source.archive and not all(os.path.exists(raw / file.name) for file in source.files):
-        _unpack(archive or _downloaded(source.archive, raw / source.archive.name), source, raw)
-    return [_checked(raw / file.name, file, "delete it and run again to unpack it") for file in source.files]
+    if not _all_there(source, raw):
+        archive = _downloaded(source.archive, raw / source.archive.name)
+        _unpack(archive, source, raw)
+    return _unpacked(source, raw)
+
+
+def _from_folder(source: Source, folder: Path, given_by: str, raw: Path) -> list[Path]:
+    """The raw files of a local folder; where it has only their archive, those that are unpacked from it to `raw`."""
+    local = folder.expanduser()
+    places = [local / source.name, local]
+    if source.folder:
+        places += [place / source.folder for place in places]
+    found = {file.name: _first(places, file.name) for file in source.files}
+    archive = None
+    if source.archive and None in found.values():
+        archive = _first(places, source.archive.name)
+    if archive is not None:
+        if not _all_there(source, raw):
+            _unpack(archive, source, raw)
+        return _unpacked(source, raw)
+    paths = []
+    for file in source.files:
+        path = found[file.name]
+        if path is None:
+            raise DataError(_missing(source, file.name, places, given_by))
+        paths.append(_checked(path, file, _REPLACE))
+    return paths
 
 
 def _first(places: list[Path], name: str) -> Path | None:
-    # Path.exists can raise
-    return next((place / name for place in places if os.path.exists(place / name)), None)
+    """The file of that name in the first of some places that has it."""
+    for place in places:
+        if os.path.exists(place / name):  # Path.exists can raise
+            return place / name
+    return None
+
+
+def _all_there(source: Source, folder: Path) -> bool:
+    return all(os.path.exists(folder / file.name) for file in source.files)
+
+
+def _unpacked(source: Source, folder: Path) -> list[Path]:
+    """The files that were unpacked to a folder, checked."""
+    remedy = "delete it and run again to unpack it"
+    return [_checked(folder / file.name, file, remedy) for file in source.files]
 
 
 def _missing(source: Source, name: str, places: list[Path], given_by: str) -> str:
+    """Sentence for a file that no place in a local folder has."""
     wanted = name
     if source.archive:
-        wanted = f"{source.archive.name}, or all of {', '.join(file.name for file in source.files)},"
+        names = ", ".join(file.name for file in source.files)
+        wanted = f"{source.archive.name}, or all of {names},"
     looked = " and ".join(str(place / name) for place in places)
     return (
         f"{wanted} of {source.name} is not in the local folder given by {given_by}: looked for {looked}; put it there, "
@@ -89,8 +117,9 @@ def _unpack(archive: Path, source: Source, folder: Path) -> None:
                 file = wanted.pop(Path(member.name).name, None)
                 if file is None:
                     continue
-                stream = tar.extractfile(member) if member.isreg() and member.size == file.size else None
-                content = stream.read() if stream else b""
+                content = b""
+                if member.isreg() and member.size == file.size:
+                    content = _content_of(tar, member)
                 if hashlib.sha256(content).hexdigest() != file.sha256:
                     raise DataError(
                         f"{archive}: {member.name} should be a file of {file.size} bytes with sha256 {file.sha256}, "
@@ -103,6 +132,14 @@ def _unpack(archive: Path, source: Source, folder: Path) -> None:
         raise DataError(f"{archive}: is not a complete tar file ({first})") from error
     if wanted:
         raise DataError(f"{archive}: has no {', '.join(wanted)}; {_REPLACE}")
+
+
+def _content_of(tar: tarfile.TarFile, member: tarfile.TarInfo | str) -> bytes:
+    """What a member of a tar file holds; nothing where it is no file."""
+    stream = tar.extractfile(member)
+    if stream is None:
+        return b""
+    return stream.read()
 
 
 def _downloaded(file: RawFile, path: Path) -> Path:
@@ -121,8 +158,7 @@ def _downloaded(file: RawFile, path: Path) -> Path:
                     return path
                 except (OSError, ValueError) as error:  # OSError: all that requests raises
                     failures[url] = f"{url} ({_reason(error)})"
-                    status = getattr(getattr(error, "response", None), "status_code", 0)
-                    if not isinstance(error, OSError) or 400 <= status < 500 and status not in _LATER:
+                    if not _may_deliver_later(error):
                         left.remove(url)
             if not left or wait is None:
                 break
@@ -134,6 +170,15 @@ def _downloaded(file: RawFile, path: Path) -> Path:
     )
 
 
+def _may_deliver_later(error: Exception) -> bool:
+    """Whether a mirror that failed with this error may have the published file later."""
+    if not isinstance(error, OSError):  # it delivered another file
+        return False
+    status = getattr(getattr(error, "response", None), "status_code", 0)
+    is_refused = 400 <= status < 500
+    return not is_refused or status in _LATER
+
+
 def _from_mirror(url: str, file: RawFile, path: Path) -> None:
     """Write a file from one of its mirrors; an OSError where that does not deliver, a ValueError for another file."""
     import pooch  # only a download needs it
@@ -141,8 +186,13 @@ def _from_mirror(url: str, file: RawFile, path: Path) -> None:
     address, _, member = url.partition("#")
     if not member and not url.startswith("openml:"):
         # Under a temporary name, and renamed only when complete and of this checksum.
-        known, bar = f"sha256:{file.sha256}", sys.stderr.isatty()
-        pooch.retrieve(url, known_hash=known, fname=path.name, path=path.parent, progressbar=bar)
+        pooch.retrieve(
+            url,
+            known_hash=f"sha256:{file.sha256}",
+            fname=path.name,
+            path=path.parent,
+            progressbar=sys.stderr.isatty(),
+        )
         return
     if member:
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
@@ -162,8 +212,7 @@ def _of_archive(archive: Path, member: str) -> bytes:
     """Content of one member of a tar file."""
     try:
         with tarfile.open(archive) as tar:
-            content = tar.extractfile(member)
-            return content.read() if content else b""
+            return _content_of(tar, member)
     except (KeyError, EOFError, tarfile.TarError, zlib.error) as error:
         first = str(error).partition("\n")[0]  # as in `_unpack`
         raise ValueError(f"not a tar file with {member}: {first}") from error

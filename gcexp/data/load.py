@@ -66,31 +66,27 @@ def load(path: str | Path) -> Dataset:
     check_digest(path, record.sha256, record.bytes, "delete it and run again to prepare it")
     with np.load(path) as arrays:
         # One split at a time: the bytes of x_train are gone before those of x_test come.
-        x_train, x_test = (_scaled(arrays[name], record.scale) for name in ("x_train", "x_test"))
+        x_train = _scaled(arrays["x_train"], record.scale)
+        x_test = _scaled(arrays["x_test"], record.scale)
         kind = np.float64 if record.classes is None else np.int64
-        y_train, y_test = (arrays[name].astype(kind) for name in ("y_train", "y_test"))
+        y_train = arrays["y_train"].astype(kind)
+        y_test = arrays["y_test"].astype(kind)
     return Dataset(record.dataset, x_train, y_train, x_test, y_test, record.note)
 
 
 def _scaled(x: np.ndarray, scale: int | None) -> np.ndarray:
-    return x if scale is None else np.divide(x, np.float32(scale), dtype=np.float32, order="C")
+    if scale is None:
+        return x
+    return np.divide(x, np.float32(scale), dtype=np.float32, order="C")
 
 
 def _sidecar(path: Path) -> _Record:
+    """The record beside an array file; what is wrong with it becomes a sentence with a remedy."""
     sidecar = path.with_suffix(".json")
     if not os.path.exists(path):
         raise DataError(f"{path}: there is no such file; prepare the data set first")
     try:
-        stored = json.loads(sidecar.read_text(encoding="utf-8"))
-        known = {field.name for field in fields(_Record)}
-        record = fill(
-            _Record, {key: value for key, value in dict(stored).items() if key in known}, "its record"
-        )
-        if record.scale is not None and record.scale < 1:
-            raise ValueError(f"scale is {record.scale}")
-        if "checksum" in stored and stored["checksum"] != checksum(stored):
-            raise ValueError("it was edited: its own checksum differs")
-        return record
+        return _record(json.loads(sidecar.read_text(encoding="utf-8")))
     except FileNotFoundError as error:
         raise DataError(
             f"{path}: its expected sha256 should stand in {sidecar}, found no such file; delete {path} and run again "
@@ -101,3 +97,15 @@ def _sidecar(path: Path) -> _Record:
             f"{sidecar}: expected the record with the sha256 of {path}, found something else ({error}); delete both "
             "and run again to prepare them"
         ) from error
+
+
+def _record(stored: dict) -> _Record:
+    """What the loader needs of a sidecar file, whose own checksum must be right where it has one."""
+    names = [field.name for field in fields(_Record)]
+    values = {key: value for key, value in dict(stored).items() if key in names}
+    record = fill(_Record, values, "its record")
+    if record.scale is not None and record.scale < 1:
+        raise ValueError(f"scale is {record.scale}")
+    if "checksum" in stored and stored["checksum"] != checksum(stored):
+        raise ValueError("it was edited: its own checksum differs")
+    return record

@@ -45,7 +45,9 @@ def prepare(
         Content of the sidecar: dataset, sha256 and bytes of the array file, shapes, raw files and their sha256, scale,
         classes, note, and the checksum of the rest.
     """
-    source = dataset if isinstance(dataset, Source) else find_source(dataset)
+    source = dataset
+    if not isinstance(source, Source):
+        source = find_source(source)
     output = Path(output)
     require(output.suffix == ".npz", f"{output}: the name of a prepared file must end in .npz")
     arrays = source.read(fetch(source, data_dir, raw_dir))

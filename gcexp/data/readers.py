@@ -53,10 +53,12 @@ def mnist(files: list[Path]) -> dict[str, np.ndarray]:
     """
     arrays = {}
     for split, (images, labels) in (("train", files[:2]), ("test", files[2:])):
-        x, y = read_idx(images, IMAGES), read_idx(labels, LABELS)
+        x = read_idx(images, IMAGES)
+        y = read_idx(labels, LABELS)
         if len(x) != len(y):
             raise DataError(f"{images} holds {len(x)} images, but {labels} holds {len(y)} labels")
-        arrays[f"x_{split}"], arrays[f"y_{split}"] = x.reshape(len(x), math.prod(x.shape[1:])), y
+        arrays[f"x_{split}"] = x.reshape(len(x), math.prod(x.shape[1:]))
+        arrays[f"y_{split}"] = y
     if arrays["x_train"].shape[1] != arrays["x_test"].shape[1]:
         raise DataError(f"the images of {files[0]} and {files[2]} have different sizes")
     return arrays
@@ -84,8 +86,8 @@ def read_cifar_batch(path: Path) -> tuple[np.ndarray, np.ndarray]:
     try:
         with open(path, "rb") as file:
             batch = _ArrayUnpickler(file, encoding="bytes").load()
-        x, y = np.asarray(batch[b"data"], np.uint8), np.asarray(batch[b"labels"], np.uint8)
-        x = x.reshape(len(y), 3, 32, 32)
+        y = np.asarray(batch[b"labels"], np.uint8)
+        x = np.asarray(batch[b"data"], np.uint8).reshape(len(y), 3, 32, 32)
     except Exception as error:  # a damaged pickle raises almost anything
         raise DataError(f"{path}: is not a batch of CIFAR-10 images ({error})") from error
     return x, y
@@ -93,9 +95,11 @@ def read_cifar_batch(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 def cifar10(files: list[Path]) -> dict[str, np.ndarray]:
     """CIFAR-10: colour images, 32 x 32, 50000 for training and 10000 for testing, from five batches and one."""
-    batches = [read_cifar_batch(path) for path in files]
-    x, y = (np.concatenate(parts) for parts in zip(*batches[:-1], strict=True))
-    return {"x_train": x, "y_train": y, "x_test": batches[-1][0], "y_test": batches[-1][1]}
+    *batches, test = [read_cifar_batch(path) for path in files]
+    x_train = np.concatenate([x for x, _ in batches])
+    y_train = np.concatenate([y for _, y in batches])
+    x_test, y_test = test
+    return {"x_train": x_train, "y_train": y_train, "x_test": x_test, "y_test": y_test}
 
 
 ACCESS_COLUMNS = (
@@ -124,19 +128,25 @@ def access_rows(files: list[Path]) -> dict[str, np.ndarray]:
     Column j takes the value v in 0..c_j-1 with probability proportional to 1/(v+1), on its own; the logit of access is
     b + sum_j a_j[x_j] with a_j[v] ~ N(0, 2^2), and b such that the mean probability is 0.942.
     """
-    draw, columns, logit = rng(0, "rows"), [], np.zeros(ACCESS_ROWS)
+    draw = rng(0, "rows")
+    columns = []
+    logit = np.zeros(ACCESS_ROWS)
     for c in ACCESS_VALUES:
         odds = np.cumsum(1 / np.arange(1.0, c + 1))
         values = np.searchsorted(odds, draw.random(ACCESS_ROWS) * odds[-1], side="right")
         columns.append(values)
         logit += draw.normal(0, 2, c)[values]
-    low, high = -100.0, 100.0
+    low, high = -100.0, 100.0  # between them lies b
     for _ in range(60):
         middle = (low + high) / 2
-        above = np.mean(1 / (1 + np.exp(-logit - middle))) > ACCESS_MEAN
-        low, high = (low, middle) if above else (middle, high)
+        mean = np.mean(1 / (1 + np.exp(-logit - middle)))
+        if mean > ACCESS_MEAN:
+            high = middle
+        else:
+            low = middle
     granted = draw.random(ACCESS_ROWS) < 1 / (1 + np.exp(-logit - low))
-    return _split(np.stack(columns, axis=1).astype(np.int32), granted.astype(np.uint8), ACCESS_ROWS)
+    rows = np.stack(columns, axis=1).astype(np.int32)
+    return _split(rows, granted.astype(np.uint8), ACCESS_ROWS)
 
 
 def _split(x: np.ndarray, y: np.ndarray, train: int) -> dict[str, np.ndarray]:
@@ -170,9 +180,12 @@ def mixture(draw: np.random.Generator) -> dict[str, np.ndarray]:
     ----------
     Buyukates et al., arXiv 2011.01922; sizes and mixture are assumed, after a reference that the paper names.
     """
-    N, d = MIXTURE_TRAIN + MIXTURE_TEST, MIXTURE_FEATURES
-    model, signs = draw.choice([-1.0, 1.0], d), draw.choice([-1.0, 1.0], (N, 1))
-    x = (draw.standard_normal((N, d)) + signs * (MIXTURE_SHIFT / d) * model).astype(np.float32)
+    N = MIXTURE_TRAIN + MIXTURE_TEST
+    d = MIXTURE_FEATURES
+    model = draw.choice([-1.0, 1.0], d)
+    signs = draw.choice([-1.0, 1.0], (N, 1))
+    shifts = signs * (MIXTURE_SHIFT / d) * model
+    x = (draw.standard_normal((N, d)) + shifts).astype(np.float32)
     # fsum rounds once: the same bytes whatever order of summation a matrix product would choose on a machine.
     y = np.array([math.fsum(row) for row in (x * model).tolist()])
     return _split(x, y, MIXTURE_TRAIN)

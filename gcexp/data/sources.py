@@ -46,10 +46,12 @@ class Source:
 
 def _files(lines: str, *mirrors: str) -> tuple[RawFile, ...]:
     """Raw files, each a line with name, bytes and sha256; ``{}`` in a mirror is the name of the file."""
-    rows = [line.split() for line in lines.strip().splitlines()]
-    return tuple(
-        RawFile(name, int(size), sha, tuple(m.format(name) for m in mirrors)) for name, size, sha in rows
-    )
+    files = []
+    for line in lines.strip().splitlines():
+        name, size, sha256 = line.split()
+        urls = tuple(mirror.format(name) for mirror in mirrors)
+        files.append(RawFile(name, int(size), sha256, urls))
+    return tuple(files)
 
 
 MNIST = Source(
@@ -107,17 +109,27 @@ AMAZON_ACCESS = Source(
 )
 
 
-SOURCES = {
-    source.name: source
-    for source in (
-        MNIST,
-        Source("digits", (), readers.digits, 16, 10, "scikit-learn's digits (1497 training images of 8 x 8)"),
-        Source("linear_mixture", (), readers.linear_mixture),
-        CIFAR10,
-        AMAZON_ACCESS,
-        Source("access_rows", (), readers.access_rows, classes=2, note="3000 generated rows like Amazon's"),
-    )
-}
+DIGITS = Source(
+    "digits",
+    (),
+    readers.digits,
+    scale=16,
+    classes=10,
+    note="scikit-learn's digits (1497 training images of 8 x 8)",
+)
+
+LINEAR_MIXTURE = Source("linear_mixture", (), readers.linear_mixture)
+
+ACCESS_ROWS = Source(
+    "access_rows",
+    (),
+    readers.access_rows,
+    classes=2,
+    note="3000 generated rows like Amazon's",
+)
+
+_ALL = (MNIST, DIGITS, LINEAR_MIXTURE, CIFAR10, AMAZON_ACCESS, ACCESS_ROWS)
+SOURCES = {source.name: source for source in _ALL}
 
 
 def datasets() -> list[str]:

@@ -385,7 +385,9 @@ def bears(code: Code) -> int:
 
 def _promised(code: Code, s: int, else_bound: float = 1.0) -> float:
     """Upper bound on the error with s stragglers from the code's promise, or the other one if there is none."""
-    return 1 - code.recovers / code.k if code.promise == "indicator" and s <= bears(code) else else_bound
+    if code.promise == "indicator" and s <= bears(code):
+        return 1 - code.recovers / code.k
+    return else_bound
 
 
 @dataclass(frozen=True)
@@ -442,7 +444,9 @@ def _parts(mine: Rows) -> list[_Part]:
     for one in np.unique(label):
         workers, partitions = np.flatnonzero(label[:n] == one), np.flatnonzero(label[n:] == one)
         B = mine.B[np.ix_(workers, partitions)]
-        first = B[np.arange(len(B)), (B != 0).argmax(1)] if B.size else np.ones(len(B))
+        first = np.ones(len(B))
+        if B.size:
+            first = B[np.arange(len(B)), (B != 0).argmax(1)]
         direction = (B / np.where(first != 0, first, 1)[:, None]).round(12)
         _, place, which = np.unique(direction, axis=0, return_index=True, return_inverse=True)
         order = np.argsort(place)  # classes by their first worker
@@ -472,7 +476,9 @@ def _curve(part: _Part, wanted: list[int], random, limits: _Limits, given, code:
 
     def heard(left: np.ndarray) -> np.ndarray:
         """Classes of which one worker survives at least."""
-        return left if equal else np.logical_or.reduceat(left, weight.cumsum() - weight)
+        if equal:
+            return left
+        return np.logical_or.reduceat(left, weight.cumsum() - weight)
 
     lower, upper = np.full(total + 1, np.nan), np.full(total + 1, np.nan)
     responses, exact = np.zeros((total + 1, classes), dtype=bool), ~every
@@ -494,7 +500,9 @@ def _curve(part: _Part, wanted: list[int], random, limits: _Limits, given, code:
         pinned = _transitive(single)
         for w in wanted:
             gone = w * single.n // total
-            count = comb(single.n, gone) * (min(gone, single.n - gone) / single.n if pinned else 1)
+            count: float = comb(single.n, gone)
+            if pinned:
+                count *= min(gone, single.n - gone) / single.n
             if count <= limits.searched and 3 <= gone <= single.n / 2:
                 searched[w] = gone, round(count)
             elif count <= limits.enumerated:
@@ -508,7 +516,11 @@ def _curve(part: _Part, wanted: list[int], random, limits: _Limits, given, code:
         known = float(rows.errors(greedy[None])[0])
         with suppress(np.linalg.LinAlgError), bar(count, f"s = {w}", "set", limits.progress) as moving:
             found = search_worst(single, gone, known, pinned, moving.update)
-            lower[w], responses[w] = (found[0], heard(found[1])) if found else (known, greedy)
+            if found:
+                worst, left = found
+                lower[w], responses[w] = worst, heard(left)
+            else:
+                lower[w], responses[w] = known, greedy
             upper[w], exact[w] = lower[w], True
     rest = [w for w in wanted if not exact[w]]
     if rest:
@@ -547,7 +559,9 @@ def _together(parts, curves, asked, code) -> dict[int, tuple]:
         lower, choices = _split([curve.lower for curve in curves], max(asked))
         upper, _ = _split([curve.upper for curve in curves], max(asked))
         splits = {s: _traced(choices, s) for s in asked}
-        exact = [all(curve.exact[: s + 1].all() for curve in curves) for s in range(max(asked) + 1)]
+        exact = np.ones(max(asked) + 1, dtype=bool)
+        for s in range(len(exact)):
+            exact[s] = all(curve.exact[: s + 1].all() for curve in curves)
     found = {}
     for s in asked:
         lost = np.zeros(code.n, dtype=bool)
@@ -655,7 +669,9 @@ class _Quadratic:
 
     def __init__(self, G: np.ndarray):
         values, vectors = np.linalg.eigh(G)
-        self.first, self.second = float(values[-1]), max(float(values[-2]), 0.0) if len(values) > 1 else 0.0
+        self.first, self.second = float(values[-1]), 0.0
+        if len(values) > 1:
+            self.second = max(float(values[-2]), 0.0)
         self.v = np.sort(vectors[:, -1])
         off = np.sort(np.where(np.eye(len(G), dtype=bool), -np.inf, G), axis=1)[:, :0:-1]
         self.partners = G.diagonal()[:, None] + np.pad(off.cumsum(1), ((0, 0), (1, 0)))
@@ -669,7 +685,9 @@ class _Quadratic:
 def _plain(code: Code) -> Rows:
     """Messages of a plain-sum code; none for others, whose loads are in other units."""
     found = rows(code)
-    return found if np.isin(found.B, (0, 1)).all() else Rows(np.zeros((0, 0)))
+    if np.isin(found.B, (0, 1)).all():
+        return found
+    return Rows(np.zeros((0, 0)))
 
 
 def _scales(rows: Rows) -> list[np.ndarray]:
@@ -677,7 +695,9 @@ def _scales(rows: Rows) -> list[np.ndarray]:
     if (rows.h > 0).all():
         found.append(1 / rows.h)
     best = np.linalg.lstsq(rows.G, rows.h, rcond=1e-10)[0]
-    return found + [best] if (best > 1e-9).all() else found
+    if (best > 1e-9).all():
+        found.append(best)
+    return found
 
 
 # --- Worst case, other decodings ---------------------------------------------------------------------------------

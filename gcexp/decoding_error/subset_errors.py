@@ -214,7 +214,9 @@ def _walk(
         full = taken.taken == take - ends
         if full.any():
             last(t + 1, taken.some(full))
-        enough = states.taken + n - t - 1 >= take if t or not pinned else slice(0)
+        enough: np.ndarray | slice = slice(0)
+        if t or not pinned:
+            enough = states.taken + n - t - 1 >= take
         left = [taken.some(~full), states.skip().some(enough)]
         if any(len(part.e) for part in left):
             waiting.append((t + 1, _States(*map(np.concatenate, zip(*left, strict=True)))))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from gcexp.errors import require
-from gcexp.schema import checked
+from gcexp.schema import checked, is_whole
 from gcexp.seeding import rngs
 
 # Rounds that a stream draws at once when it is asked again, and most numbers that then lie ready.
@@ -128,30 +128,90 @@ class Draws:
         return replace(self, **{k: change(v) for k, v in parts.items() if isinstance(v, np.ndarray)})
 
 
-def each_is(model: object, names: Sequence[str], allowed: Callable[[float], bool], sentence: str) -> None:
-    """Refuse parameters of a frozen model that are not allowed; a list, one number for each worker, becomes a tuple."""
+@dataclass(frozen=True)
+class OfSome:
+    """A parameter of some workers, by their numbers, and that of all others."""
+
+    numbers: tuple[tuple[int, float], ...]
+    others: float
+
+
+#: A parameter of all workers alike, a list with one number for each, or a mapping with those of some workers, as in
+#: ``{3: 2.0}``; what it calls ``others`` is the number of all others, by default the one that the parameter has anyway.
+PerWorker = float | Sequence[float] | Mapping[int | str, float] | OfSome
+_OTHERS = "others"
+
+
+def each_is(model: Any, names: Sequence[str], allowed: Callable[[float], bool], sentence: str) -> None:
+    """Refuse parameters of a frozen model that are not allowed, and give those by worker a form that can be hashed."""
     for name in names:
         value = getattr(model, name)
-        several = np.ndim(value) == 1
-        if several:  # YAML gives lists; a frozen class is to be hashable
+        if isinstance(value, Mapping):
+            value = _of_some(name, value, default=getattr(type(model), name))
+            object.__setattr__(model, name, value)
+        elif np.ndim(value) == 1:  # YAML gives lists
             value = tuple(value)
             object.__setattr__(model, name, value)
-        numbers = value if several else (value,)
+        numbers = _numbers(value)
         require(bool(numbers) and all(allowed(one) for one in numbers), f"{sentence}, got {name}={value}")
 
 
-def of_workers(name: str, value: float | Sequence[float], n: int) -> float | np.ndarray:
-    """A parameter of the first n workers: the same number for all, or the first n of one for each.
+def _of_some(name: str, value: Mapping[int | str, float], default: float) -> OfSome:
+    """The mapping of a person, whose keys are numbers of workers and ``others``."""
+    numbers = []
+    for key, number in value.items():
+        if key == _OTHERS:
+            continue
+        named = is_whole(key) and key >= 0
+        require(named, f"{name} has numbers of workers and {_OTHERS} as its keys, got {key!r}")
+        numbers.append((int(key), number))
+    return OfSome(tuple(sorted(numbers)), value.get(_OTHERS, default))
+
+
+def _numbers(value: float | Sequence[float] | OfSome) -> tuple[float, ...]:
+    """All numbers of a parameter."""
+    if isinstance(value, OfSome):
+        return (value.others, *(number for _, number in value.numbers))
+    return tuple(value) if isinstance(value, Sequence) else (value,)
+
+
+def of_workers(name: str, value: PerWorker, n: int) -> float | np.ndarray:
+    """A parameter of the first n workers: the same number for all, or an array with one for each.
 
     Examples
     --------
     >>> of_workers("mean", 2.0, n=2), of_workers("mean", (1.0, 2.0, 3.0), n=2)
     (2.0, array([1., 2.]))
+    >>> of_workers("mean", OfSome(((1, 5.0),), others=2.0), n=3)
+    array([2., 5., 2.])
     """
     if isinstance(value, (int, float)):
         return value
+    if isinstance(value, OfSome):
+        found = np.full(n, float(value.others))
+        for worker, number in value.numbers:
+            require(worker < n, f"{name} names worker {worker}, but n={n} workers are 0 to {n - 1}")
+            found[worker] = number
+        return found
+    assert not isinstance(value, Mapping), "`each_is` has made another form of it"
     require(len(value) >= n, f"{name} has {len(value)} numbers, but n={n} workers are asked for")
     return np.array(value[:n], dtype=float)
+
+
+def alike(model: object, name: str) -> float:
+    """A parameter that all workers share; raise `ParameterError` where it is one by worker.
+
+    Examples
+    --------
+    >>> from gcexp.delays import Pareto
+    >>> alike(Pareto(shape=3.0), "shape")
+    3.0
+    """
+    value = getattr(model, name)
+    require(
+        isinstance(value, int | float), f"the closed form needs the same {name} of all workers, got {value}"
+    )
+    return value
 
 
 class DelayModel(Protocol):
@@ -169,6 +229,8 @@ class DelayExtras:
     #: together the same as `draw` in one piece. Then a long run is drawn, waited for and decoded some iterations at a
     #: time; without it each seed is drawn whole. A parameter of that name is no such method.
     start: Callable[[tuple[int, ...], int], Callable[[int], Draws]] | None = None
+    #: ``period()`` gives the number of iterations after which the times repeat, where they do, as in a replay.
+    period: Callable[[], int] | None = None
     #: Its iterations are no steps of a training (local steps), so that no task can be trained. Read in the source of
     #: its class before anything is imported.
     clock_only: bool = False

@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from gcexp.delays.base import Draws, Streamed
+from gcexp.delays.base import Draws, PerWorker, Streamed, each_is, of_workers
 from gcexp.errors import require
+from gcexp.schema import is_number
 from gcexp.seeding import rng, rngs
 
 
@@ -32,10 +33,11 @@ class Composed(Streamed):
         Factor of each worker; by default 1 for all.
     common_sd, common_lag : float
         Standard deviation of c_t, and the correlation of neighbouring ones.
-    p01, p10 : float
-        Chance of a fast worker to become slow, and of a slow one to become fast; p01 = 0: none is ever slow.
-    factor : float
-        How much longer a slow worker takes.
+    p01, p10 : float, sequence or mapping
+        Chance of a fast worker to become slow, and of a slow one to become fast, of all workers alike or by worker
+        (`gcexp.delays.base.PerWorker`); p01 = 0: none is ever slow.
+    factor : float, sequence or mapping
+        Likewise: how much longer a slow worker takes.
     rest : {"resampled"}
         One of `values` each time.
     values : list of float, optional
@@ -65,9 +67,9 @@ class Composed(Streamed):
     workers: Sequence[float] | None = None
     common_sd: float = 0.0
     common_lag: float = 0.0
-    p01: float = 0.0
-    p10: float = 0.5
-    factor: float = 1.0
+    p01: PerWorker = 0.0
+    p10: PerWorker = 0.5
+    factor: PerWorker = 1.0
     rest: Literal["resampled"] = "resampled"
     values: Sequence[float] | None = None
     phi: float = 0.0
@@ -87,26 +89,26 @@ class Composed(Streamed):
             -1 < self.common_lag < 1,
             f"common_lag must be a correlation within (-1, 1), got {self.common_lag}",
         )
-        require(
-            0 <= self.p01 <= 1 and 0 < self.p10 <= 1,
-            f"p01 and p10 must be probabilities, got {self.p01}, {self.p10}",
-        )
-        require(
-            self.p01 + self.p10 <= 1,
-            f"p01 + p10 must be at most 1, so that states last; got {self.p01 + self.p10:g}",
-        )
-        require(self.factor > 0, f"factor must be a number > 0, got {self.factor}")
+        each_is(self, ["p01"], lambda one: 0 <= one <= 1, "p01 must be a probability")
+        each_is(self, ["p10"], lambda one: 0 < one <= 1, "p10 must be a probability above 0")
+        if is_number(self.p01) and is_number(self.p10):
+            _require_states_that_last(self.p01, self.p10)
+        each_is(self, ["factor"], lambda one: one > 0, "factor must be a number > 0")
         require(0 <= self.phi <= 1, f"phi must be a share from 0 to 1, got {self.phi}")
 
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
         of_worker = np.ones(n) if self.workers is None else np.array(self.workers[:n])
         require(len(of_worker) == n, f"workers has {len(of_worker)} factors, but n={n} workers are asked for")
+        p01, p10, factor = (of_workers(name, getattr(self, name), n) for name in ("p01", "p10", "factor"))
+        _require_states_that_last(p01, p10)
         values = np.array(self.values or (0.0,))
         chosen = [rngs(seed, "delays", range(n)) for seed in seeds]
         states = [rngs(seed, "states", range(n)) for seed in seeds]
         common = [rng(seed, "delays.common") for seed in seeds]
-        share = self.p01 / (self.p01 + self.p10)
-        slow = np.array([[stream.random() < share for stream in of_seed] for of_seed in states])
+        share = p01 / (p01 + p10)
+        slow = np.empty((len(seeds), n), dtype=bool)
+        for s, of_seed in enumerate(states):
+            slow[s] = np.array([stream.random() for stream in of_seed]) < share
         shock = np.array([self.common_sd * stream.standard_normal() for stream in common])
         done = 0
 
@@ -120,7 +122,7 @@ class Composed(Streamed):
                 log_time[s] = values[(places * len(values)).astype(int)]
                 chance = np.stack([stream.random(iterations) for stream in states[s]], axis=1)
                 # A number below p01 makes a worker slow, one above 1 - p10 makes it fast; otherwise it stays as it is.
-                changes = np.where(chance < self.p01, 1, np.where(chance >= 1 - self.p10, 0, -1))
+                changes = np.where(chance < p01, 1, np.where(chance >= 1 - p10, 0, -1))
                 before = np.vstack([slow[s], changes])
                 last = np.maximum.accumulate(np.where(before >= 0, np.arange(iterations + 1)[:, None], 0))
                 found = np.take_along_axis(before, last, axis=0).astype(bool)
@@ -131,9 +133,15 @@ class Composed(Streamed):
                     shock[s] = self.common_lag * shock[s] + fresh * normal[t]
             trend = self.drift * (done + np.arange(iterations))[:, None]
             done += iterations
-            x = self.level * of_worker * np.exp(log_time + trend) * np.where(is_slow, self.factor, 1.0)
+            x = self.level * of_worker * np.exp(log_time + trend) * np.where(is_slow, factor, 1.0)
             return Draws(
                 tuple(seeds), shape, start=self.phi * x, compute=n * (1 - self.phi) * x, is_slow=is_slow
             )
 
         return draw
+
+
+def _require_states_that_last(p01: float | np.ndarray, p10: float | np.ndarray) -> None:
+    """Refuse chances to become slow and fast that together are above 1."""
+    largest = np.max(np.add(p01, p10))
+    require(bool(largest <= 1), f"p01 + p10 must be at most 1, so that states last; got {largest:g}")

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from gcexp.delays.base import Draws, Exponentials, Streamed
+from gcexp.delays.base import Draws, Exponentials, PerWorker, Streamed, each_is, of_workers
 from gcexp.errors import require
+
+_TIMES = ("compute_shift", "compute_mean", "transmit_shift", "transmit_mean")
 
 
 @dataclass(frozen=True)
@@ -21,9 +23,10 @@ class ComputeTransmit(Streamed):
 
     Parameters
     ----------
-    compute_shift, compute_mean : float
-        Smallest time to compute all data and mean of what is added to it, in seconds.
-    transmit_shift, transmit_mean : float
+    compute_shift, compute_mean : float, sequence or mapping
+        Smallest time to compute all data and mean of what is added to it, in seconds, of all workers alike or by worker
+        (`gcexp.delays.base.PerWorker`).
+    transmit_shift, transmit_mean : float, sequence or mapping
         The same to send one gradient.
     persistence : int
         Iterations for which a draw is kept.
@@ -42,17 +45,14 @@ class ComputeTransmit(Streamed):
 
     most_workers: ClassVar[int] = 10**6
 
-    compute_shift: float = 1.0
-    compute_mean: float = 0.5
-    transmit_shift: float = 1.0
-    transmit_mean: float = 0.5
+    compute_shift: PerWorker = 1.0
+    compute_mean: PerWorker = 0.5
+    transmit_shift: PerWorker = 1.0
+    transmit_mean: PerWorker = 0.5
     persistence: int = 1
 
     def __post_init__(self):
-        for name in ("compute_shift", "compute_mean", "transmit_shift", "transmit_mean"):
-            require(
-                getattr(self, name) >= 0, f"{name} must be a time >= 0 in seconds, got {getattr(self, name)}"
-            )
+        each_is(self, _TIMES, lambda one: one >= 0, "compute_transmit needs times >= 0 in seconds")
         require(
             self.persistence >= 1, f"persistence must be a number of iterations >= 1, got {self.persistence}"
         )
@@ -60,13 +60,16 @@ class ComputeTransmit(Streamed):
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
         compute = Exponentials(seeds, n, self.persistence)
         transmit = Exponentials(seeds, n, self.persistence, "transmission")
+        compute_shift, compute_mean, transmit_shift, transmit_mean = (
+            of_workers(name, getattr(self, name), n) for name in _TIMES
+        )
 
         def draw(iterations: int) -> Draws:
             return Draws(
                 tuple(seeds),
                 (len(seeds), iterations, n),
-                compute=self.compute_shift + self.compute_mean * compute(iterations),
-                transmit=self.transmit_shift + self.transmit_mean * transmit(iterations),
+                compute=compute_shift + compute_mean * compute(iterations),
+                transmit=transmit_shift + transmit_mean * transmit(iterations),
             )
 
         return draw

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from gcexp.delays.base import Draws, Exponentials, Streamed, each_is, of_workers
+from gcexp.delays.base import Draws, Exponentials, PerWorker, Streamed, each_is, of_workers
 from gcexp.errors import require, require_known
 
 SCALINGS = ("data", "server")
@@ -40,8 +40,9 @@ class _OneTime(Streamed):
 
         def draw(iterations: int) -> Draws:
             X = self.law(streams(iterations))
-            begin, compute = (X, self.data_time) if self.scaling == "data" else (0.0, self.data_time + X)
-            return Draws(tuple(seeds), X.shape, begin, compute)
+            if self.scaling == "data":
+                return Draws(tuple(seeds), X.shape, start=X, compute=self.data_time)
+            return Draws(tuple(seeds), X.shape, compute=self.data_time + X)
 
         return draw
 
@@ -60,10 +61,9 @@ class Pareto(_OneTime):
 
     Parameters
     ----------
-    scale : float or sequence of float
-        Smallest X, in seconds, of all workers alike or one number for each.
-    shape : float
-        Tail exponent; the mean is finite for shape > 1.
+    scale, shape : float, sequence or mapping
+        Smallest X, in seconds, and tail exponent, of all workers alike or by worker (`gcexp.delays.base.PerWorker`).
+        The mean is finite for shape > 1.
     scaling : {"data", "server"}
     data_time : float
         Deterministic time to compute all data, in seconds.
@@ -81,16 +81,17 @@ class Pareto(_OneTime):
     True
     """
 
-    scale: float | Sequence[float] = 1.0
-    shape: float = 2.0
+    scale: PerWorker = 1.0
+    shape: PerWorker = 2.0
 
     def __post_init__(self):
         each_is(self, ["scale"], lambda one: one > 0, "Pareto needs scale > 0")
-        require(self.shape > 0, f"Pareto needs shape > 0, got {self.shape}")
+        each_is(self, ["shape"], lambda one: one > 0, "Pareto needs shape > 0")
         super().__post_init__()
 
     def law(self, exponential):
-        return of_workers("scale", self.scale, _workers(exponential)) * np.exp(exponential / self.shape)
+        n = _workers(exponential)
+        return of_workers("scale", self.scale, n) * np.exp(exponential / of_workers("shape", self.shape, n))
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,9 @@ class ShiftedExponential(_OneTime):
 
     Parameters
     ----------
-    shift, mean : float or sequence of float
-        Smallest X and mean of what is added to it, in seconds, of all workers alike or one number for each.
+    shift, mean : float, sequence or mapping
+        Smallest X and mean of what is added to it, in seconds, of all workers alike or by worker
+        (`gcexp.delays.base.PerWorker`).
     scaling, data_time, persistence
         As in `Pareto`.
 
@@ -114,8 +116,8 @@ class ShiftedExponential(_OneTime):
     (1, 2, 3)
     """
 
-    shift: float | Sequence[float] = 0.0
-    mean: float | Sequence[float] = 1.0
+    shift: PerWorker = 0.0
+    mean: PerWorker = 1.0
 
     def __post_init__(self):
         each_is(self, ["shift"], lambda one: one >= 0, "shifted exponential needs shift >= 0")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import log
 from typing import ClassVar
 
 import numpy as np
 
-from gcexp.delays.base import Draws, Exponentials, Streamed, each_is, of_workers
+from gcexp.delays.base import Draws, Exponentials, PerWorker, Streamed, each_is, of_workers
 from gcexp.errors import require
 
 
@@ -29,8 +29,9 @@ class Epochs(Streamed):
 
     Parameters
     ----------
-    p : float or sequence of float
-        Probability that a started worker is a straggler, of all workers alike or one number for each.
+    p : float, sequence or mapping
+        Probability that a started worker is a straggler, of all workers alike or by worker
+        (`gcexp.delays.base.PerWorker`).
 
     Raises
     ------
@@ -51,7 +52,7 @@ class Epochs(Streamed):
 
     most_workers: ClassVar[int] = 10**6
 
-    p: float | Sequence[float] = 0.1
+    p: PerWorker = 0.1
 
     def __post_init__(self):
         each_is(self, ["p"], lambda one: 0 <= one < 1, "epochs need a straggling probability 0 <= p < 1")
@@ -78,8 +79,9 @@ class Restarts(Streamed):
 
     Parameters
     ----------
-    p : float or sequence of float
-        Probability that a started worker is a straggler, of all workers alike or one number for each.
+    p : float, sequence or mapping
+        Probability that a started worker is a straggler, of all workers alike or by worker
+        (`gcexp.delays.base.PerWorker`).
     epoch : float
         t, after which stragglers are started again, in seconds.
     compute : float
@@ -105,7 +107,7 @@ class Restarts(Streamed):
 
     most_workers: ClassVar[int] = 10**6
 
-    p: float | Sequence[float] = 0.1
+    p: PerWorker = 0.1
     epoch: float = 16.0
     compute: float = 20.0
     transmit: float = 13.0

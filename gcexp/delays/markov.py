@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gcexp.delays.base import Draws, Exponentials, Streamed
+from gcexp.delays.base import Draws, Exponentials, PerWorker, Streamed, each_is, of_workers
 from gcexp.errors import require, require_known
+from gcexp.schema import is_number
 from gcexp.seeding import rngs
 
 LOAD_MODELS = ("scaled", "sum")
@@ -27,7 +28,7 @@ class SummedDraws(Draws):
     ----------
     exponential, rate : ndarray (S, T, n)
         E and mu.
-    alpha : float
+    alpha : float or ndarray (n,)
         Smallest time of one computation.
     pieces : int
         Computations that make up all data.
@@ -35,7 +36,7 @@ class SummedDraws(Draws):
 
     exponential: np.ndarray | None = None
     rate: np.ndarray | None = None
-    alpha: float = 0.0
+    alpha: float | np.ndarray = 0.0
     pieces: int = 1
 
     @property
@@ -65,11 +66,11 @@ class TwoStateMarkov(Streamed):
 
     Parameters
     ----------
-    p : float
-        Probability to change state.
-    mu_s, mu_f : float
+    p : float, sequence or mapping
+        Probability to change state, of all workers alike or by worker (`gcexp.delays.base.PerWorker`).
+    mu_s, mu_f : float, sequence or mapping
         Rates of a slow and a fast worker, per computation.
-    alpha : float
+    alpha : float, sequence or mapping
         Smallest time of one computation.
     initial_slow : int, optional
         Workers slow in iteration 0; None: each with probability 1/2, the stationary law.
@@ -97,10 +98,10 @@ class TwoStateMarkov(Streamed):
     True
     """
 
-    p: float = 0.05
-    mu_s: float = 0.1
-    mu_f: float = 10.0
-    alpha: float = 0.01
+    p: PerWorker = 0.05
+    mu_s: PerWorker = 0.1
+    mu_f: PerWorker = 10.0
+    alpha: PerWorker = 0.01
     initial_slow: int | None = None
     subset: str = "random"
     load_model: str = "scaled"
@@ -108,12 +109,11 @@ class TwoStateMarkov(Streamed):
     spread: float = 0.0
 
     def __post_init__(self):
-        require(0 <= self.p <= 1, f"two-state Markov workers need 0 <= p <= 1, got p={self.p}")
-        require(
-            0 < self.mu_s <= self.mu_f,
-            f"two-state Markov workers need 0 < mu_s <= mu_f, got mu_s={self.mu_s}, mu_f={self.mu_f}",
-        )
-        require(self.alpha >= 0, f"two-state Markov workers need alpha >= 0, got alpha={self.alpha}")
+        each_is(self, ["p"], lambda one: 0 <= one <= 1, "two-state Markov workers need 0 <= p <= 1")
+        each_is(self, ["mu_s", "mu_f"], lambda one: one > 0, "two-state Markov workers need rates > 0")
+        each_is(self, ["alpha"], lambda one: one >= 0, "two-state Markov workers need alpha >= 0")
+        if is_number(self.mu_s) and is_number(self.mu_f):
+            self._require_order(self.mu_s, self.mu_f)
         require(
             self.initial_slow is None or self.initial_slow >= 0,
             f"initial_slow must be a number of workers >= 0, got {self.initial_slow}",
@@ -128,7 +128,18 @@ class TwoStateMarkov(Streamed):
             0 <= self.spread < 1, f"spread must be a fraction with 0 <= spread < 1, got spread={self.spread}"
         )
 
+    def _require_order(self, slow: float | np.ndarray, fast: float | np.ndarray) -> None:
+        """Refuse a worker that is slower when it is fast."""
+        require(
+            bool(np.all(slow <= fast)),
+            f"two-state Markov workers need mu_s <= mu_f, got mu_s={self.mu_s}, mu_f={self.mu_f}",
+        )
+
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
+        p, rate_s, rate_f, alpha = (
+            of_workers(name, getattr(self, name), n) for name in ("p", "mu_s", "mu_f", "alpha")
+        )
+        self._require_order(rate_s, rate_f)
         slow = self.initial_slow
         require(slow is None or slow <= n, f"initial_slow must be at most n={n}, got initial_slow={slow}")
         exponentials = Exponentials(seeds, n)
@@ -143,7 +154,7 @@ class TwoStateMarkov(Streamed):
             state = np.broadcast_to(np.arange(n) < slow, first.shape)
         mu_s, mu_f = (
             mu * (1 + self.spread * (2 * scale[:, None] - 1))
-            for mu, scale in ((self.mu_s, scale_s), (self.mu_f, scale_f))
+            for mu, scale in ((rate_s, scale_s), (rate_f, scale_f))
         )
         pieces, begun = n if self.pieces is None else self.pieces, False
 
@@ -151,7 +162,7 @@ class TwoStateMarkov(Streamed):
             nonlocal state, begun
             exponential = exponentials(iterations)
             # The first iteration is played in the first state, every other one after a chance to change it.
-            flips = np.cumsum(_uniform(streams, iterations - (not begun)) < self.p, axis=1) % 2 == 1
+            flips = np.cumsum(_uniform(streams, iterations - (not begun)) < p, axis=1) % 2 == 1
             later = state[:, None] ^ flips
             is_slow = later if begun else np.concatenate([state[:, None], later], axis=1)
             state, begun = is_slow[:, -1], True
@@ -163,12 +174,10 @@ class TwoStateMarkov(Streamed):
                     is_slow=is_slow,
                     exponential=exponential,
                     rate=rate,
-                    alpha=self.alpha,
+                    alpha=alpha,
                     pieces=pieces,
                 )
-            return Draws(
-                tuple(seeds), shape, compute=pieces * (self.alpha + exponential / rate), is_slow=is_slow
-            )
+            return Draws(tuple(seeds), shape, compute=pieces * (alpha + exponential / rate), is_slow=is_slow)
 
         return draw
 

@@ -63,6 +63,8 @@ class Trace:
         What the columns of the file are, where their names do not say it: ``iteration:step,worker:host``.
     unit : str, optional
         That of the times in the file, which become seconds.
+    decimal : str, optional
+        The decimal sign of numbers in the file, ``comma`` or ``point``, where that is not beyond doubt.
     data_bound : bool
         The growing part follows the partition and the fixed part the worker: partition i of k takes the time of the
         share of the data it belongs to, that of worker floor(i n / k). Refused where n does not divide k.
@@ -96,6 +98,7 @@ class Trace:
     timeout: float | None = None
     columns: str | Mapping[str, str] | None = None
     unit: str | None = None
+    decimal: str | None = None
 
     def __post_init__(self):
         if isinstance(self.columns, Mapping):
@@ -114,7 +117,9 @@ class Trace:
 
     def recorded(self) -> TraceFile:
         """The trace that is replayed."""
-        return read_trace(self.file, self.absent, self.timeout, columns=self.columns, unit=self.unit)
+        return read_trace(
+            self.file, self.absent, self.timeout, columns=self.columns, unit=self.unit, decimal=self.decimal
+        )
 
     def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
         """The rows of all iterations; see `gcexp.delays.base.DelayModel`."""
@@ -162,9 +167,15 @@ class Trace:
     def wraps(self, iterations: int) -> int:
         """How often this many iterations continue from the last row to the first one."""
         trace = self.recorded()
+        _, start = self._places(trace, len(self.played_rows(trace)), (0,))
+        return int((start[0] + iterations - 1) // self.period())
+
+    def period(self) -> int:
+        """Rows that are played, one after another, before the first one comes again."""
+        trace = self.recorded()
         rows = len(self.played_rows(trace))
-        skip, start = self._places(trace, rows, (0,))
-        return int((start[0] + iterations - 1) // (rows - skip))
+        skip, _ = self._places(trace, rows, (0,))
+        return rows - skip
 
     def played_rows(self, trace: TraceFile) -> np.ndarray:
         """Numbers of the rows that are replayed: those at the trace's own load, or those of them that are named."""

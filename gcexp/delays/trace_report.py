@@ -66,6 +66,7 @@ def report(
     *,
     columns: Columns = None,
     unit: str | None = None,
+    decimal: str | None = None,
 ) -> str:
     """Lines that describe a trace; raise `DataError` for the first fault of a broken one.
 
@@ -74,7 +75,7 @@ def report(
     structure is found when their iterations are left out, that is the first sentence. Parameters are those of
     `gcexp.traces.reading.trace_of`.
     """
-    trace = trace_with_gaps(source, columns=columns, unit=unit)
+    trace = trace_with_gaps(source, columns=columns, unit=unit, decimal=decimal)
     found = ways(trace, absent, timeout)
     main, *others = found.values()
     missing = described(trace)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from math import comb, gcd, isqrt
 from typing import NamedTuple
 
@@ -238,7 +238,7 @@ def difference_set(n: int, load: int, intersection: int) -> tuple[int, ...] | No
             return None
         if size == load:
             if (count[1:] == intersection).all():
-                found = tuple(sorted(x for a in chosen for x in orbits[a]))
+                found = tuple(sorted(chain.from_iterable(orbits[a] for a in chosen)))
             continue
         if i == len(orbits):
             continue
@@ -256,12 +256,15 @@ def _orbits(n: int, p: int) -> list[tuple[int, ...]]:
     """Orbits of x -> p x on Z_n, by smallest element."""
     seen, found = set(), []
     for x in range(n):
-        if x not in seen:
-            orbit = [x]
-            while (y := orbit[-1] * p % n) != x:
-                orbit.append(y)
-            seen.update(orbit)
-            found.append(tuple(sorted(orbit)))
+        if x in seen:
+            continue
+        orbit = [x]
+        y = x * p % n
+        while y != x:
+            orbit.append(y)
+            y = y * p % n
+        seen.update(orbit)
+        found.append(tuple(sorted(orbit)))
     return found
 
 
@@ -299,17 +302,16 @@ def sts(v: int) -> Design:
             return (i + j) * (t + 1) % Q
     else:
         triples = [(i, i + Q, i + 2 * Q) for i in range(t)]
-        triples += [(3 * Q, i + t + Q * c, i + Q * ((c + 1) % 3)) for i in range(t) for c in colours]
+        for i, c in product(range(t), colours):
+            triples.append((3 * Q, i + t + Q * c, i + Q * ((c + 1) % 3)))
 
         def middle(i: int, j: int) -> int:
             z = (i + j) % Q
-            return z // 2 if z % 2 == 0 else (z - 1) // 2 + t
+            half, is_odd = divmod(z, 2)
+            return half + t * is_odd
 
-    triples += [
-        (i + Q * c, j + Q * c, middle(i, j) + Q * ((c + 1) % 3))
-        for i, j in combinations(range(Q), 2)
-        for c in colours
-    ]
+    for (i, j), c in product(combinations(range(Q), 2), colours):
+        triples.append((i + Q * c, j + Q * c, middle(i, j) + Q * ((c + 1) % 3)))
     return Design(_rows(v, triples))
 
 
@@ -412,9 +414,11 @@ def _candidates(n: int, max_k: int) -> Iterator[str]:
     """Names of the constructions that give n workers if they exist, complements and stacks apart."""
     yield from _geometries(n)
     yield from (f"paley-{n}", f"paley2-{n}", f"quartic-{n}", f"sts-{n}")
-    if n == 4 ** (t := (n.bit_length() - 1) // 2):
+    t = (n.bit_length() - 1) // 2
+    if n == 4**t:
         yield f"bent-{t}"
-    if n == (p := isqrt(n + 1) - 1) * (p + 2):
+    p = isqrt(n + 1) - 1
+    if n == p * (p + 2):
         yield f"twin-{p}"
     yield from (f"complete-{n}-{r}" for r in range(2, n) if comb(n, r) <= max_k)
     if n <= max_k:
@@ -452,7 +456,8 @@ def hilbert_symbol(a: int, b: int, p: int | None) -> int:
     (-1, -1, -1)
     """
     if p is None:
-        return -1 if a < 0 and b < 0 else 1
+        both_negative = a < 0 and b < 0
+        return (-1) ** both_negative
 
     def split(number: int) -> tuple[int, int]:
         power = 0
@@ -463,13 +468,14 @@ def hilbert_symbol(a: int, b: int, p: int | None) -> int:
     (alpha, u), (beta, v) = split(a), split(b)
     if p == 2:
         exponent = (u - 1) // 2 * ((v - 1) // 2) + alpha * ((v * v - 1) // 8) + beta * ((u * u - 1) // 8)
-        return -1 if exponent % 2 else 1
+        return (-1) ** (exponent % 2)
 
     def legendre(number: int) -> int:
-        return 1 if pow(number % p, (p - 1) // 2, p) == 1 else -1
+        is_square = pow(number % p, (p - 1) // 2, p) == 1
+        return 1 if is_square else -1
 
-    sign = -1 if alpha * beta * ((p - 1) // 2) % 2 else 1
-    return sign * (legendre(u) if beta % 2 else 1) * (legendre(v) if alpha % 2 else 1)
+    sign = (-1) ** (alpha * beta * ((p - 1) // 2) % 2)
+    return sign * legendre(u) ** (beta % 2) * legendre(v) ** (alpha % 2)
 
 
 def why_impossible(n: int, k: int, load: int, redundancy: int, intersection: int) -> str | None:

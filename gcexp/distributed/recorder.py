@@ -7,19 +7,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from io import StringIO
-from math import inf
 from pathlib import Path
 
-from gcexp.errors import DataError, UserError, require
+from gcexp.errors import UserError, require
 from gcexp.files import writable, written
+from gcexp.traces.record import RECORDED, rank_file
 
 _UNSETTLED = 2  # first steps of DDP, which makes its buckets anew after one
-_COLUMNS = {"iteration": int, "worker": int, "time": float, "compute": float, "load": float}
-
-
-def _rank_file(folder: Path | str, rank: int) -> Path:
-    return Path(folder) / f"rank-{rank:04}.csv"
 
 
 class Recorder:
@@ -73,14 +67,14 @@ class Recorder:
             devices = {parameter.device.type for parameter in model.parameters()}
             require(devices == {"cpu"}, "on a GPU use recorder.step() and synchronise at the block's end")
             require(not model._comm_hooks, "the model has a communication hook already; give it as inner=")
-        path = _rank_file(folder, self._rank)
+        path = rank_file(folder, self._rank)
         with writable(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 self._file = open(path, "x", buffering=1)  # every line is there when a process is killed
             except FileExistsError:
                 raise UserError(f"{path} is there already; record into another folder") from None
-        self._file.write(",".join(_COLUMNS) + "\n")
+        self._file.write(",".join(RECORDED) + "\n")
         if model is not None:
             from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 
@@ -149,65 +143,15 @@ def _own_rank() -> int:
 def join(folder: Path | str, output: Path | str, warm_up: int = 1) -> str:
     """Write the recordings of all ranks as one new trace without its first `warm_up` iterations; what it holds.
 
-    What follows the last iteration that every rank has is dropped and counted: a rank may have been killed. The column
-    ``compute`` is kept if every row has it. Refused are missing ranks or iterations, a time or load that is no number
-    above 0, loads that differ in an iteration, and an `output` that is there already.
+    See `gcexp.traces.recordings.joined`, which also says what is refused; an `output` that is there already is, too.
     """
-    import pandas as pd  # which ranks do not need
+    from gcexp.traces.recordings import joined  # with pandas, which ranks do not need
 
-    folder, output = Path(folder), Path(output)
     require(warm_up >= 0, f"warm-up is a number of iterations >= 0, got {warm_up}")
+    output = Path(output)
     require(not output.exists(), f"{output} is there already; name a new file")
-    recordings = _recordings(folder)
-    rows = pd.concat(recordings)
-    last = min(recording["iteration"].max() for recording in recordings)
-    first = rows["iteration"].min() + warm_up
-    if first > last:
-        raise DataError(f"{folder}: the iterations of all ranks end with {last}, warm-up is {warm_up}")
-
-    loads = rows.pivot(index="iteration", columns="worker", values="load")
-    loads = loads.reindex(range(first, last + 1))
-    for iteration, of_ranks in loads.iterrows():
-        if of_ranks.isna().any():
-            raise DataError(f"{_rank_file(folder, of_ranks.isna().idxmax())} lacks iteration {iteration}")
-        if of_ranks.nunique() > 1:
-            raise DataError(f"{folder}: the ranks' loads differ in iteration {iteration}")
-
-    kept = rows[rows["iteration"].between(first, last)].sort_values(["iteration", "worker"])
-    trace = kept.assign(iteration=kept["iteration"] - first).dropna(axis=1)
+    table, told = joined(Path(folder), warm_up)
     with written(output) as temporary:
-        trace.to_csv(temporary, index=False)
-    dropped = (rows["iteration"] > last).sum()
-    return f"{output}: {len(loads)} iterations of {len(recordings)} workers; {dropped} rows behind the last are dropped"
-
-
-def _recordings(folder: Path) -> list:
-    """All ranks' rows; there is a file of every rank from 0 on."""
-    files = sorted(folder.glob("rank-*.csv"))
-    recordings = []
-    for rank, file in enumerate(files or [folder]):
-        if file != _rank_file(folder, rank):
-            raise DataError(f"{folder} lacks the recording of rank {rank}, {_rank_file(folder, rank).name}")
-        recordings.append(_recording(rank, file))
-    return recordings
-
-
-def _recording(rank: int, file: Path):
-    """A rank's rows as a frame, without a last line that was cut off when the rank was killed."""
-    import pandas as pd
-
-    try:
-        text = file.read_text("utf-8").rpartition("\n")[0]
-        rows = pd.read_csv(StringIO(text), dtype=_COLUMNS, index_col=False)
-    except (OSError, ValueError) as error:
-        raise DataError(f"{file} cannot be read ({error})") from None
-    if list(rows) != list(_COLUMNS) or rows.empty:
-        raise DataError(f"{file} is no recording with columns {','.join(_COLUMNS)} and an iteration")
-    fine = (rows["worker"] == rank) & ~rows["iteration"].duplicated()
-    compute = rows["compute"].fillna(1.0)  # which blocks do not have
-    for numbers in (rows["time"], compute, rows["load"]):
-        fine &= (numbers > 0) & (numbers < inf)
-    if not fine.all():
-        line = fine.argmin() + 2
-        raise DataError(f"{file}: line {line} is no new iteration of rank {rank} with numbers > 0")
-    return rows
+        table.to_csv(temporary, index=False)
+    iterations, ranks = table["iteration"].nunique(), table["worker"].nunique()
+    return "; ".join([f"{output}: {iterations} iterations of {ranks} workers", *told])

@@ -10,6 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from gcexp.errors import require, require_known
 from gcexp.schemes import Fastest, Scheme
+from gcexp.schemes.limits import is_relative
 
 
 def check_model(model) -> None:
@@ -54,6 +55,11 @@ def check_scheme(scheme: Scheme, ranks: int, form: str, late: str) -> None:
         scheme.decodes, "the scheme declares decodes: false, so nothing is decoded from what the master hears"
     )
     require(not scheme.lag, f"{wait!r} decodes in later steps, but here each step ends with its own gradient")
+    require(
+        not is_relative(wait),
+        f"{wait!r} has a limit that is a multiple of a median, which real workers have none of before they run: give "
+        "seconds",
+    )
     counts = form == "star" or isinstance(wait, Fastest)
     require(counts, f"form=ring waits for a number of ranks, wait=fastest; {wait!r} needs form=star")
 

@@ -2,37 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError, require_known
-from gcexp.figures.panels import Drawing, Panel, Place, panels_of
+from gcexp.figures import rows
+from gcexp.figures.panels import Drawing, Panel, Place, panel_labels, panel_titles
 from gcexp.figures.plots import WIDTHS, FunctionPlot
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 
 def drawing(frame: pd.DataFrame, plot: FunctionPlot) -> Drawing:
     """Panels drawn by the function that the plot names."""
-    module, _, name = plot.function.rpartition(".")
-    try:
-        found = import_module(module)
-    except ImportError as error:
-        raise UserError(f"plot.function: cannot import {module!r} ({error})") from None
-    public = [one for one in dir(found) if callable(getattr(found, one)) and not one.startswith("_")]
-    require_known(f"function in {module}", name, public, "plot.function")
-    handles: dict = {}
+    draw_rows = _located(plot.function)
+    handles: dict[str, Artist] = {}
 
-    def drawn(rows: pd.DataFrame, axes: Axes, place: Place) -> None:
-        getattr(found, name)(axes, rows)
+    def draw(part: pd.DataFrame, axes: Axes, place: Place) -> None:
+        draw_rows(axes, part)
         if axes.get_legend() is None:  # labelled artists go into the legend of the figure
             for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
                 handles.setdefault(label, handle)
 
-    parts = panels_of(frame, plot, xlabel="", ylabel="")
-    panels = [Panel(partial(drawn, rows), *words) for rows, *words in parts]
-    least = WIDTHS[plot.width] / plot.columns if plot.least is None else plot.least
-    return Drawing(panels, lambda inches, names: plot.height, handles, "", plot.columns, least, plot.width)
+    parts = rows.parts_by_name(frame, plot.panel)
+    titles = panel_titles(frame, plot)
+    xlabels = panel_labels("xlabel", plot.xlabel, parts, default="")
+    ylabels = panel_labels("ylabel", plot.ylabel, parts, default="")
+    panels = []
+    for name, part in parts.items():
+        panels.append(Panel(partial(draw, part), titles[name], xlabels[name], ylabels[name]))
+    least = plot.least
+    if least is None:
+        least = WIDTHS[plot.width] / plot.columns
+    return Drawing(
+        panels,
+        height=lambda inches, names: plot.height,
+        handles=handles,
+        columns=plot.columns,
+        least=least,
+        width=plot.width,
+    )
+
+
+def _located(function: str) -> Callable[[Axes, pd.DataFrame], None]:
+    """The function of a dotted name."""
+    name_of_module, _, name = function.rpartition(".")
+    try:
+        module = import_module(name_of_module)
+    except ImportError as error:
+        raise UserError(f"plot.function: cannot import {name_of_module!r} ({error})") from None
+    public = [one for one in dir(module) if not one.startswith("_") and callable(getattr(module, one))]
+    require_known(f"function in {name_of_module}", name, public, "plot.function")
+    return getattr(module, name)

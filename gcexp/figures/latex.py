@@ -42,18 +42,29 @@ def escape(text: object) -> str:
 
 @cache
 def _sign(sign: str) -> str:
-    if sign in _LATEX or sign.isascii() and sign not in _MATH:
-        return _LATEX.get(sign, sign)
+    """One sign of a text."""
+    if sign in _LATEX:
+        return _LATEX[sign]
+    if sign.isascii() and sign not in _MATH:
+        return sign
+    formula = _formula(sign)
+    if not formula:
+        return sign
+    return rf"\ensuremath{{{formula}}}"
+
+
+def _formula(sign: str) -> str:
+    """A sign that only formulas have, as they write it: lowered, raised, Greek or mathematical; empty for any other."""
     how, _, plain = unicodedata.decomposition(sign).partition(" ")
+    if how == "<sub>":
+        return f"_{{{chr(int(plain, 16))}}}"
+    if how == "<super>":
+        return f"^{{{chr(int(plain, 16))}}}"
     name = unicodedata.name(sign, "")
-    if how in ("<sub>", "<super>"):
-        found = f"{'_' if how == '<sub>' else '^'}{{{chr(int(plain, 16))}}}"
-    elif name.startswith("GREEK") and " LETTER " in name:
+    if name.startswith("GREEK") and " LETTER " in name:
         letter = name.rpartition(" ")[2].lower().replace("lamda", "lambda")
-        found = "\\" + (letter if " SMALL " in name else letter.capitalize())
-    else:
-        found = _MATH.get(sign, "")
-    return rf"\ensuremath{{{found}}}" if found else sign
+        return "\\" + (letter if " SMALL " in name else letter.capitalize())
+    return _MATH.get(sign, "")
 
 
 def grid(
@@ -70,33 +81,43 @@ def grid(
     """
     import pandas as pd
 
-    right, long = set(right), len(body) > LINES
-    cells = pd.DataFrame([[*map(escape, row)] for row in body], columns=[*map(escape, header)])
-    caption = escape(title) if title else None
-    text = (
-        cells.style.hide(axis="index")
-        .to_latex(
-            column_format=_columns(body, len(header), right),
-            hrules=True,
-            caption=caption,
-            label=label if title and label else None,
-            environment="longtable" if long else "table",
-            position_float=None if long else "centering",
-        )
-        .replace("\\begin{tabular}", "\\begin{adjustbox}{max width=\\linewidth}\n\\begin{tabular}")
-        .replace("\\end{tabular}", "\\end{tabular}\n\\end{adjustbox}")
+    long = len(body) > LINES
+    cells = [list(map(escape, row)) for row in body]
+    frame = pd.DataFrame(cells, columns=list(map(escape, header)))
+    text = frame.style.hide(axis="index").to_latex(
+        column_format=_columns(body, len(header), set(right)),
+        hrules=True,
+        caption=escape(title) if title else None,
+        label=label if title and label else None,
+        environment="longtable" if long else "table",
+        position_float=None if long else "centering",
     )
-    if note:
-        below = f"\n\\smallskip\n{{\\footnotesize {escape(note)}\\par}}\n"
-        text = text + below if long else text.replace("\\end{table}", below + "\\end{table}")
+    text = text.replace("\\begin{tabular}", "\\begin{adjustbox}{max width=\\linewidth}\n\\begin{tabular}")
+    text = text.replace("\\end{tabular}", "\\end{tabular}\n\\end{adjustbox}")
+    below = f"\n\\smallskip\n{{\\footnotesize {escape(note)}\\par}}\n" if note else ""
     if long:
-        text = f"\\begingroup\n\\footnotesize\n{text}\\endgroup\n"
+        text = f"\\begingroup\n\\footnotesize\n{text}{below}\\endgroup\n"
+    else:
+        text = text.replace("\\end{table}", below + "\\end{table}")
     return f"% \\usepackage{{adjustbox, array, booktabs, longtable}}\n{text}"
 
 
 def _columns(body: Sequence[Sequence[str]], count: int, right: set[int]) -> str:
     """How the columns are aligned: numbers to the right, long texts wrapped in equal shares of a line."""
-    longest = [max((len(row[place]) for row in body), default=0) for place in range(count)]
-    prose = [place for place in range(count) if longest[place] > _PROSE and place not in right]
-    wrapped = rf">{{\raggedright\arraybackslash}}p{{{_SHARE / max(len(prose), 1):.2f}\linewidth}}"
-    return "".join("r" if place in right else wrapped if place in prose else "l" for place in range(count))
+    prose = [column for column in range(count) if column not in right and _longest(body, column) > _PROSE]
+    share = _SHARE / max(len(prose), 1)
+    wrapped = rf">{{\raggedright\arraybackslash}}p{{{share:.2f}\linewidth}}"
+    formats = []
+    for column in range(count):
+        if column in right:
+            formats.append("r")
+        elif column in prose:
+            formats.append(wrapped)
+        else:
+            formats.append("l")
+    return "".join(formats)
+
+
+def _longest(body: Sequence[Sequence[str]], column: int) -> int:
+    """Letters of the longest cell in a column."""
+    return max((len(row[column]) for row in body), default=0)

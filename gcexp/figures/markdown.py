@@ -15,7 +15,8 @@ def escape(text: object) -> str:
     a\|b \*c\*, x &lt; 1
     """
     line = " ".join(str(text).split())
-    return _MARKUP.sub(r"\\\1", line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+    without_tags = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _MARKUP.sub(r"\\\1", without_tags)
 
 
 def grid(header: Sequence[str], rows: Iterable[Sequence[object]], right: Iterable[int] = ()) -> str:
@@ -26,7 +27,13 @@ def grid(header: Sequence[str], rows: Iterable[Sequence[object]], right: Iterabl
     | --- | ---: |
     | a\|b | 3 |
     """
-    right = set(right)
-    rule = ["---:" if place in right else "---" for place in range(len(header))]
-    lines = [map(escape, header), rule, *(map(escape, row) for row in rows)]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    numbers = set(right)
+    rule = ["---:" if column in numbers else "---" for column in range(len(header))]
+    lines = [_line(map(escape, header)), _line(rule)]
+    for row in rows:
+        lines.append(_line(map(escape, row)))
+    return "".join(lines)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |\n"

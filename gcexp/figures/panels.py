@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from gcexp.figures.plots import Drawn
+    from gcexp.figures.plots import Drawn, Words
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,8 @@ class Drawing:
     """A plot, ready to be drawn."""
 
     panels: list[Panel]
-    height: Callable[
-        [float, float], float
-    ]  # inches of a panel, by its width and what names at its left may take
+    #: Inches of a panel, by its width and by what names at its left may take.
+    height: Callable[[float, float], float]
     handles: Mapping[str, Artist] = field(default_factory=dict)  # of the legend, by name
     words: str = ""  # what the note says of means, medians, bands and dashed lines
     columns: int = 3  # most panels side by side
@@ -51,31 +50,37 @@ class Drawing:
     width: str = "single"  # of a figure with this plot alone
 
 
-def panels_of(
-    frame: pd.DataFrame, plot: Drawn, **labels: str
-) -> list[tuple[pd.DataFrame, str, *tuple[str, ...]]]:
-    """Rows, title and labels of each panel.
-
-    `labels` are fields of the plot that hold labels, each with the text where the plot gives none.
-    """
-    parts = list(rows.parts(frame, plot.panel))
-    names = [str(value) for value, _ in parts]
-    own, pattern = plot.panel_titles, ""
-    if isinstance(own, str):
-        pattern = own
-    elif plot.panel is not None:
-        pattern = "{}" if frame[plot.panel].dtype.kind == "O" else f"{plot.panel} = {{}}"
+def panel_titles(frame: pd.DataFrame, plot: Drawn) -> dict[str, str]:
+    """The title of each panel by its name: of the plot's own titles, or what its value is."""
+    given = plot.panel_titles
+    if isinstance(given, str):
+        pattern = given
+    elif plot.panel is None:
+        pattern = ""
+    elif frame[plot.panel].dtype.kind == "O":
+        pattern = "{}"
+    else:
+        pattern = f"{plot.panel} = {{}}"
+    names = rows.parts_by_name(frame, plot.panel)
     titles = {name: pattern.replace("{}", name) for name in names}
-    words = [_each("panel_titles", own if isinstance(own, dict) else None, titles)]
-    words += [_each(key, getattr(plot, key), dict.fromkeys(names, text)) for key, text in labels.items()]
-    return [(part, *(text[name] for text in words)) for name, (_, part) in zip(names, parts, strict=True)]
+    if isinstance(given, dict):
+        titles |= _by_name("panel_titles", given, names)
+    return titles
 
 
-def _each(key: str, given: str | dict | None, default: dict[str, str]) -> dict[str, str]:
-    """Text of each panel: one for all, or by the panel's value; where none is given, the default."""
-    if not isinstance(given, dict):
-        return default if given is None else dict.fromkeys(default, given)
-    given = {str(name): str(text) for name, text in given.items()}
-    for name in given:
-        require_known("panel", name, default, key)
-    return default | given
+def panel_labels(key: str, given: Words, names: Iterable[str], default: str) -> dict[str, str]:
+    """The label of an axis in each panel: what the plot says under `key`, of all panels or of some, or the default."""
+    if isinstance(given, str):
+        return dict.fromkeys(names, given)
+    labels = dict.fromkeys(names, default)
+    if given is not None:
+        labels |= _by_name(key, given, labels)
+    return labels
+
+
+def _by_name(key: str, given: dict, names: Iterable[str]) -> dict[str, str]:
+    """The texts that a mapping gives to some panels, each of which must be there."""
+    texts = {str(name): str(text) for name, text in given.items()}
+    for name in texts:
+        require_known("panel", name, names, key)
+    return texts

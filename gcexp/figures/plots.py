@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gcexp.errors import UserError, require, require_known, unknown
+from gcexp.errors import ParameterError, UserError, require, require_known, unknown
 from gcexp.schema import fill, is_number, quoted
 
 Scale = Literal["linear", "log"]
@@ -31,20 +31,29 @@ class Plot:
         for column, wanted in self.where.items():
             values = wanted if isinstance(wanted, list) else [wanted]
             plain = all(value is None or isinstance(value, str | int | float) for value in values)
-            told = f"where: {column} must be a value or a list of values, got {quoted(wanted)}"
-            require(bool(values) and plain, told)
+            if not values or not plain:
+                raise ParameterError(
+                    f"where: {column} must be a value or a list of values, got {quoted(wanted)}"
+                )
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Columns that tell rows apart."""
-        named = (getattr(self, key, None) for key in ("by", "colour", "mean_by", "panel", "threshold"))
-        return tuple(column for column in (*named, *self.where) if column is not None)
+        return (*self._columns_under("by", "colour", "mean_by", "panel", "threshold"), *self.where)
 
     @property
     def columns_drawn(self) -> tuple[str, ...]:
         """Columns that the table must have."""
-        named = (getattr(self, key, None) for key in ("x", "y", "reference"))
-        return (*self.keys, *(column for column in named if isinstance(column, str)))
+        return (*self.keys, *self._columns_under("x", "y", "reference"))
+
+    def _columns_under(self, *fields: str) -> list[str]:
+        """The columns that stand under some fields, as far as the kind has them."""
+        found = []
+        for name in fields:
+            value = getattr(self, name, None)
+            if isinstance(value, str):
+                found.append(value)
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,22 +67,23 @@ class Drawn(Plot):
     def __post_init__(self):
         super().__post_init__()
         for name in ("panel_titles", "xlabel", "ylabel"):
-            _checked_words(name, getattr(self, name, None))
             given = getattr(self, name, None)
-            each = name == "panel_titles" or isinstance(given, dict)
-            require(not each or given is None or self.panel is not None, f"{name} needs a panel, got {given}")
+            _check_words(name, given)
+            for_each_panel = isinstance(given, dict) or (name == "panel_titles" and given is not None)
+            if for_each_panel and self.panel is None:
+                raise ParameterError(f"{name} needs a panel, got {given}")
         titles = self.panel_titles
-        one = isinstance(titles, str) and titles.count("{}") != 1
-        require(
-            not one, f"panel_titles must be a mapping, or a text with one {{}} for the value, got {titles!r}"
-        )
+        if isinstance(titles, str) and titles.count("{}") != 1:
+            raise ParameterError(
+                f"panel_titles must be a mapping, or a text with one {{}} for the value, got {titles!r}"
+            )
 
 
-def _checked_finite(name: str, value: float | None) -> None:
+def _check_finite(name: str, value: float | None) -> None:
     require(value is None or math.isfinite(value), f"{name} must be finite, got {value}")
 
 
-def _checked_words(name: str, texts: object) -> None:
+def _check_words(name: str, texts: object) -> None:
     """Whether every value of a mapping is a text, or a number that is written as one."""
     if not isinstance(texts, Mapping):
         return
@@ -82,14 +92,15 @@ def _checked_words(name: str, texts: object) -> None:
         require(written, f"{name}: {key} must be a text, got {text!r}")
 
 
-def _checked_ends(name: str, pair: Ends | None, log: bool = False) -> None:
-    low, high = pair or (None, None)
-    for end in (low, high):
-        _checked_finite(name, end)
-    rising = low is None or high is None or low < high
-    require(rising, f"{name} must be two rising numbers, got {pair}")
-    positive = not log or all(end is None or end > 0 for end in (low, high))
-    require(positive, f"{name} of a log axis must be positive numbers, got {pair}")
+def _check_ends(name: str, ends: Ends | None, log: bool = False) -> None:
+    """Whether the ends of an axis are finite and rising, and those of a log axis positive."""
+    given = [end for end in ends or () if end is not None]
+    for end in given:
+        _check_finite(name, end)
+    if len(given) == 2 and given[0] >= given[1]:
+        raise ParameterError(f"{name} must be two rising numbers, got {ends}")
+    if log and any(end <= 0 for end in given):
+        raise ParameterError(f"{name} of a log axis must be positive numbers, got {ends}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,24 +178,31 @@ class LinesPlot(Drawn):
     @property
     def levels(self) -> tuple[float, ...]:
         """Heights of dashed lines."""
-        return () if self.level is None else self.level if isinstance(self.level, tuple) else (self.level,)
+        if self.level is None:
+            return ()
+        if isinstance(self.level, tuple):
+            return self.level
+        return (self.level,)
 
     @property
     def curves(self) -> bool:
         """Whether the lines are step functions of a clock."""
-        return self.x == CLOCK if self.steps is None else self.steps
+        if self.steps is None:
+            return self.x == CLOCK
+        return self.steps
 
     def __post_init__(self):
         super().__post_init__()
-        _checked_finite("slope", self.slope)
-        _checked_finite("time_to", self.time_to)
-        _checked_words("names", self.names)
+        _check_finite("slope", self.slope)
+        _check_finite("time_to", self.time_to)
+        _check_words("names", self.names)
         for level in self.levels:
-            _checked_finite("level", level)
-        both = self.xscale == self.yscale == "log"
-        require(self.slope is None or both, f"slope is a guide on two log axes, got slope {self.slope}")
-        _checked_ends("xlim", self.xlim, log=self.xscale == "log")
-        _checked_ends("ylim", self.ylim, log=self.yscale == "log")
+            _check_finite("level", level)
+        two_log_axes = self.xscale == self.yscale == "log"
+        if self.slope is not None and not two_log_axes:
+            raise ParameterError(f"slope is a guide on two log axes, got slope {self.slope}")
+        _check_ends("xlim", self.xlim, log=self.xscale == "log")
+        _check_ends("ylim", self.ylim, log=self.yscale == "log")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,11 +238,11 @@ class BarsPlot(Drawn):
 
     def __post_init__(self):
         super().__post_init__()
-        _checked_ends("ylim", self.ylim)
+        _check_ends("ylim", self.ylim)
         if isinstance(self.reference, Mapping):
             for label, value in self.reference.items():
-                known = is_number(value) and math.isfinite(value)
-                require(known, f"reference: {label} must be a finite number, got {quoted(value)}")
+                finite = is_number(value) and math.isfinite(value)
+                require(finite, f"reference: {label} must be a finite number, got {quoted(value)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,18 +278,19 @@ class TablePlot(Plot):
 
     @property
     def columns_drawn(self) -> tuple[str, ...]:
-        named = (*self.once, *self.headers, *self.formats)
-        across = (*self.across, *self.across.values())  # these make columns of values, which may be named too
-        return (*self.keys, *(self.columns or ()), *(across or named))
+        shown = (*self.keys, *(self.columns or ()))
+        if self.across:  # it makes columns of values, which the other fields may name
+            return (*shown, *self.across, *self.across.values())
+        return (*shown, *self.once, *self.headers, *self.formats)
 
     def __post_init__(self):
         super().__post_init__()
-        _checked_words("headers", self.headers)
+        _check_words("headers", self.headers)
         for column, cells in self.across.items():
             require(isinstance(cells, str), f"across: {column} must name a column of cells, got {cells!r}")
         require(len(self.across) < 2, f"across must be one column and its cells, got {self.across}")
-        told_apart = not self.across or self.columns is not None
-        require(told_apart, "across needs columns, which tell the rows apart")
+        if self.across and self.columns is None:
+            raise ParameterError("across needs columns, which tell the rows apart")
         for column, spec in self.formats.items():
             if not _is_format(spec):
                 raise UserError(
@@ -286,10 +305,13 @@ _MOST_LETTERS = 100
 
 def _is_format(spec: object) -> bool:
     """Whether whole and decimal numbers can be written so, in not too many letters."""
-    if not isinstance(spec, str) or any(int(digits) > _MOST_LETTERS for digits in re.findall(r"\d+", spec)):
+    if not isinstance(spec, str):
+        return False
+    widths = re.findall(r"\d+", spec)
+    if any(int(width) > _MOST_LETTERS for width in widths):
         return False
     try:
-        return all(format(number, spec) for number in (1.5, 1))
+        return bool(format(1.5, spec) and format(1, spec))
     except ValueError:
         return False
 
@@ -328,10 +350,10 @@ class FunctionPlot(Drawn):
         super().__post_init__()
         module, _, name = self.function.rpartition(".")
         require(bool(module and name), f"function must be a dotted name, got {self.function!r}")
-        tall = 0 < self.height <= _MOST_INCHES
-        require(tall, f"height is in inches, > 0 and at most {_MOST_INCHES}, got {self.height:g}")
+        fits = 0 < self.height <= _MOST_INCHES
+        require(fits, f"height is in inches, > 0 and at most {_MOST_INCHES}, got {self.height:g}")
         require(self.columns >= 1, f"columns must be at least 1, got {self.columns}")
-        _checked_finite("least", self.least)
+        _check_finite("least", self.least)
         require(self.least is None or self.least > 0, f"least is in inches, > 0, got {self.least}")
 
 

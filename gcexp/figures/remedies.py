@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +26,15 @@ FONT = style.LEAST
 _COLUMNS = ("trace", "phi", "late", "chunks")
 
 
+@dataclass(frozen=True)
+class _Words:
+    """What is written in a map: names of its rows, and a text for each row of the table, in columns of some inches."""
+
+    names: list[str]
+    texts: list[str]
+    inches: float
+
+
 def map_of(axes: Axes, frame: pd.DataFrame) -> None:
     """Ratios of `gcexp.benchmark`: a row for each scheme, a column for each trace, phi and value of `late` that varies.
 
@@ -33,21 +46,28 @@ def map_of(axes: Axes, frame: pd.DataFrame) -> None:
     schemes = list(dict.fromkeys(frame["scheme"]))
     varied = [name for name in _COLUMNS if frame[name].astype(str).nunique() > 1] or ["trace"]
     cases = list(dict.fromkeys(frame[varied].astype(object).itertuples(index=False, name=None)))
-    groups = frame.drop_duplicates("scheme").set_index("scheme")["group"]
-    names, room, texts = _texts(axes, frame, schemes, len(cases))
-    for row, text in zip(frame.itertuples(), texts, strict=True):
-        x = cases.index(tuple(getattr(row, name) for name in varied)) if len(cases) > 1 else 0
+    words = _words(axes, frame, schemes, len(cases))
+    for row, text in zip(frame.itertuples(), words.texts, strict=True):
+        case = tuple(getattr(row, name) for name in varied)
+        x = cases.index(case) if len(cases) > 1 else 0
         y = schemes.index(row.scheme)
         draw_cell(axes, x, y, row.ratio, text, hatched=row.hindsight and row.group != "bounds")
-    for y in range(1, len(schemes)):
-        if groups[schemes[y]] != groups[schemes[y - 1]]:
-            axes.axhline(y, color="black", linewidth=0.6)
+    _separate_groups(axes, frame, schemes)
     axes.set_xlim(0, len(cases))
     axes.set_ylim(len(schemes), 0)
-    name_columns(axes, np.arange(len(cases)) + 0.5, [_named(varied, case) for case in cases], room)
-    axes.set_yticks(np.arange(len(schemes)) + 0.5, names, fontsize=FONT)
+    columns = [_name_of_column(varied, case) for case in cases]
+    name_columns(axes, np.arange(len(cases)) + 0.5, columns, words.inches)
+    axes.set_yticks(np.arange(len(schemes)) + 0.5, words.names, fontsize=FONT)
     axes.tick_params(length=0)
     axes.grid(visible=False)
+
+
+def _separate_groups(axes: Axes, frame: pd.DataFrame, schemes: list[str]) -> None:
+    """A line between schemes of different groups."""
+    group_of = frame.drop_duplicates("scheme").set_index("scheme")["group"]
+    for y, (above, below) in enumerate(itertools.pairwise(schemes), 1):
+        if group_of[above] != group_of[below]:
+            axes.axhline(y, color="black", linewidth=0.6)
 
 
 def draw_cell(axes: Axes, x: int, y: int, ratio: float, text: str, *, hatched: bool = False) -> None:
@@ -66,49 +86,75 @@ def draw_cell(axes: Axes, x: int, y: int, ratio: float, text: str, *, hatched: b
     cell.set_in_layout(False)  # within the axes, which are laid out: none of hundreds is measured
 
 
-def _texts(
-    axes: Axes, frame: pd.DataFrame, schemes: list[str], columns: int
-) -> tuple[list[str], float, list[str]]:
-    """Names of the schemes, inches of a column, and the text of each row's cell."""
-    room = column_width(axes, 0.15 + max(style.inches_of(name, FONT) for name in schemes), columns)
-    texts = _signed(frame, room)
-    used = frame["used_share"].where(frame["exact"] == False) if "used_share" in frame else None  # noqa: E712
-    if used is None or used.isna().all():
-        return schemes, room, texts
-    told = [
-        text if share != share else f"{text} {share:.0%}" for text, share in zip(texts, used, strict=True)
-    ]
-    if all(texts) and max(style.inches_of(text, FONT) for text in told) < 0.9 * room:
-        return schemes, room, told
-    ends = {
-        name: " to ".join(dict.fromkeys(f"{share:.0%}" for share in (found.min(), found.max())))
-        for name, found in used.groupby(frame["scheme"])
-        if found.notna().any()
-    }
-    names = [f"{name}, uses {ends[name]}" if name in ends else name for name in schemes]
-    room = column_width(axes, 0.15 + max(style.inches_of(name, FONT) for name in names), columns)
-    return names, room, _signed(frame, room)
+def _words(axes: Axes, frame: pd.DataFrame, schemes: list[str], columns: int) -> _Words:
+    """Names of the schemes, and ratios with what is said of codes, and the share of the gradient that schemes use."""
+    inches = column_width(axes, _inches_of_names(schemes), columns)
+    texts = _signed_ratios(frame, inches)
+    used = _used_shares(frame)
+    if used is None:
+        return _Words(schemes, texts, inches)
+    with_shares = []
+    for text, share in zip(texts, used, strict=True):
+        with_shares.append(text if math.isnan(share) else f"{text} {share:.0%}")
+    if all(texts) and _widest(with_shares) < 0.9 * inches:
+        return _Words(schemes, with_shares, inches)
+    names = []
+    for scheme in schemes:
+        shares = used[frame["scheme"] == scheme].dropna()
+        names.append(f"{scheme}, uses {_range_in_words(shares)}" if len(shares) else scheme)
+    inches = column_width(axes, _inches_of_names(names), columns)
+    return _Words(names, _signed_ratios(frame, inches), inches)
 
 
-def _signed(frame: pd.DataFrame, room: float) -> list[str]:
+def _used_shares(frame: pd.DataFrame) -> pd.Series | None:
+    """The share of the gradient that each row's scheme uses, NaN for an exact one; None where none is known."""
+    if "used_share" not in frame:
+        return None
+    shares = frame["used_share"].where(frame["exact"] == False)  # noqa: E712
+    if shares.isna().all():
+        return None
+    return shares
+
+
+def _range_in_words(shares: pd.Series) -> str:
+    """From the smallest to the largest share, in per cent, as in 80% to 90%."""
+    least, most = f"{shares.min():.0%}", f"{shares.max():.0%}"
+    if least == most:
+        return least
+    return f"{least} to {most}"
+
+
+def _inches_of_names(names: list[str]) -> float:
+    """What names take at the left of the axes."""
+    return 0.15 + _widest(names)
+
+
+def _widest(texts: Iterable[str]) -> float:
+    return max(style.inches_of(text, FONT) for text in texts)
+
+
+def _signed_ratios(frame: pd.DataFrame, inches: float) -> list[str]:
     """Ratios as texts of that width, with what is said of codes behind them."""
-    widest = max(style.inches_of(sign, FONT) for sign in SIGNS.values())
-    texts = fitting(frame["ratio"].tolist(), room - widest)
+    widest_sign = _widest(SIGNS.values())
+    ratios = fitting(frame["ratio"].tolist(), inches - widest_sign)
     signs = [SIGNS.get(colour, "") for colour in frame["colour"]]
-    if not any(texts):  # a sign alone
-        return [sign.strip() if widest < 0.9 * room else "" for sign in signs]
-    return [text + sign for text, sign in zip(texts, signs, strict=True)]
+    if any(ratios):
+        return [ratio + sign for ratio, sign in zip(ratios, signs, strict=True)]
+    if widest_sign < 0.9 * inches:  # a sign alone
+        return [sign.strip() for sign in signs]
+    return [""] * len(signs)
 
 
 def column_width(axes: Axes, left: float, columns: int) -> float:
     """Inches of a column of axes that have so many beside what stands at their left."""
-    return (axes.figure.get_figwidth() / axes.get_subplotspec().get_gridspec().ncols - left) / columns
+    panels = axes.get_subplotspec().get_gridspec().ncols
+    return (axes.figure.get_figwidth() / panels - left) / columns
 
 
 def name_columns(axes: Axes, places: np.ndarray, names: list[str], room: float) -> None:
     """Names under columns of that many inches, upright where they would run into each other."""
     axes.set_xticks(places, names, fontsize=FONT)
-    if max(style.inches_of(name, FONT) for name in names) > 0.9 * room:
+    if _widest(names) > 0.9 * room:
         axes.tick_params(axis="x", rotation=90)
 
 
@@ -118,20 +164,38 @@ def fitting(ratios: list[float], inches: float) -> list[str]:
     >>> [fitting([0.947, 1.004, 12.6], inches) for inches in (0.3, 0.2, 0.1)]
     [['0.95', '1.00', '13'], ['.95', '1.0', '13'], ['', '', '']]
     """
-    three = [f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.0f}" for ratio in ratios]
-    tenths = [f"{ratio:.1f}" if ratio < 9.95 else f"{ratio:.0f}" for ratio in ratios]
-    two = [text[1:] if text[0] == "0" else tenth for text, tenth in zip(three, tenths, strict=True)]
-    for texts in (three, two):
-        if max(style.inches_of(text, FONT) for text in texts) < 0.9 * inches:
+    for write in (_three_digits, _two_digits):
+        texts = [write(ratio) for ratio in ratios]
+        if _widest(texts) < 0.9 * inches:
             return texts
     return [""] * len(ratios)
 
 
-def _named(varied: list[str], case: tuple) -> str:
+def _three_digits(ratio: float) -> str:
+    if ratio < 9.995:
+        return f"{ratio:.2f}"
+    return f"{ratio:.0f}"
+
+
+def _two_digits(ratio: float) -> str:
+    longer = _three_digits(ratio)
+    if longer.startswith("0"):
+        return longer.removeprefix("0")
+    if ratio < 9.95:
+        return f"{ratio:.1f}"
+    return f"{ratio:.0f}"
+
+
+def _name_of_column(varied: list[str], case: tuple) -> str:
     """A column's name: values of what varies."""
-    told = []
+    words = []
     for name, value in zip(varied, case, strict=True):
-        if value is not None and value == value:  # NaN is no value
-            text = f"{value:g}" if isinstance(value, float) else str(value)
-            told.append(f"φ = {value:g}" if name == "phi" else text)
-    return " ".join(told).replace("bytedance-", "").replace("-dp", "")
+        if value is None or value != value:  # NaN is no value
+            continue
+        if name == "phi":
+            words.append(f"φ = {value:g}")
+        elif isinstance(value, float):
+            words.append(f"{value:g}")
+        else:
+            words.append(str(value))
+    return " ".join(words).replace("bytedance-", "").replace("-dp", "")

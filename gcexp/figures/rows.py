@@ -54,9 +54,16 @@ def parts(frame: pd.DataFrame, column: str | None) -> Iterator[tuple[object, pd.
         yield from frame.groupby(column, sort=False)
 
 
+def parts_by_name(frame: pd.DataFrame, column: str | None) -> dict[str, pd.DataFrame]:
+    """The rows of each value of a column by the value's text, in order of appearance; no column: all under no name."""
+    return {str(value): part for value, part in parts(frame, column)}
+
+
 def seeds(frame: pd.DataFrame) -> list[pd.DataFrame]:
     """The rows of each seed, everything in a table without seeds."""
-    return [rows for _, rows in parts(frame, "seed" if "seed" in frame.columns else None)]
+    if "seed" not in frame.columns:
+        return [frame]
+    return [rows for _, rows in parts(frame, "seed")]
 
 
 def names(frame: pd.DataFrame, column: str) -> list[str]:
@@ -74,18 +81,22 @@ def seed_sentence(frame: pd.DataFrame, by: str, middle: str, spread: str) -> str
     counts = frame.groupby(by, sort=False)["seed"].nunique()
     if set(counts) == {1}:
         return "One seed."
-    usual = max(counts, key=[*counts].count)
-    others = {
-        count: listed(names.index) for count, names in counts.groupby(counts, sort=False) if count != usual
-    }
-    named = "; ".join(f"{count} of {names}" for count, names in others.items())
-    return f"{middle} over {usual} seed{'s' * (usual > 1)}{f' ({named})' if named else ''}{spread}."
+    usual = max(counts, key=list(counts).count)
+    others = []
+    for count, names_with_it in counts.groupby(counts, sort=False):
+        if count != usual:
+            others.append(f"{count} of {listed(names_with_it.index)}")
+    seeds_in_words = "1 seed" if usual == 1 else f"{usual} seeds"
+    exceptions = f" ({'; '.join(others)})" if others else ""
+    return f"{middle} over {seeds_in_words}{exceptions}{spread}."
 
 
 def listed(names: Iterable[object]) -> str:
     """Names as a sentence lists them: a, b and c."""
     *most, last = map(str, names)
-    return f"{', '.join(most)} and {last}" if most else last
+    if not most:
+        return last
+    return f"{', '.join(most)} and {last}"
 
 
 def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -93,9 +104,11 @@ def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     from scipy.special import stdtrit  # slow to import
 
     n = len(values)
+    mean = values.mean(0)
     if n < 2:
-        return values.mean(0), np.full(values.shape[1:], np.nan)
-    return values.mean(0), stdtrit(n - 1, 0.975) * values.std(0, ddof=1) / np.sqrt(n)
+        return mean, np.full(values.shape[1:], np.nan)
+    half = stdtrit(n - 1, 0.975) * values.std(0, ddof=1) / np.sqrt(n)
+    return mean, half
 
 
 def sign_interval(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
@@ -108,11 +121,15 @@ def sign_interval(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
     >>> [float(end) for end in sign_interval(five, five)], sign_interval(five[:4], five[:4])
     ([1.1, 1.4], (-inf, inf))
     """
-    below, k = 1, 0  # sum of C(S, j) for j <= k
-    while _ODDS * below <= 2 ** len(low):
+    seeds = len(low)
+    k = 0
+    below = 1  # sum of C(S, j) for j <= k
+    while _ODDS * below <= 2**seeds:
         k += 1
-        below += math.comb(len(low), k)
-    return (float(np.sort(low)[k - 1]), float(np.sort(high)[-k])) if k else (-math.inf, math.inf)
+        below += math.comb(seeds, k)
+    if k == 0:
+        return -math.inf, math.inf
+    return float(np.sort(low)[k - 1]), float(np.sort(high)[-k])
 
 
 def time_to(rows: pd.DataFrame, y: str, level: float, falling: bool = False) -> float:
@@ -121,6 +138,13 @@ def time_to(rows: pd.DataFrame, y: str, level: float, falling: bool = False) -> 
     Of a score that falls, as a loss does, the first one with ``y <= level``.
     """
     rows = rows.sort_values("iteration", kind="stable")
-    score = rows[y].to_numpy()
-    reached = score <= level if falling else score >= level
-    return float(rows["simulated_time_s"].to_numpy()[reached.argmax()]) if reached.any() else math.inf
+    times = rows["simulated_time_s"].to_numpy()
+    return first_reached(times, rows[y].to_numpy(), level, falling)
+
+
+def first_reached(x: np.ndarray, y: np.ndarray, level: float, falling: bool) -> float:
+    """The first x at which y is at a level or above it, or below it if y is falling; infinite if there is none."""
+    reached = y <= level if falling else y >= level
+    if not reached.any():
+        return math.inf
+    return float(x[reached.argmax()])

@@ -6,6 +6,7 @@ import io
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from PIL import Image
 
 from gcexp.errors import UserError, require, require_known
 from gcexp.figures.signs import minus
-from gcexp.figures.stylefiles import STYLE, known_looks
+from gcexp.figures.stylefiles import STYLE, Look, known_looks
 from gcexp.files import written
 from gcexp.schema import quoted
 
@@ -46,7 +47,8 @@ def applied(style: Path | str | None = None) -> Iterator[None]:
     """Matplotlib's own defaults and the style file, whatever the user's matplotlibrc says."""
     style = Path(style or STYLE)
     require(style.is_file(), f"the style file {style} does not exist")
-    try:  # else matplotlib would leave out what it does not understand
+    try:
+        # Without this check matplotlib would leave out what it does not understand.
         matplotlib.rc_params_from_file(style, fail_on_error=True, use_default_template=False)
     except (ValueError, TypeError) as error:
         raise UserError(f"{style}: {' '.join(str(error).split())}") from None
@@ -82,8 +84,9 @@ def number(value: float) -> str:
 
 def axis_label(column: str) -> str:
     """Label of a column, with its unit: mean iteration time (s)."""
-    words = column[:-2] + " (s)" if column.endswith("_s") else column
-    return words.replace("_", " ")
+    if column.endswith("_s"):
+        column = f"{column.removesuffix('_s')} (s)"
+    return column.replace("_", " ")
 
 
 def looks(names: list[str], apart: bool = False) -> dict[str, dict]:
@@ -92,28 +95,40 @@ def looks(names: list[str], apart: bool = False) -> dict[str, dict]:
     A name without one in ``looks.toml`` gets it by a hash of its text, or the next free one if that is taken. With
     `apart` names to which ``looks.toml`` gives one look are told apart, and the first one keeps it.
     """
-    cycle, table = list(matplotlib.rcParams["axes.prop_cycle"]), known_looks()
-    every = [(look, again) for again in (False, True) for look in range(len(cycle))]
+    cycle = list(matplotlib.rcParams["axes.prop_cycle"])
+    every = [Look(place, is_open=False) for place in range(len(cycle))]
+    every += [Look(place, is_open=True) for place in range(len(cycle))]
     most = len(every)
     require(len(names) <= most, f"a plot tells at most {most} lines apart, got {len(names)}; split by panel")
-    found: dict[str, tuple[int, bool]] = {}
+    known = known_looks()
+    look_of: dict[str, Look] = {}
     for name in names:
-        if name in table and not (apart and table[name] in found.values()):
-            found[name] = table[name]
+        if name in known and not (apart and known[name] in look_of.values()):
+            look_of[name] = known[name]
     for name in names:
-        if name not in found:
-            first = int.from_bytes(sha256(name.encode()).digest()[:4]) % most
-            free = [look for look in every[first:] + every[:first] if look not in found.values()]
-            seen = {colour for colour, _ in found.values()}
-            found[name] = next((look for look in free if look[0] not in seen and not look[1]), free[0])
-    looks = {}
-    for name in names:
-        place, again = found[name]
-        look = dict(cycle[place % len(cycle)])
-        # A white rim keeps markers apart where curves run into each other.
-        rim = {"markerfacecolor": "white", "markeredgecolor": look["color"], "markeredgewidth": 0.9}
-        looks[name] = look | (rim if again else {"markeredgecolor": "white"})
-    return looks
+        if name not in look_of:
+            look_of[name] = _free_look(name, every, taken=list(look_of.values()))
+    return {name: _arguments_of(look_of[name], cycle) for name in names}
+
+
+def _free_look(name: str, every: list[Look], taken: list[Look]) -> Look:
+    """The first look from a hash of the name on that is free; one with a filled marker and a free colour before all."""
+    first = int.from_bytes(sha256(name.encode()).digest()[:4]) % len(every)
+    free = [look for look in every[first:] + every[:first] if look not in taken]
+    colours = {look.place for look in taken}
+    for look in free:
+        if look.place not in colours and not look.is_open:
+            return look
+    return free[0]
+
+
+def _arguments_of(look: Look, cycle: list[dict]) -> dict[str, Any]:
+    """What a look is in matplotlib's words."""
+    found = dict(cycle[look.place % len(cycle)])
+    if look.is_open:
+        rim = {"markerfacecolor": "white", "markeredgecolor": found["color"], "markeredgewidth": 0.9}
+        return found | rim
+    return found | {"markeredgecolor": "white"}  # which keeps markers apart where curves run into each other
 
 
 def wrapped(text: str, inches: float, points: float) -> list[str]:
@@ -144,16 +159,36 @@ _SHORT = 6  # letters of a side of a formula, with comma or bracket
 def _unbroken(words: list[str]) -> list[str]:
     """Words, with those joined that belong to one short formula or unit."""
     joined: list[str] = []
-    for place, word in enumerate(words):
-        before = words[place - 1] if place else ""
-        sign_here = word.rstrip(",;.:)") in _SIGNS and len(before) <= _SHORT
-        sign_before = before in _SIGNS and len(word) <= _SHORT
-        opened = bool(joined) and joined[-1].startswith("(") and ")" not in joined[-1]
-        if joined and (sign_here or sign_before or (opened and len(joined[-1]) <= _SHORT)):
+    before = ""
+    for word in words:
+        sign_behind_a_short_word = word.rstrip(",;.:)") in _SIGNS and len(before) <= _SHORT
+        short_word_behind_a_sign = before in _SIGNS and len(word) <= _SHORT
+        if joined and (sign_behind_a_short_word or short_word_behind_a_sign or _is_open(joined[-1])):
             joined[-1] += f" {word}"
         else:
             joined.append(word)
+        before = word
     return joined
+
+
+def _is_open(text: str) -> bool:
+    """Whether a text opens a bracket, is short, and does not close it."""
+    return text.startswith("(") and ")" not in text and len(text) <= _SHORT
+
+
+def write_beside(axes: Axes, height: float, text: str) -> None:
+    """Write a small text at the right of the axes, at a height of their own."""
+    look: dict[str, Any] = {"fontsize": LEAST, "ha": "left", "va": "center", "color": "0.2"}
+    axes.text(1.015, height, text, transform=axes.get_yaxis_transform(), **look)
+
+
+def name_rows(axes: Axes, names: list[str], inches: float, shown: bool) -> None:
+    """Set rows from top to bottom, with their names at the left, wrapped to so many inches, if they are shown."""
+    size = matplotlib.rcParams["ytick.labelsize"]
+    texts = [plain("\n".join(wrapped(name, inches, size))) for name in names]
+    axes.set_yticks(range(len(names)), texts)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0, labelleft=shown)
 
 
 def plain_decades(axes: Axes) -> None:
@@ -167,8 +202,10 @@ def plain_decades(axes: Axes) -> None:
 
 def inches_of(text: str, points: float) -> float:
     """Width of the longest line of `text` at that font size."""
-    font, measure = FontProperties(size=points), TextToPath().get_text_width_height_descent
-    return max(measure(line, font, ismath=False)[0] / 72 for line in text.split("\n"))
+    font = FontProperties(size=points)
+    measure = TextToPath().get_text_width_height_descent
+    widths = [measure(line, font, ismath=False)[0] / 72 for line in text.split("\n")]
+    return max(widths)
 
 
 def arrange(figure: Figure, title: str, note: str, handles: list, beside: bool) -> None:
@@ -178,27 +215,43 @@ def arrange(figure: Figure, title: str, note: str, handles: list, beside: bool) 
     the axes unless it takes more than a third of the width. A figure with a letter below `LEAST` is refused.
     """
     width, height = figure.get_size_inches()
-    size = matplotlib.rcParams["axes.titlesize"]
-    head = wrapped(title, width - 2 * PAD, size)
-    foot = wrapped(note, width - 2 * PAD, NOTE["fontsize"])
-    above = PAD + (len(head) * size * 1.3 / 72 + PAD if head else 0)
-    noted = PAD + (len(foot) * NOTE["fontsize"] * 1.35 / 72 + PAD if foot else 0)
-    legend, wide, high, beside = _legend(figure, handles, beside) if handles else (None, 0, 0, False)
-    right = wide + 2 * PAD if beside else 0
-    below = noted + (high + 2 * PAD if legend and not beside else 0)
-    height = above + below + max(height, high if beside else 0)
+    title_size = matplotlib.rcParams["axes.titlesize"]
+    title_lines = wrapped(title, width - 2 * PAD, title_size)
+    note_lines = wrapped(note, width - 2 * PAD, NOTE["fontsize"])
+    above = PAD + _height_of(title_lines, title_size, spacing=1.3)
+    for_note = PAD + _height_of(note_lines, NOTE["fontsize"], spacing=1.35)
+    legend = _add_legend(figure, handles, beside) if handles else None
+    below = for_note
+    right = 0.0
+    if legend is not None and legend.beside:
+        right = legend.width + 2 * PAD
+        height = max(height, legend.height)
+    elif legend is not None:
+        below += legend.height + 2 * PAD
+    height = above + below + height
     figure.set_size_inches(width, height)
-    if head:
-        look: dict[str, Any] = {"fontsize": size, "ha": "left", "va": "top"}
-        figure.text(PAD / width, 1 - PAD / height, plain("\n".join(head)), **look)
-    if foot:
-        figure.text(PAD / width, PAD / height, plain("\n".join(foot)), ha="left", va="bottom", **NOTE)
-    if legend:
-        corner = (width - right, height - above) if beside else ((width - wide) / 2, noted + high + PAD)
-        legend.set_bbox_to_anchor((corner[0] / width, corner[1] / height), figure.transFigure)
+    left, top, bottom = PAD / width, 1 - PAD / height, PAD / height
+    if title_lines:
+        text = plain("\n".join(title_lines))
+        figure.text(left, top, text, fontsize=title_size, ha="left", va="top")
+    if note_lines:
+        text = plain("\n".join(note_lines))
+        figure.text(left, bottom, text, ha="left", va="bottom", **NOTE)
+    if legend is not None:
+        x, y = width - right, height - above
+        if not legend.beside:
+            x, y = (width - legend.width) / 2, for_note + legend.height + PAD
+        legend.artist.set_bbox_to_anchor((x / width, y / height), figure.transFigure)
     rect = (PAD / width, below / height, (width - right - 2 * PAD) / width, (height - above - below) / height)
     figure.set_layout_engine("constrained", rect=rect, w_pad=0.02, h_pad=0.05)
     check_letters(figure)
+
+
+def _height_of(lines: list[str], points: float, spacing: float) -> float:
+    """Inches of words and of the pad behind them; none where there are no words."""
+    if not lines:
+        return 0.0
+    return len(lines) * points * spacing / 72 + PAD
 
 
 def check_letters(figure: Figure) -> None:
@@ -212,26 +265,36 @@ def check_letters(figure: Figure) -> None:
             )
 
 
-def _legend(figure: Figure, handles: list, beside: bool) -> tuple[Legend, float, float, bool]:
-    """Legend, its inches, and whether it stands beside the axes; below them, as few rows as fit, evenly filled."""
+@dataclass(frozen=True)
+class _SizedLegend:
+    """A legend of a figure, its inches, and whether it stands beside the axes or below them."""
+
+    artist: Legend
+    width: float
+    height: float
+    beside: bool
+
+
+def _add_legend(figure: Figure, handles: list, beside: bool) -> _SizedLegend:
+    """A legend beside the axes if that is wanted and it fits; else below them, in as few rows as fit, evenly filled."""
     width = figure.get_figwidth()
-
-    def made(columns: int) -> tuple[Legend, float, float]:
-        legend = figure.legend(handles=handles, loc="upper left", ncols=columns, borderpad=0, borderaxespad=0)
-        box = legend.get_window_extent(figure.canvas.get_renderer())
-        return legend, box.width / figure.dpi, box.height / figure.dpi
-
     if beside:
-        legend, wide, high = made(1)
-        if wide <= width / 3:
-            return legend, wide, high, True
-        legend.remove()
-    for rows in range(math.ceil(len(handles) / 4), len(handles) + 1):
-        legend, wide, high = made(math.ceil(len(handles) / rows))
-        if wide <= width - 2 * PAD or rows == len(handles):
-            break
-        legend.remove()
-    return legend, wide, high, False
+        legend = _legend_of_columns(figure, handles, columns=1, beside=True)
+        if legend.width <= width / 3:
+            return legend
+        legend.artist.remove()
+    for rows in range(math.ceil(len(handles) / 4), len(handles)):
+        legend = _legend_of_columns(figure, handles, columns=math.ceil(len(handles) / rows))
+        if legend.width <= width - 2 * PAD:
+            return legend
+        legend.artist.remove()
+    return _legend_of_columns(figure, handles, columns=1)
+
+
+def _legend_of_columns(figure: Figure, handles: list, columns: int, *, beside: bool = False) -> _SizedLegend:
+    artist = figure.legend(handles=handles, loc="upper left", ncols=columns, borderpad=0, borderaxespad=0)
+    box = artist.get_window_extent(figure.canvas.get_renderer())
+    return _SizedLegend(artist, box.width / figure.dpi, box.height / figure.dpi, beside)
 
 
 def save(figure: Figure, paths: Iterable[Path | str], style: Path | str | None = None) -> None:
@@ -249,14 +312,16 @@ def save(figure: Figure, paths: Iterable[Path | str], style: Path | str | None =
 
 def _save_png(figure: Figure, path: Path) -> None:
     """Store the 256 colours that fit the pixels best: a third of the bytes, and no difference that is seen."""
-    own, dpi = figure.dpi, matplotlib.rcParams["savefig.dpi"]
-    figure.set_dpi(own if dpi == "figure" else dpi)
+    own_dpi = figure.dpi
+    dpi = matplotlib.rcParams["savefig.dpi"]
+    if dpi != "figure":
+        figure.set_dpi(dpi)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     drawn = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
     few = drawn.quantize(256, dither=Image.Dither.NONE)
     few.save(path, format="PNG", optimize=True, dpi=(figure.dpi, figure.dpi))
-    figure.set_dpi(own)
+    figure.set_dpi(own_dpi)
 
 
 def _settle(figure: Figure) -> None:
@@ -265,9 +330,11 @@ def _settle(figure: Figure) -> None:
     The solver behind the layout orders its variables by address, so that its last bits differ from process to process,
     and now and then a pixel with them.
     """
-    if (engine := figure.get_layout_engine()) is None:
-        return  # saved before
+    engine = figure.get_layout_engine()
+    if engine is None:  # saved before
+        return
     engine.execute(figure)
     figure.set_layout_engine(None)  # "none" would draw once more before every file, to lay nothing out
     for axes in figure.axes:
-        axes.set_position([round(float(edge), 6) for edge in axes.get_position(original=True).bounds])
+        bounds = axes.get_position(original=True).bounds
+        axes.set_position([round(float(edge), 6) for edge in bounds])

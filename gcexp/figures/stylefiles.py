@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import tomllib
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,26 +23,35 @@ LOOKS = bundled("conf/style/looks.toml")
 OWN_LOOKS = Path("conf/style/looks.toml")
 
 
-def known_looks() -> dict[str, tuple[int, bool]]:
-    """Place in the style's cycle, and whether the marker is open, of every name that has a look of its own.
+@dataclass(frozen=True)
+class Look:
+    """How a name is drawn: the place in the style's cycle of colours, dashes and markers, and its marker."""
+
+    place: int
+    is_open: bool  # the marker, which else is filled
+
+
+def known_looks() -> dict[str, Look]:
+    """The look of every name that has one of its own.
 
     Raises
     ------
     UserError
         For a file that is no TOML, and for an unknown key, look or form in it.
     """
-    found: dict[str, tuple[int, bool]] = {}
+    found: dict[str, Look] = {}
     names: list[str] = []
     for path in dict.fromkeys([LOOKS.resolve(), OWN_LOOKS.resolve()]):
         if not path.is_file():
             continue
         given = _toml(path)
         names = fitted(list[str], given.get("names", names), f"{path}: names")
-        for scheme, look in fitted(dict[str, str], given.get("schemes", {}), f"{path}: schemes").items():
-            colour, _, form = look.partition(", ")
+        schemes = fitted(dict[str, str], given.get("schemes", {}), f"{path}: schemes")
+        for scheme, words in schemes.items():
+            colour, _, form = words.partition(", ")
             require_known("look", colour, names, f"{path}: {scheme!r}")
             require_known("form", form or "open", ["open"], f"{path}: {scheme!r}")
-            found[scheme] = names.index(colour), form == "open"
+            found[scheme] = Look(names.index(colour), is_open=form == "open")
     return found
 
 

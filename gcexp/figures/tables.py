@@ -29,11 +29,17 @@ def write_table(frame: pd.DataFrame, path: Path | str) -> None:
     """
     frame = frame.copy(deep=False)
     for name in frame:
-        if frame[name].dtype.kind != "O":  # float_format passes objects over
-            continue
-        frame[name] = frame[name].map(lambda v: FLOAT % v if isinstance(v, float) else v, na_action="ignore")
+        if frame[name].dtype.kind == "O":  # float_format passes objects over
+            frame[name] = frame[name].map(_nine_digits, na_action="ignore")
     with written(path) as temporary:
         frame.to_csv(temporary, index=False, float_format=FLOAT, lineterminator="\n", encoding="utf-8")
+
+
+def _nine_digits(value: object) -> object:
+    """A number as it stands in a table; anything else as it is."""
+    if isinstance(value, float):
+        return FLOAT % value
+    return value
 
 
 def read_table(path: Path | str) -> pd.DataFrame:
@@ -58,7 +64,9 @@ def read_table(path: Path | str) -> pd.DataFrame:
 def scores_of(frame: pd.DataFrame) -> list[str]:
     """Names of the scores of a table of curves, none for another table."""
     columns = list(frame.columns)
-    return columns[columns.index("simulated_time_s") + 1 :] if "simulated_time_s" in columns else []
+    if "simulated_time_s" not in columns:
+        return []
+    return columns[columns.index("simulated_time_s") + 1 :]
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ def cell(value: object, spec: str | None = None) -> str:
     if isinstance(value, float | np.floating):
         return format(float(value), spec or ".5g")
     if isinstance(value, int | np.integer):
-        return format(int(value), spec) if spec else str(value)
+        return format(int(value), spec or "d")
     return str(value)
 
 
@@ -45,13 +45,25 @@ def cells(frame: pd.DataFrame, plot: TablePlot) -> tuple[list[str], list[list[st
         frame = frame.groupby(plot.mean_by, sort=False, as_index=False).mean(numeric_only=True)
         columns = [column for column in columns if column in frame.columns]
     header = [str(plot.headers.get(column, column)) for column in columns]
-    text = [[cell(value, plot.formats.get(column)) for value in frame[column]] for column in columns]
-    right = [place for place, column in enumerate(columns) if frame[column].dtype.kind in "iuf"]
-    body = pd.DataFrame(dict(enumerate(text)), dtype=object)
-    if once := [columns.index(column) for column in plot.once if column in columns]:
-        # A cell that repeats the one above is empty, as long as the cells in the columns before it repeat too.
-        body[once] = body[once].mask(body[once].eq(body[once].shift()).cummin(axis=1), "")
-    return header, body.to_numpy().tolist(), right
+    texts: dict[int, list[str]] = {}
+    numbers = []
+    for place, column in enumerate(columns):
+        spec = plot.formats.get(column)
+        texts[place] = [cell(value, spec) for value in frame[column]]
+        if frame[column].dtype.kind in "iuf":
+            numbers.append(place)
+    body = pd.DataFrame(texts, dtype=object)
+    once = [columns.index(column) for column in plot.once if column in columns]
+    if once:
+        body[once] = _without_repeats(body[once])
+    return header, body.to_numpy().tolist(), numbers
+
+
+def _without_repeats(body: pd.DataFrame) -> pd.DataFrame:
+    """Columns of text with empty cells for those that repeat the one above, if the cells before them repeat too."""
+    repeats = body.eq(body.shift())
+    with_all_before = repeats.cummin(axis=1)
+    return body.mask(with_all_before, "")
 
 
 def _across(frame: pd.DataFrame, keys: list[str], column: str, values: str) -> tuple[pd.DataFrame, list[str]]:
@@ -59,13 +71,13 @@ def _across(frame: pd.DataFrame, keys: list[str], column: str, values: str) -> t
     rows.known(frame, column, values, *keys)
     double = frame.duplicated([*keys, column])
     if double.any():
-        cell_of = ", ".join(f"{key} = {frame.loc[double, key].iloc[0]}" for key in (*keys, column))
-        raise UserError(f"across: two rows have {cell_of}; name another column or choose rows by where")
-    names = frame[column].drop_duplicates()
-    order = frame[keys].drop_duplicates()
-    wide = frame.pivot(index=keys, columns=column, values=values)[names.tolist()].reset_index()
-    wide = order.merge(wide, how="left").rename(columns=dict(zip(names, map(str, names), strict=True)))
-    return wide, [*keys, *map(str, names)]
+        where = ", ".join(f"{key} = {frame.loc[double, key].iloc[0]}" for key in (*keys, column))
+        raise UserError(f"across: two rows have {where}; name another column or choose rows by where")
+    names = frame[column].drop_duplicates().tolist()
+    wide = frame.pivot(index=keys, columns=column, values=values)[names].reset_index()
+    in_order = frame[keys].drop_duplicates().merge(wide, how="left")
+    in_order = in_order.rename(columns={name: str(name) for name in names})
+    return in_order, [*keys, *map(str, names)]
 
 
 def typeset(

@@ -21,16 +21,25 @@ from gcexp.run import paths
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What a number may differ by, absolutely and relatively to the published one: the first pattern that fits its column.
-#: Tables have nine digits; a training in single precision adds in another order on another processor.
-TOLERANCES = (
-    ("*accuracy", 0.005, 0.0),
-    ("*auc", 0.002, 0.0),
-    ("*loss", 0.0, 0.02),
-    ("*", 1e-9, 1e-6),
-)
+
+@dataclass(frozen=True)
+class Tolerance:
+    """What a number may differ by from the published one: absolutely, and as a share of it."""
+
+    absolute: float
+    relative: float
+
+
+#: By a pattern of columns, of which the first one that fits counts. Tables have nine digits; a training in single
+#: precision adds in another order on another processor.
+TOLERANCES = {
+    "*accuracy": Tolerance(0.005, 0.0),
+    "*auc": Tolerance(0.002, 0.0),
+    "*loss": Tolerance(0.0, 0.02),
+    "*": Tolerance(1e-9, 1e-6),
+}
 #: Columns that say which row is meant.
-_NAMED = ("label", "what", "id", "method", "n", "s", "seed", "iteration")
+_ROW_COLUMNS = ("label", "what", "id", "method", "n", "s", "seed", "iteration")
 EQUAL, WITHIN, DIFFERS, NOT = "equal", "within tolerance", "differs", "not comparable"
 
 
@@ -55,15 +64,15 @@ def compare_with_published(targets: Sequence[str] = (), preset: str | None = Non
     known = target_files()
     for target in targets:
         require_known("figure", target, known)
-    fresh = _fresh_figures(targets or known, presets)
-    lacking = set(targets) - {one.target for one in fresh}
-    if lacking:
-        first = min(lacking)
+    fresh_figures = _fresh_figures(targets or known, presets)
+    missing = set(targets) - {fresh.target for fresh in fresh_figures}
+    if missing:
+        first = min(missing)
         raise UserError(f"there is no fresh table of {first}; make it first: snakemake {first}")
-    if not fresh:
+    if not fresh_figures:
         folders = " or ".join(paths.REPORT.format(preset=name) for name in presets)
         raise UserError(f"there is no fresh table in {folders}; make some first: make reproduce")
-    return [_of_figure(one) for one in fresh]
+    return [_agreement_of(fresh) for fresh in fresh_figures]
 
 
 def _fresh_figures(targets: Iterable[str], presets: Sequence[str]) -> list[Figure]:
@@ -76,7 +85,7 @@ def _fresh_figures(targets: Iterable[str], presets: Sequence[str]) -> list[Figur
     return found
 
 
-def _of_figure(fresh: Figure) -> Agreement:
+def _agreement_of(fresh: Figure) -> Agreement:
     """How the fresh table of a figure and the published one compare."""
     from gcexp.figures.tables import read_table
     from gcexp.run.provenance import check_unchanged
@@ -103,17 +112,19 @@ def agreement(fresh: Figure, table: pd.DataFrame, paper: Figure, published: pd.D
     if {run.id for run in fresh.runs} == {run.id for run in paper.runs}:
         return compared(table, published, fresh.file.tolerances)
     shared = _shared_runs(fresh, paper, running="iteration" in table)
-    fresh_rows = _of_runs(table, shared)
-    published_rows = _of_runs(published, shared)
+    fresh_rows = _rows_of_runs(table, shared)
+    published_rows = _rows_of_runs(published, shared)
     there = fresh_rows.index.intersection(published_rows.index)
     if there.empty:
         return NOT, f"{fresh.preset} has other runs"
     columns = [name for name in table if name not in (*SAVED, "run")]
     fresh_rows = fresh_rows[fresh_rows.index.isin(there)].reset_index(drop=True)
     published_rows = published_rows[published_rows.index.isin(there)].reset_index(drop=True)
-    outcome, said = compared(fresh_rows[columns], published_rows[columns], fresh.file.tolerances)
-    about = f"{len(published_rows)} of {len(published)} rows"
-    return outcome, f"{about}: {said}" if said else about
+    outcome, about = compared(fresh_rows[columns], published_rows[columns], fresh.file.tolerances)
+    rows = f"{len(published_rows)} of {len(published)} rows"
+    if not about:
+        return outcome, rows
+    return outcome, f"{rows}: {about}"
 
 
 def _shared_runs(fresh: Figure, paper: Figure, *, running: bool) -> set[tuple[str, str]]:
@@ -135,19 +146,19 @@ def _options(run: str) -> str:
     return run.rsplit("/", 2)[0]
 
 
-def _of_runs(table: pd.DataFrame, runs: Set[tuple[str, str]]) -> pd.DataFrame:
+def _rows_of_runs(table: pd.DataFrame, runs: Set[tuple[str, str]]) -> pd.DataFrame:
     """Rows of some runs, named by run, seed and iteration, in one order.
 
     More seeds or iterations change no earlier draw: a row of a seed and an iteration is the same in every preset.
     """
     labels = table["label"]
     options = table["run"].map(_options)
-    chosen = [run in runs for run in zip(labels, options, strict=True)]
+    is_asked = [run in runs for run in zip(labels, options, strict=True)]
     index = [labels, options]
     for name in ("seed", "iteration"):
         if name in table:
             index.append(table[name])
-    return table.set_index(index)[chosen].sort_index(kind="stable")
+    return table.set_index(index)[is_asked].sort_index(kind="stable")
 
 
 def compared(
@@ -162,8 +173,11 @@ def compared(
     if len(fresh) != len(published):
         return DIFFERS, f"{len(fresh)} rows, {len(published)} were published"
     names = list(fresh)
-    allowed = {name: _allowed(str(name), tolerances or {}) for name in names}
-    shares = np.array([_deviation(fresh[name], published[name], *allowed[name]) for name in names])
+    allowed = [_tolerance(str(name), tolerances or {}) for name in names]
+    deviations = []
+    for name, tolerance in zip(names, allowed, strict=True):
+        deviations.append(_deviation(fresh[name], published[name], tolerance))
+    shares = np.array(deviations)
     if not shares.any():
         return EQUAL, ""
     column, row = np.unravel_index(shares.argmax(), shares.shape)
@@ -172,45 +186,45 @@ def compared(
     there = published[name].iloc[row]
     wrong_rows = (shares > 1).any(0)
     if wrong_rows.any():
-        told = f"{name} is {_shown(here)} at {_place(fresh, row, name)}, {_shown(there)} was published"
-        return DIFFERS, f"{told}; {wrong_rows.sum()} of {len(fresh)} rows differ"
-    absolute, relative = allowed[name]
-    most = absolute + relative * abs(there)
-    told = f"largest deviation {abs(here - there):.3g} in {name}"
-    return WITHIN, f"{told} ({there:.6g} was published, {most:.3g} is allowed)"
+        first = f"{name} is {_shown(here)} at {_place(fresh, row, name)}, {_shown(there)} was published"
+        return DIFFERS, f"{first}; {wrong_rows.sum()} of {len(fresh)} rows differ"
+    most = allowed[column].absolute + allowed[column].relative * abs(there)
+    largest = f"largest deviation {abs(here - there):.3g} in {name}"
+    return WITHIN, f"{largest} ({there:.6g} was published, {most:.3g} is allowed)"
 
 
 def _other_columns(fresh: pd.DataFrame, published: pd.DataFrame) -> str:
     """In which columns two tables differ."""
-    told = []
+    differences = []
     new = sorted(set(fresh) - set(published))
     if new:
-        told.append(f"new {', '.join(new)}")
+        differences.append(f"new {', '.join(new)}")
     missing = sorted(set(published) - set(fresh))
     if missing:
-        told.append(f"missing {', '.join(missing)}")
-    return "; ".join(told) or "in another order"
+        differences.append(f"missing {', '.join(missing)}")
+    return "; ".join(differences) or "in another order"
 
 
-def _allowed(name: str, tolerances: Mapping[str, Any]) -> tuple[float, float]:
-    """What the numbers of a column may differ by, absolutely and relatively to the published ones."""
-    least, _ = TOLERANCES[-1][1:]
-    for pattern, share in tolerances.items():
+def _tolerance(name: str, shares: Mapping[str, Any]) -> Tolerance:
+    """What the numbers of a column may differ by: what a figure file says, before `TOLERANCES`."""
+    for pattern, share in shares.items():
         if fnmatch(name, pattern):
-            return least, float(share)
-    for pattern, absolute, relative in TOLERANCES:
+            return Tolerance(TOLERANCES["*"].absolute, float(share))
+    for pattern, tolerance in TOLERANCES.items():
         if fnmatch(name, pattern):
-            return absolute, relative
+            return tolerance
     raise AssertionError(f"no tolerance fits the column {name}")
 
 
-def _deviation(fresh: pd.Series, published: pd.Series, absolute: float, relative: float) -> np.ndarray:
+def _deviation(fresh: pd.Series, published: pd.Series, tolerance: Tolerance) -> np.ndarray:
     """Deviation of each cell as a share of what is allowed: 0 where both are equal, infinite where texts differ."""
     if fresh.dtype.kind in "fiu" and published.dtype.kind in "fiu":
-        here, there = fresh.to_numpy(float), published.to_numpy(float)
+        here = fresh.to_numpy(float)
+        there = published.to_numpy(float)
         same = (here == there) | (np.isnan(here) & np.isnan(there))
         with np.errstate(invalid="ignore"):
-            share = np.abs(here - there) / (absolute + relative * np.abs(there))
+            allowed = tolerance.absolute + tolerance.relative * np.abs(there)
+            share = np.abs(here - there) / allowed
         share[np.isnan(share)] = np.inf  # a number on one side alone, or an infinite one
         return np.where(same, 0.0, share)
     same = fresh.astype(str).to_numpy() == published.astype(str).to_numpy()
@@ -220,12 +234,14 @@ def _deviation(fresh: pd.Series, published: pd.Series, absolute: float, relative
 
 def _place(table: pd.DataFrame, row: int, name: str) -> str:
     """Which row of a table is meant."""
-    named = [f"{key} {table[key].iloc[row]}" for key in _NAMED if key in table and key != name]
+    named = [f"{key} {table[key].iloc[row]}" for key in _ROW_COLUMNS if key in table and key != name]
     return ", ".join(named) or f"row {row + 1}"
 
 
 def _shown(value: Any) -> str:
-    return f"{value:.9g}" if isinstance(value, float) else repr(value)
+    if isinstance(value, float):
+        return f"{value:.9g}"
+    return repr(value)
 
 
 def format_agreement(found: Sequence[Agreement]) -> str:
@@ -236,6 +252,6 @@ def format_agreement(found: Sequence[Agreement]) -> str:
         line = f"{one.target:{width}}  {one.preset:5}  {one.outcome}"
         lines.append(f"{line}: {one.about}" if one.about else line)
     counts = Counter(one.outcome for one in found)
-    said = [f"{counts[outcome]} {outcome}" for outcome in (EQUAL, WITHIN, DIFFERS, NOT) if counts[outcome]]
-    lines += ["", ", ".join(said)]
+    of_each = [f"{counts[outcome]} {outcome}" for outcome in (EQUAL, WITHIN, DIFFERS, NOT) if counts[outcome]]
+    lines += ["", ", ".join(of_each)]
     return "\n".join(lines)

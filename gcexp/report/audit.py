@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gcexp.analysis.claims import (
     CONSISTENT,
@@ -29,7 +28,14 @@ from gcexp.progress import bar
 from gcexp.report.figurefile import target_files
 from gcexp.report.printed import Printed, printed
 from gcexp.report.published import PUBLISHED, published_table
-from gcexp.report.statements import COMMITTED, Outcome, Statement, counted, read_statements
+from gcexp.report.statements import (
+    COMMITTED,
+    OUTCOME_COLUMNS,
+    Outcome,
+    Statement,
+    counted,
+    read_statements,
+)
 from gcexp.run import options, paths
 from gcexp.run.yaml_values import read_yaml
 
@@ -52,57 +58,105 @@ class Evidence:
         return isinstance(self.about, Printed)
 
 
+class Judgement(NamedTuple):
+    """What was found of a paper."""
+
+    outcomes: list[Outcome]  # of its statements, in its order
+    evidence: list[Evidence]  # every claim and printed number
+
+
 def papers(asked: Collection[str] = ()) -> dict[str, Path]:
     """Packages of the papers that state something, by name and folder; those that are asked for, by folder name."""
-    every = options.papers().items()
-    found = {package: folder for package, folder in every if (folder / "statements.csv").is_file()}
+    found = {}
+    for package, folder in options.papers().items():
+        if (folder / "statements.csv").is_file():
+            found[package] = folder
     for name in asked:
         require_known("paper", name, [folder.name for folder in found.values()])
-    return {package: folder for package, folder in found.items() if not asked or folder.name in asked}
+    if not asked:
+        return found
+    return {package: folder for package, folder in found.items() if folder.name in asked}
 
 
-def judged(
-    package: str, folder: Path, preset: str | None = None, published: Path = PUBLISHED
-) -> tuple[list[Outcome], list[Evidence]]:
+class _Tables:
+    """The tables of the figures of a paper, each read once: the published ones, or those that a preset made here."""
+
+    def __init__(self, folder: Path, preset: str | None, published: Path):
+        self.paper = folder.name
+        self.files: dict[str, Path] = {}  # figure files by the names of figures
+        for path in target_files().values():
+            if path.parent.parent == folder:
+                self.files[path.stem] = path
+        self._preset = preset
+        self._published = published
+        self._read: dict[str, pd.DataFrame] = {}
+
+    def target(self, figure: str) -> str:
+        """The target of a figure."""
+        return f"{self.paper}_{figure}"
+
+    def read(self, figure: str) -> pd.DataFrame:
+        """The table of a figure."""
+        if figure not in self._read:
+            self._read[figure] = read_table(self._located(self.target(figure)))
+        return self._read[figure]
+
+    def _located(self, target: str) -> Path:
+        made = Path(paths.TABLE.format(preset=self._preset or "paper", target=target))
+        if self._preset is None:
+            place = published_table(target, self._published)
+        else:
+            place = made
+        if place is None or not place.is_file():
+            raise UserError(f"there is no table {made}; make it first: snakemake {target}")
+        return place
+
+
+def judged(package: str, folder: Path, preset: str | None = None, published: Path = PUBLISHED) -> Judgement:
     """The outcomes of a paper's statements, in its order, and every claim and printed number with its verdict.
 
     Judged are the published tables, in `published`, or those that a preset made here.
     """
-    paper, stated = folder.name, read_statements(folder / "statements.csv")
-    files = {path.stem: path for path in target_files().values() if path.parent.parent == folder}
+    stated = read_statements(folder / "statements.csv")
+    tables = _Tables(folder, preset, published)
+    evidence = _judge_claims(package, stated, tables)
+    evidence += _judge_printed_numbers(stated, tables)
+    return Judgement(outcomes(folder.name, stated.values(), evidence), evidence)
 
-    @cache
-    def table(figure: str) -> pd.DataFrame:
-        target = f"{paper}_{figure}"
-        made = Path(paths.TABLE.format(preset=preset or "paper", target=target))
-        place = published_table(target, published) if preset is None else made
-        if place is None or not place.is_file():
-            raise UserError(f"there is no table {made}; make it first: snakemake {target}")
-        return read_table(place)
 
-    found: list[Evidence] = []
+def _judge_claims(package: str, stated: Collection[str], tables: _Tables) -> list[Evidence]:
+    """The verdict of each claim function of a paper on the statements that it names."""
+    evidence = []
     claims = claims_of(package)
-    with bar(len(claims), paper, "claim") as progress:
+    with bar(len(claims), tables.paper, "claim") as progress:
         for function in claims:
+            name = function.__name__
             about = function.claim  # type: ignore[attr-defined]
-            for name in about.statements:
-                require_known("statement", name, stated, f"claim {function.__name__}")
-            for name in about.figures:
-                require_known("figure", name, files, f"claim {function.__name__}")
-            verdicts = judge(function, {figure: table(figure) for figure in about.figures})
-            targets = tuple(f"{paper}_{figure}" for figure in about.figures)
-            found.append(Evidence(function.__name__, verdicts, targets, about))
+            for statement in about.statements:
+                require_known("statement", statement, stated, f"claim {name}")
+            for figure in about.figures:
+                require_known("figure", figure, tables.files, f"claim {name}")
+            verdicts = judge(function, {figure: tables.read(figure) for figure in about.figures})
+            targets = tuple(tables.target(figure) for figure in about.figures)
+            evidence.append(Evidence(name, verdicts, targets, about))
             progress.update(1)
-    for figure, path in files.items():
-        numbers = path.with_suffix(".expected.csv")
-        for one in printed(numbers):
-            answers = one.answers.split()
-            for name in answers:
-                require_known("statement", name, stated, numbers.name)
-            # A number that answers nothing counts under its own text.
-            verdicts = dict.fromkeys(answers or [f"{one} ({one.source})"], one.judge(table(figure)))
-            found.append(Evidence(f"numbers of {figure}", verdicts, (f"{paper}_{figure}",), one))
-    return outcomes(paper, stated.values(), found), found
+    return evidence
+
+
+def _judge_printed_numbers(stated: Collection[str], tables: _Tables) -> list[Evidence]:
+    """The verdict of each number that a paper prints on the statements that it answers."""
+    evidence = []
+    for figure, path in tables.files.items():
+        file = path.with_suffix(".expected.csv")
+        for number in printed(file):
+            answered = number.answers.split()
+            for statement in answered:
+                require_known("statement", statement, stated, file.name)
+            if not answered:  # it counts under its own text
+                answered = [f"{number} ({number.source})"]
+            verdicts = dict.fromkeys(answered, number.judge(tables.read(figure)))
+            evidence.append(Evidence(f"numbers of {figure}", verdicts, (tables.target(figure),), number))
+    return evidence
 
 
 def outcomes(paper: str, stated: Iterable[Statement], found: Sequence[Evidence]) -> list[Outcome]:
@@ -115,42 +169,51 @@ def outcomes(paper: str, stated: Iterable[Statement], found: Sequence[Evidence])
     """
     rows = []
     for statement in stated:
-        mine = [one for one in found if statement.id in one.verdicts]
-        verdicts = [one.verdicts[statement.id] for one in mine]
-        outcome = _whole([one.outcome for one in verdicts])
-        reasons: dict[str, None] = {}  # each sentence once
-        for one, verdict in zip(mine, verdicts, strict=True):
-            reasons.update(dict.fromkeys(_reasons(one.about, verdict)))
-        reason = "; ".join(reasons) if mine else statement.remark
-        if outcome != REPRODUCED and not reason:
-            raise UserError(f"{paper}: statement {statement.id} is {outcome} and needs a reason")
-        rows.append(
-            Outcome(
-                paper=paper,
-                id=statement.id,
-                where=statement.where,
-                statement=statement.statement,
-                target=" ".join(dict.fromkeys(target for one in mine for target in one.targets)),
-                outcome=outcome,
-                main=statement.main,
-                assumed="yes" if any(one.about.assumed for one in mine) else "",
-                post_hoc="yes" if any(one.about.post_hoc for one in mine) else "",
-                evidence="; ".join(dict.fromkeys(one.name for one in mine)),
-                reason=reason,
-            )
-        )
+        answering = [evidence for evidence in found if statement.id in evidence.verdicts]
+        row = _outcome(paper, statement, answering)
+        if row.outcome != REPRODUCED and not row.reason:
+            raise UserError(f"{paper}: statement {statement.id} is {row.outcome} and needs a reason")
+        rows.append(row)
     return rows
+
+
+def _outcome(paper: str, statement: Statement, answering: Sequence[Evidence]) -> Outcome:
+    """The outcome of a statement from all that answers it."""
+    verdicts = [evidence.verdicts[statement.id] for evidence in answering]
+    targets: list[str] = []
+    reasons: list[str] = []
+    for evidence, verdict in zip(answering, verdicts, strict=True):
+        targets += evidence.targets
+        reasons += _reasons(evidence.about, verdict)
+    return Outcome(
+        paper=paper,
+        id=statement.id,
+        where=statement.where,
+        statement=statement.statement,
+        target=" ".join(_each_once(targets)),
+        outcome=_whole([verdict.outcome for verdict in verdicts]),
+        main=statement.main,
+        assumed="yes" if any(evidence.about.assumed for evidence in answering) else "",
+        post_hoc="yes" if any(evidence.about.post_hoc for evidence in answering) else "",
+        evidence="; ".join(_each_once(evidence.name for evidence in answering)),
+        reason="; ".join(_each_once(reasons)) if answering else statement.remark,
+    )
+
+
+def _each_once(texts: Iterable[str]) -> list[str]:
+    """Texts in their order, without those that were there before."""
+    return list(dict.fromkeys(texts))
 
 
 def _reasons(about: Claim | Printed, verdict: Verdict) -> list[str]:
     """Why a claim or a printed number does not show a statement to be reproduced, or what to know where it does."""
     if verdict.outcome == REPRODUCED:
-        told = [verdict.reason]
+        reasons = [verdict.reason]
     elif verdict.outcome == CONSISTENT:
-        told = [about.calibrated, verdict.reason]
+        reasons = [about.calibrated, verdict.reason]
     else:
-        told = [verdict.reason or about.reason or verdict.found]
-    return [one for one in told if one]
+        reasons = [verdict.reason or about.reason or verdict.found]
+    return [reason for reason in reasons if reason]
 
 
 def _whole(verdicts: Sequence[str]) -> str:
@@ -160,18 +223,21 @@ def _whole(verdicts: Sequence[str]) -> str:
     agreed = REPRODUCED in verdicts or CONSISTENT in verdicts
     if PARTLY in verdicts or (agreed and NOT_REPRODUCED in verdicts):
         return PARTLY
-    return next(one for one in (NOT_REPRODUCED, UNDECIDED, CONSISTENT, REPRODUCED) if one in verdicts)
+    worst_first = (NOT_REPRODUCED, UNDECIDED, CONSISTENT, REPRODUCED)
+    return next(outcome for outcome in worst_first if outcome in verdicts)
 
 
 def numbers_that_differ(found: Iterable[Evidence]) -> list[str]:
     """Printed numbers that the tables do not have, in words; those that answer a statement count there."""
-    return [
-        f"{said}: {verdict.found}"
-        for one in found
-        if one.printed
-        for said, verdict in one.verdicts.items()
-        if " " in said and verdict.outcome not in (REPRODUCED, CONSISTENT)
-    ]
+    differing = []
+    for evidence in found:
+        if not evidence.printed:
+            continue
+        for answered, verdict in evidence.verdicts.items():
+            is_a_statement = " " not in answered
+            if not is_a_statement and verdict.outcome not in (REPRODUCED, CONSISTENT):
+                differing.append(f"{answered}: {verdict.found}")
+    return differing
 
 
 def changed(fresh: Iterable[Outcome], known: Iterable[Outcome]) -> list[str]:
@@ -179,20 +245,21 @@ def changed(fresh: Iterable[Outcome], known: Iterable[Outcome]) -> list[str]:
 
     A paper of which nothing is committed, such as one in a project, has nothing to differ from.
     """
-    before = {(one.paper, one.id): one.outcome for one in known}
-    papers_known = {paper for paper, _ in before}
-    return [
-        f"{one.paper}, {one.id}: {one.outcome}, committed as {before.get((one.paper, one.id), 'nothing')}"
-        for one in fresh
-        if one.paper in papers_known and before.get((one.paper, one.id)) != one.outcome
-    ]
+    committed = {(row.paper, row.id): row.outcome for row in known}
+    papers_known = {paper for paper, _ in committed}
+    sentences = []
+    for row in fresh:
+        before = committed.get((row.paper, row.id), "nothing")
+        if row.paper in papers_known and row.outcome != before:
+            sentences.append(f"{row.paper}, {row.id}: {row.outcome}, committed as {before}")
+    return sentences
 
 
 def write(rows: Sequence[Outcome], path: Path) -> None:
     """Write outcomes as CSV."""
     import pandas as pd
 
-    write_table(pd.DataFrame(rows, columns=[field.name for field in fields(Outcome)]), path)
+    write_table(pd.DataFrame(rows, columns=OUTCOME_COLUMNS), path)
 
 
 _ABOUT = """*reproduced*: every check of the statement came out as the paper says. *consistent*: so it did, but with
@@ -207,52 +274,64 @@ hoc*: a level, tolerance or constant was chosen after the numbers had been seen.
 
 def page(rows: Sequence[Outcome], found: Sequence[Evidence], title: str) -> str:
     """Every statement of a paper with its outcome, as Markdown."""
-    numbers = [one for one in found if one.printed]
-    differing = numbers_that_differ(found)
     text = f"# Every statement of *{title}*, with its outcome\n\n{_ABOUT}\n"
     header = ["statement", "where", "what the paper says", "outcome", "evidence", "reason"]
-    cells = [[one.id, one.where, one.statement, in_words(one), one.evidence, one.reason] for one in rows]
-    text += markdown.grid(header, cells)
-    if numbers:
-        text += f"\n{len(numbers)} numbers that the paper prints were compared"
-        text += f"; {len(differing)} of them differ:\n\n" if differing else "; all of them agree.\n"
-        text += "".join(f"* {markdown.escape(one)}\n" for one in differing)
+    cells = [[row.id, row.where, row.statement, in_words(row), row.evidence, row.reason] for row in rows]
+    return text + markdown.grid(header, cells) + _about_printed_numbers(found)
+
+
+def _about_printed_numbers(found: Sequence[Evidence]) -> str:
+    """How many printed numbers were compared, and a list of those that differ; empty where there are none."""
+    compared = sum(evidence.printed for evidence in found)
+    if not compared:
+        return ""
+    text = f"\n{compared} numbers that the paper prints were compared"
+    differing = numbers_that_differ(found)
+    if not differing:
+        return f"{text}; all of them agree.\n"
+    text += f"; {len(differing)} of them differ:\n\n"
+    for sentence in differing:
+        text += f"* {markdown.escape(sentence)}\n"
     return text
 
 
-def in_words(one: Outcome) -> str:
+def in_words(row: Outcome) -> str:
     """Outcome and marks in words, as in reproduced (assumed)."""
-    marks = [name.replace("_", " ") for name in ("assumed", "post_hoc") if getattr(one, name)]
-    return one.outcome + (f" ({', '.join(marks)})" if marks else "")
+    marks = []
+    if row.assumed:
+        marks.append("assumed")
+    if row.post_hoc:
+        marks.append("post hoc")
+    if not marks:
+        return row.outcome
+    return f"{row.outcome} ({', '.join(marks)})"
 
 
 def publish(preset: str | None = None) -> None:
     """Judge every paper, and write the table of outcomes, a Markdown file per paper and the READMEs of the papers."""
-    found = judge_all(preset)
-    write_outcomes(found, PUBLISHED)
-    fill_readmes(found)
+    judgements = judge_all(preset)
+    write_outcomes(judgements, PUBLISHED)
+    fill_readmes(judgements)
 
 
-def judge_all(
-    preset: str | None = None, published: Path = PUBLISHED
-) -> dict[Path, tuple[list[Outcome], list[Evidence]]]:
+def judge_all(preset: str | None = None, published: Path = PUBLISHED) -> dict[Path, Judgement]:
     """What `judged` finds of every paper, by its folder; nothing is written before the last one is judged."""
-    found = {}
+    judgements = {}
     for package, folder in papers().items():
-        found[folder] = judged(package, folder, preset, published)
-        rows, _ = found[folder]
-        print(f"{folder.name}: {len(rows)} statements judged")
-    return found
+        judgements[folder] = judged(package, folder, preset, published)
+        print(f"{folder.name}: {len(judgements[folder].outcomes)} statements judged")
+    return judgements
 
 
-def write_outcomes(found: Mapping[Path, tuple[list[Outcome], list[Evidence]]], published: Path) -> None:
+def write_outcomes(judgements: Mapping[Path, Judgement], published: Path) -> None:
     """Write the table of outcomes and a Markdown file for each paper into the folder of what is published."""
     every: list[Outcome] = []
-    for folder, (rows, evidence) in found.items():
+    for folder, judgement in judgements.items():
         title = read_yaml(folder / "paper.yaml")["title"]
-        write_text(page_of(folder, published), page(rows, evidence, title))
-        every += rows
-    write(sorted(every, key=lambda one: one.paper), published / COMMITTED.name)
+        text = page(judgement.outcomes, judgement.evidence, title)
+        write_text(page_of(folder, published), text)
+        every += judgement.outcomes
+    write(sorted(every, key=lambda row: row.paper), published / COMMITTED.name)
 
 
 def page_of(paper: Path, published: Path) -> Path:
@@ -260,11 +339,11 @@ def page_of(paper: Path, published: Path) -> Path:
     return published / "statements" / f"{paper.name}.md"
 
 
-def fill_readmes(found: Mapping[Path, tuple[list[Outcome], list[Evidence]]]) -> None:
+def fill_readmes(judgements: Mapping[Path, Judgement]) -> None:
     """Write the main statements of each paper with their outcomes into its README."""
-    for folder, (rows, _) in found.items():
-        main = [one for one in rows if one.main]
-        cells = [[one.where, one.statement, in_words(one), one.reason] for one in main]
+    for folder, judgement in judgements.items():
+        main = [row for row in judgement.outcomes if row.main]
+        cells = [[row.where, row.statement, in_words(row), row.reason] for row in main]
         text = f"Of {len(main)} main statements, judged on the published tables: {counted(main)}.\n\n"
         text += markdown.grid(["where", "what the paper says", "outcome", "remark"], cells)
         fill(folder / "README.md", "statements", text)

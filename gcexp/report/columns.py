@@ -72,20 +72,23 @@ def key_columns(runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
     A key that a run leaves alone has its default there, and nothing where the run has no such key.
     """
     runs = list(runs)
-    keys: list[str] = []
+    keys: dict[str, None] = {}
     for part in PARTS:  # each part with its own keys behind it, whichever run sets them
         for run in runs:
-            if part not in run.tokens:
-                continue
-            for override in overrides_of(part, run.tokens[part]):
-                key, _, _ = override.partition("=")
-                if key not in keys:
-                    keys.append(key)
+            keys |= dict.fromkeys(_keys_set(run, part))
+    keys.pop("exact", None)  # what a scheme declares changes no number
     found = {}
     for key in keys:
-        if key != "exact":  # what a scheme declares changes no number
-            found[key] = {run.id: _value(run, key) for run in runs}
+        found[key] = {run.id: _value(run, key) for run in runs}
     return found
+
+
+def _keys_set(run: Run, part: str) -> list[str]:
+    """The keys of a part of a run that its overrides set, the part itself before them."""
+    if part not in run.tokens:
+        return []
+    overrides = overrides_of(part, run.tokens[part])
+    return [override.partition("=")[0] for override in overrides]
 
 
 def _value(run: Run, key: str) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gcexp.figures.rows import LEAST_SEEDS, sign_interval, time_to
+from gcexp.figures.rows import sign_interval, time_to
 from gcexp.figures.tables import scores_of
 from gcexp.report.columns import key_columns
 
@@ -32,7 +32,10 @@ def comparison(
     if level is None:
         level = figure.file.level
     scores = scores_of(frame)
-    rows_of_runs = [frame[(frame["run"] == run.id) & (frame["label"] == run.label)] for run in figure.runs]
+    rows_of_runs = []
+    for run in figure.runs:
+        is_of_run = (frame["run"] == run.id) & (frame["label"] == run.label)
+        rows_of_runs.append(frame[is_of_run])
     shared = set.intersection(*(set(rows["seed"]) for rows in rows_of_runs))
     compared = []
     for run, rows in zip(figure.runs, rows_of_runs, strict=True):
@@ -57,9 +60,10 @@ def identifying_columns(found: pd.DataFrame, figure: Figure) -> pd.DataFrame:
             values = [keys[column][run.id] for run in runs]
         else:
             values = [dict(run.columns).get(column) for run in runs]
-        longer = [f"{name} {value!r}" for name, value in zip(names, values, strict=True)]
-        if len(set(longer)) > len(set(names)):
-            names = longer
+        names_with_values = [f"{name} {value!r}" for name, value in zip(names, values, strict=True)]
+        tells_more_apart = len(set(names_with_values)) > len(set(names))
+        if tells_more_apart:
+            names = names_with_values
             shown[column] = values
     columns = ["label", "run", *shown, *found.columns[2:]]
     return found.assign(**shown)[columns].reset_index(drop=True)
@@ -96,11 +100,11 @@ def _of_curves(
         if one == level:
             found["low"], found["high"] = sign_interval(times, times)
             found["seeds_reached"] = int(np.isfinite(times).sum())
-    last = [rows.sort_values("iteration").iloc[-1] for rows in seeds]
+    last_rows = [rows.sort_values("iteration").iloc[-1] for rows in seeds]
     for name in scores:
-        found[f"final_{name}"] = float(np.median([end[name] for end in last]))
-    spent = [end["simulated_time_s"] / max(end["iteration"], 1) for end in last]
-    found["mean_iteration_time_s"] = float(np.mean(spent))
+        found[f"final_{name}"] = float(np.median([row[name] for row in last_rows]))
+    iteration_times = [row["simulated_time_s"] / max(row["iteration"], 1) for row in last_rows]
+    found["mean_iteration_time_s"] = float(np.mean(iteration_times))
     return found
 
 
@@ -114,12 +118,6 @@ def _of_passages(seeds: list[pd.DataFrame]) -> dict[str, float]:
     return found
 
 
-_NO_INTERVAL = (
-    "low and high are the ends of the median's interval, which there is from "
-    f"{LEAST_SEEDS} seeds on: with fewer they are -inf and inf."
-)
-
-
 def format_comparison(found: pd.DataFrame, form: str) -> str:
     """The comparison as aligned text, CSV or a Markdown table; of an interval without ends the first and last tell why.
 
@@ -130,13 +128,21 @@ def format_comparison(found: pd.DataFrame, form: str) -> str:
     """
     if form == "csv":
         return found.to_csv(index=False, lineterminator="\n")
+    from gcexp.run.medians import remarks
+
     shown = found.drop(columns="run", errors="ignore")
-    below = f"\n{_NO_INTERVAL}\n" if "low" in found and np.isneginf(found["low"]).any() else ""
+    below = ""
+    sentences = remarks(found)
+    if sentences:
+        below = "\n" + "\n".join(sentences) + "\n"
     if form == "markdown":
         from gcexp.figures.markdown import grid
         from gcexp.figures.typeset import cell
 
-        cells = [[cell(value, ".6g") for value in row] for row in shown.to_numpy(dtype=object)]
+        body = []
+        for row in shown.to_numpy(dtype=object):
+            body.append([cell(value, ".6g") for value in row])
         numbers = [place for place, name in enumerate(shown) if shown[name].dtype.kind in "iuf"]
-        return grid(list(shown.columns), cells, right=numbers) + below
-    return shown.to_string(index=False, na_rep="–", float_format=lambda value: f"{value:.6g}") + "\n" + below
+        return grid(list(shown.columns), body, right=numbers) + below
+    text = shown.to_string(index=False, na_rep="–", float_format=lambda value: f"{value:.6g}")
+    return f"{text}\n{below}"

@@ -27,31 +27,33 @@ def _of_some(figures: Sequence[Figure], page: Path) -> list[str]:
         for drawing in figure.drawings:
             if drawing.endswith((".png", ".md")) and Path(drawing).is_file():
                 made.append(Path(drawing))
-    told = [f"{path.stem}: {path}" for path in made[:_MOST_NAMED]]
+    lines = [f"{path.stem}: {path}" for path in made[:_MOST_NAMED]]
     if len(made) > _MOST_NAMED:
-        told.append(f"and {len(made) - _MOST_NAMED} more in {page.parent}")
-    told.append("Next: `snakemake` makes all figures and a page that shows them.")
-    return told
+        lines.append(f"and {len(made) - _MOST_NAMED} more in {page.parent}")
+    lines.append("Next: `snakemake` makes all figures and a page that shows them.")
+    return lines
 
 
 def _of_all(preset: str, page: Path) -> list[str]:
     """How many figures there are, where they are shown, and what to do with them."""
     drawings = [*page.parent.glob("figures/*.png"), *page.parent.glob("tables/*.md")]
-    stand_in = ""
-    chosen = f" --config preset={preset}"
+    about_data = ""
+    with_preset = f" --config preset={preset}"
     if preset == "quick":  # which is made where no preset is named
-        stand_in = "; small data stand in for the papers' data sets"
-        chosen = ""
-    told = [
-        f"Made {len(drawings)} figures and tables in {page.parent} ({preset} preset{stand_in}).",
+        about_data = "; small data stand in for the papers' data sets"
+        with_preset = ""
+    lines = [
+        f"Made {len(drawings)} figures and tables in {page.parent} ({preset} preset{about_data}).",
         f"Open {page}: it leads to one page for each paper.",
     ]
     if project():
-        told.append(f"Next: `snakemake TARGET{chosen}` makes one figure; `gcexp list targets` names them.")
+        lines.append(
+            f"Next: `snakemake TARGET{with_preset}` makes one figure; `gcexp list targets` names them."
+        )
     else:
-        told += [
+        lines += [
             "Next: `make verify` compares the numbers with the published ones,",
             "`make audit` judges the statements of the papers,",
-            f"`snakemake everything{chosen}` also makes our own studies.",
+            f"`snakemake everything{with_preset}` also makes our own studies.",
         ]
-    return told
+    return lines

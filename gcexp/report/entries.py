@@ -11,7 +11,7 @@ from gcexp.errors import ExtraError, UserError, require_known, unknown
 from gcexp.report.figure import FigureFile
 from gcexp.report.placeholders import filled
 from gcexp.run.compose import compose
-from gcexp.run.option_checks import of_a_group
+from gcexp.run.option_checks import sentence_with_group
 from gcexp.run.options import SHARED, option_file, search_dirs
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
@@ -32,10 +32,7 @@ def runs_of(file: FigureFile, instead: dict[str, dict], checked: bool = True) ->
     seen: set[tuple] = set()
     for number, entry in enumerate(file.runs):
         for keys in _swept(file.common | entry, file.quick):
-            for part, replaced in instead.items():
-                if isinstance(keys.get(part), str):
-                    keys[part] = replaced.get(keys[part], keys[part])
-            run = run_of_keys(keys, checked=checked, codes=codes)
+            run = run_of_keys(_substituted(keys, instead), checked=checked, codes=codes)
             row_key = (run.label, run.id, run.columns)
             first_entry = entry_of.setdefault(run.label, number)
             in_two_entries = first_entry != number and file.kind != "timings"
@@ -50,35 +47,59 @@ def runs_of(file: FigureFile, instead: dict[str, dict], checked: bool = True) ->
 def _swept(entry: dict, quick: dict) -> Iterator[dict]:
     """The keys of every run of an entry: each mapping under `each` in turn, and every value of a list."""
     common = {key: value for key, value in entry.items() if key != "each"}
-    for one in fitted(list[dict], entry.get("each", [{}]), "each"):
-        merged = common | one | quick
+    for own in fitted(list[dict], entry.get("each", [{}]), "each"):
+        merged = common | own | quick
         swept = {key: values for key, values in merged.items() if isinstance(values, list)}
         for key, values in swept.items():
             if not values:
                 raise UserError(f"{key}: the list of values to sweep is empty")
-        for chosen in itertools.product(*swept.values()):
-            yield merged | dict(zip(swept, chosen, strict=True))
+        for combination in itertools.product(*swept.values()):
+            yield merged | dict(zip(swept, combination, strict=True))
+
+
+def _substituted(keys: dict, instead: dict[str, dict]) -> dict:
+    """The keys of a run with the options that a preset puts in the place of others."""
+    found = dict(keys)
+    for part, substitute_of in instead.items():
+        option = keys.get(part)
+        if isinstance(option, str):
+            found[part] = substitute_of.get(option, option)
+    return found
 
 
 def run_of_keys(keys: dict[str, Any], *, checked: bool = True, codes: Codes | None = None) -> Run:
     """One run of its keys, as they stand in a figure file; `checked` and `codes` as of `Run.of`."""
     keys = {str(key): value for key, value in keys.items()}
     _require_keys(keys)
-    own = {key.removeprefix("columns."): value for key, value in keys.items() if key.startswith("columns.")}
     overrides = _overrides_of_keys(keys)
     trains = any(text.startswith("task=") for text in overrides)
     run = Run.of(overrides, trains=trains, checked=False, codes=codes)
     _ = run.id  # keys whose values can stand in no file name are refused
-    for name, value in own.items():
-        fitted(str | int | float | bool | None, value, f"columns.{name}")
-    columns = tuple((name, filled(value, run.config, f"columns.{name}")) for name, value in own.items())
-    label = str(filled(str(keys["label"]), run.config, "label"))
-    if not run.decodes and not run.config["bound"] and CLOCK_ONLY not in label:
-        label = f"{label}, {CLOCK_ONLY}"
-    run = replace(run, label=label, columns=columns)
+    columns = _own_columns(keys, run)
+    run = replace(run, label=_label(keys, run), columns=columns)
     if checked:
         _check(run)
     return run
+
+
+def _own_columns(keys: dict[str, Any], run: Run) -> tuple[tuple[str, Any], ...]:
+    """Name and value of each column of the figure's own, ``columns.NAME`` among the keys."""
+    given = {key: value for key, value in keys.items() if key.startswith("columns.")}
+    for key, value in given.items():
+        fitted(str | int | float | bool | None, value, key)
+    columns = []
+    for key, value in given.items():
+        columns.append((key.removeprefix("columns."), filled(value, run.config, key)))
+    return tuple(columns)
+
+
+def _label(keys: dict[str, Any], run: Run) -> str:
+    """The label of a run, which says so where the run can only be timed."""
+    label = str(filled(str(keys["label"]), run.config, "label"))
+    only_timed = not run.decodes and not run.config["bound"]
+    if only_timed and CLOCK_ONLY not in label:
+        return f"{label}, {CLOCK_ONLY}"
+    return label
 
 
 def _require_keys(keys: dict[str, Any]) -> None:
@@ -97,21 +118,20 @@ def _require_keys(keys: dict[str, Any]) -> None:
 
 def _overrides_of_keys(keys: dict[str, Any]) -> list[str]:
     """Hydra overrides of a run of a figure file, in the order of its path."""
-    chosen = {part: keys[part] for part in PARTS if keys.get(part)}
-    if "task" in chosen:
-        chosen.setdefault("optimizer", "gradient_descent")
-    values: dict[str, dict[str, Any]] = {part: {} for part in chosen}
+    options = {part: keys[part] for part in PARTS if keys.get(part)}
+    if "task" in options:
+        options.setdefault("optimizer", "gradient_descent")
+    values: dict[str, dict[str, Any]] = {part: {} for part in options}
     for key, value in keys.items():
         if key in RUN_KEYS or key in PARTS or key.startswith("columns."):
             continue
-        if part_of(key) not in PARTS:
-            config = compose([f"{part}={option}" for part, option in chosen.items()])
-            known = [*RUN_KEYS, *PARTS, *SHARED, "code.KEY", "delay.KEY", "columns.NAME"]
-            raise UserError(of_a_group(config, key) or unknown("run key", key, known))
-        if part_of(key) in values:
-            values[part_of(key)][key] = value
+        part = part_of(key)
+        if part not in PARTS:
+            raise UserError(_no_key_of_a_run(key, options))
+        if part in values:
+            values[part][key] = value
     overrides = []
-    for part, option in chosen.items():
+    for part, option in options.items():
         overrides += overrides_of(part, token(part, option, values[part]))
     overrides.append(f"iterations={check_count('iterations', keys['iterations'])}")
     overrides.append(f"seeds={spelled_seeds(seed_range(keys['seeds']))}")
@@ -121,6 +141,13 @@ def _overrides_of_keys(keys: dict[str, Any]) -> list[str]:
     return overrides
 
 
+def _no_key_of_a_run(key: str, options: dict[str, Any]) -> str:
+    """The sentence about a key that no run of these options has."""
+    config = compose([f"{part}={option}" for part, option in options.items()])
+    known = [*RUN_KEYS, *PARTS, *SHARED, "code.KEY", "delay.KEY", "columns.NAME"]
+    return sentence_with_group(config, key) or unknown("run key", key, known)
+
+
 def _check(run: Run) -> None:
     """Build the parts of a run; what an absent extra would build, the job that needs it will."""
     try:
@@ -128,8 +155,10 @@ def _check(run: Run) -> None:
     except ExtraError:
         return
     except UserError as error:
-        named = "" if str(error).startswith(f"{run.label}: ") else f"run {run.label!r}: "
-        raise type(error)(f"{named}{error}") from None
+        sentence = str(error)
+        if not sentence.startswith(f"{run.label}: "):
+            sentence = f"run {run.label!r}: {sentence}"
+        raise type(error)(sentence) from None
     run.release()
 
 

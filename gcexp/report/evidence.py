@@ -52,8 +52,12 @@ class Passage:
     @property
     def cells(self) -> list[str]:
         """What a reader sees of it."""
-        interval = f"{self.low:.4g} to {self.high:.4g}" if math.isfinite(self.high) and self.low > 0 else "–"
-        median = f"{self.median:.4g}" if math.isfinite(self.median) else "not reached"
+        median = "not reached"
+        if math.isfinite(self.median):
+            median = f"{self.median:.4g}"
+        interval = "–"
+        if math.isfinite(self.high) and self.low > 0:
+            interval = f"{self.low:.4g} to {self.high:.4g}"
         return [self.label, *self.keys, median, interval, f"{self.reached} of {self.seeds}"]
 
 
@@ -82,16 +86,18 @@ def passages(figure: Figure, table: Path) -> Passages | None:
     if figure.file.kind != "curves" or level is None or figure.file.passages or not table.is_file():
         return None
     frame = read_table(table)
-    if not set.intersection(*(set(rows["seed"]) for _, rows in frame.groupby(["label", "run"]))):
+    seeds_of_runs = [set(rows["seed"]) for _, rows in frame.groupby(["label", "run"])]
+    if not set.intersection(*seeds_of_runs):
         return None
     found = identifying_columns(comparison(figure, frame).sort_index(), figure)
     columns = list(found.columns)
-    keys = tuple(columns[2 : columns.index("seeds")])
+    keys = tuple(columns[2 : columns.index("seeds")])  # between label and run, and the medians
     rows = []
     for row in found.to_dict("records"):
+        values = [row[key] for key in keys]
         rows.append(
             Passage(
-                keys=tuple("" if row[key] is None else f"{row[key]}" for key in keys),
+                keys=tuple("" if value is None else str(value) for value in values),
                 label=row["label"],
                 median=row[f"time_to_{level:g}"],
                 low=row["low"],
@@ -127,16 +133,20 @@ def other_order(here: Iterable[Passage], published: Iterable[Passage]) -> list[s
     >>> other_order([Passage((), "Forget-19", 3.0, 2.5, 3.5, 5, 5), slow], [fast, slow])
     ['Forget-19 comes after CGC, in the published table before it']
     """
-    mine = {(row.keys, row.label): row for row in here}
-    told = []
+    row_of = {(row.keys, row.label): row for row in here}
+    sentences = []
     for first, then in itertools.permutations(published, 2):
         decided = first.keys == then.keys and first.high < then.low
-        ours = mine.get((first.keys, first.label))
-        theirs = mine.get((then.keys, then.label))
-        if decided and ours is not None and theirs is not None and ours.median > theirs.median:
+        first_here = row_of.get((first.keys, first.label))
+        then_here = row_of.get((then.keys, then.label))
+        if not decided or first_here is None or then_here is None:
+            continue
+        if first_here.median > then_here.median:
             where = f" ({', '.join(first.keys)})" if any(first.keys) else ""
-            told.append(f"{first.label} comes after {then.label}{where}, in the published table before it")
-    return told
+            sentences.append(
+                f"{first.label} comes after {then.label}{where}, in the published table before it"
+            )
+    return sentences
 
 
 def published_source(target: str) -> str:
@@ -155,7 +165,9 @@ def published_source(target: str) -> str:
     if not commit:
         return "paper preset"
     date = _date_of(commit)
-    return f"paper preset, {date}, commit {commit[:10]}" if date else f"paper preset, commit {commit[:10]}"
+    if not date:
+        return f"paper preset, commit {commit[:10]}"
+    return f"paper preset, {date}, commit {commit[:10]}"
 
 
 @cache
@@ -166,4 +178,6 @@ def _date_of(commit: str) -> str:
         found = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent)
     except OSError:
         return ""
-    return found.stdout.strip() if found.returncode == 0 else ""
+    if found.returncode != 0:
+        return ""
+    return found.stdout.strip()

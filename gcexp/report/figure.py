@@ -10,6 +10,7 @@ from typing import Literal
 
 from gcexp.errors import UserError
 from gcexp.figures.plots import inches
+from gcexp.figures.stylefiles import OWN_LOOKS
 from gcexp.report.columns import Passages, Timings, key_columns
 from gcexp.report.placeholders import filled
 from gcexp.run import paths
@@ -98,22 +99,24 @@ class RenderOptions:
     @classmethod
     def of(cls, given: Mapping[str, object], prefix: str = "") -> RenderOptions:
         """The look that words ask for: ``true`` or ``false`` for title and note; a width by its name or in inches."""
-        words = {name: str(given.get(prefix + name, True)) for name in ("title", "note")}
-        flags = {name: fitted(bool, typed(word), f"{prefix}{name}") for name, word in words.items()}
+        flags = {}
+        for name in ("title", "note"):
+            word = str(given.get(prefix + name, True))
+            flags[name] = fitted(bool, typed(word), f"{prefix}{name}")
         width = str(given.get(prefix + "width") or "")
         return cls(**flags, width=inches(width) if width else None)
 
     @property
     def arguments(self) -> list[str]:
         """What tells it to ``gcexp job plot``: nothing where a drawing is what its file says."""
-        told = []
+        options = []
         if not self.title:
-            told.append("--title=false")
+            options.append("--title=false")
         if not self.note:
-            told.append("--note=false")
+            options.append("--note=false")
         if self.width:
-            told.append(f"--width={self.width}")
-        return told
+            options.append(f"--width={self.width}")
+        return options
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,8 @@ class Figure:
     @property
     def raw_arguments(self) -> dict:
         """Arguments of the analysis function under this preset, as they stand in the file."""
-        given = {k: v for k, v in self.file.analysis.items() if k != "function"}
+        given = dict(self.file.analysis)
+        given.pop("function", None)
         return given | self.file.quick
 
     @cached_property
@@ -178,12 +182,18 @@ class Figure:
     @property
     def inputs(self) -> list[str]:
         """Files the table is made of."""
-        return list(dict.fromkeys(file for run in self.runs for file in run.inputs))
+        files: dict[str, None] = {}
+        for run in self.runs:
+            files |= dict.fromkeys(run.inputs)
+        return list(files)
 
     @property
     def data(self) -> list[str]:
         """Prepared data on which the table replays exact schemes."""
-        return list(dict.fromkeys(file for run in self.runs for file in run.replayed_on))
+        files: dict[str, None] = {}
+        for run in self.runs:
+            files |= dict.fromkeys(run.replayed_on)
+        return list(files)
 
     @property
     def table(self) -> str:
@@ -231,8 +241,15 @@ class Figure:
     @property
     def identifying_columns(self) -> list[str]:
         """Columns of a table of runs that say which run a row is of."""
-        own = [name for run in self.runs for name, _ in run.columns]
-        return list(dict.fromkeys(["label", "run", *own, *key_columns(self.runs)]))
+        return list(dict.fromkeys(["label", "run", *self.own_columns, *key_columns(self.runs)]))
+
+    @property
+    def own_columns(self) -> list[str]:
+        """Columns of the figure's own, which its file sets for some runs or all."""
+        names: dict[str, None] = {}
+        for run in self.runs:
+            names |= dict.fromkeys(name for name, _ in run.columns)
+        return list(names)
 
     @property
     def table_fingerprint(self) -> list[str]:
@@ -240,7 +257,8 @@ class Figure:
         found = tracked(self.file.kind)
         for run in self.runs:
             columns = [f"{name}={value}" for name, value in run.columns]
-            found.append("; ".join([f"{run.label} = {run.id}", *columns, digest_of(values(run.config, ""))]))
+            config = digest_of(values(run.config, ""))
+            found.append("; ".join([f"{run.label} = {run.id}", *columns, config]))
         if self.file.analysis:
             found.append(f"function={self.file.analysis.get('function')}")
         found += [str(self.file.timings), str(self.file.passages)]
@@ -252,20 +270,25 @@ class Figure:
     @property
     def drawing_fingerprint(self) -> list[str]:
         """What decides the drawing beside the table."""
-        said = [*values(self.file.plot, "plot"), self.heading, self.footnote]
+        found = [*values(self.file.plot, "plot"), self.heading, self.footnote]
         if self.render.width is not None:
-            said.append(f"width={self.render.width:g}")
+            found.append(f"width={self.render.width:g}")
         if self.is_table:
-            return [*tracked("typeset"), *said, self.label]
+            return [*tracked("typeset"), *found, self.label]
+        return [*tracked("draw"), *found, *self._lines_of_style]
+
+    @property
+    def _lines_of_style(self) -> list[str]:
+        """The lines of the style file and of the looks, without comments: a changed comment changes no drawing."""
         files = [self.style, self.style.with_name("looks.toml")]
-        of_a_project = Path("conf/style/looks.toml")  # beside ours
-        if of_a_project.is_file():
-            files.append(of_a_project)
+        if OWN_LOOKS.is_file():
+            files.append(OWN_LOOKS)
+        lines = []
         for path in files:
             for line in path.read_text().splitlines():
                 if line and not line.startswith("#"):
-                    said.append(line)
-        return tracked("draw") + said
+                    lines.append(line)
+        return lines
 
     @property
     def style(self) -> Path:

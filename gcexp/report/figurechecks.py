@@ -42,16 +42,14 @@ def check_figure(figure: Figure) -> None:
 def _check_kind(figure: Figure) -> None:
     """Whether the figure has what its kind is made of."""
     file = figure.file
-    of_one_kind = (
-        ("timings", "timings", file.timings != Timings()),
-        ("passages", "curves", file.passages is not None),
-    )
-    for key, kind, given in of_one_kind:
-        require(file.kind == kind or not given, f"{key} are rows of kind {kind}, got kind {file.kind}")
+    if file.timings != Timings():
+        require(file.kind == "timings", f"timings are rows of kind timings, got kind {file.kind}")
+    if file.passages is not None:
+        require(file.kind == "curves", f"passages are rows of kind curves, got kind {file.kind}")
     if file.kind == "analysis":
         function = file.analysis.get("function")
-        told = "the dotted name of a function, as .numerics.table of the paper"
-        require(isinstance(function, str), f"analysis.function is {told}, got {function!r}")
+        what = "the dotted name of a function, as .numerics.table of the paper"
+        require(isinstance(function, str), f"analysis.function is {what}, got {function!r}")
     else:
         require(bool(figure.runs), f"kind {file.kind} needs runs")
     if file.kind == "curves":
@@ -96,7 +94,9 @@ def _check_tasks(figure: Figure) -> None:
 
 def _check_traces(figure: Figure) -> None:
     """Whether the traces that are replayed are there; what stands in them is checked by who reads them."""
-    files = {file for run in figure.runs for file in _trace_files(run.config["delay"])}
+    files: set[str] = set()
+    for run in figure.runs:
+        files |= _trace_files(run.config["delay"])
     if not files:
         return
     from gcexp.traces.reading import located
@@ -105,14 +105,19 @@ def _check_traces(figure: Figure) -> None:
         located(file)
 
 
-def _trace_files(node: Any) -> list[str]:
+def _trace_files(node: Any) -> set[str]:
     """The files of all traces in a delay model, which may be made of several."""
-    if isinstance(node, list):
-        return [file for value in node for file in _trace_files(value)]
-    if not isinstance(node, dict):
-        return []
-    own = [node["file"]] if node.get("_target_") == _TRACE and isinstance(node.get("file"), str) else []
-    return own + [file for value in node.values() for file in _trace_files(value)]
+    files: set[str] = set()
+    if isinstance(node, dict):
+        file = node.get("file")
+        if node.get("_target_") == _TRACE and isinstance(file, str):
+            files.add(file)
+        for value in node.values():
+            files |= _trace_files(value)
+    elif isinstance(node, list):
+        for value in node:
+            files |= _trace_files(value)
+    return files
 
 
 def _check_own_columns(figure: Figure) -> None:
@@ -125,12 +130,9 @@ def _check_own_columns(figure: Figure) -> None:
         taken += file.passages.columns
     else:
         taken += CURVE
-    for run in figure.runs:
-        for name, _ in run.columns:
-            require(name != "", "columns.NAME: a column of the figure's own needs a name")
-            require(
-                name not in taken, f"columns.{name}: the table has a column {name!r} of this name already"
-            )
+    for name in figure.own_columns:
+        require(name != "", "columns.NAME: a column of the figure's own needs a name")
+        require(name not in taken, f"columns.{name}: the table has a column {name!r} of this name already")
 
 
 def _check_plot(figure: Figure) -> None:
@@ -158,26 +160,31 @@ def _check_names(figure: Figure, plot: Plot) -> None:
     rows = _rows(figure)
     known = _known_columns(rows)
     for column, wanted in plot.where.items():
-        if column not in known:
-            continue
-        values = wanted if isinstance(wanted, list | tuple) else [wanted]
-        names = [str(value) for value in values]
-        chosen = [row for row in rows if not _spellings(row[column]).isdisjoint(names)]
-        if not chosen:
-            raise UserError(f"plot.where: {unknown(column, wanted, _every_spelling(rows, column))}")
-        rows = chosen
+        if column in known:
+            rows = _rows_with(rows, column, wanted)
     if isinstance(plot, Drawn) and plot.panel in known:
         for key in ("panel_titles", "xlabel", "ylabel"):
-            _check_each(rows, plot.panel, getattr(plot, key, None), f"plot.{key}")
+            _check_mapping(rows, plot.panel, getattr(plot, key, None), f"plot.{key}")
     if isinstance(plot, BarsPlot) and plot.by in known:
-        _check_each(rows, plot.by, plot.reference, "plot.reference")
+        _check_mapping(rows, plot.by, plot.reference, "plot.reference")
     if isinstance(plot, LinesPlot) and plot.by in known:
-        _check_each(rows, plot.by, dict.fromkeys(plot.dashed), "plot.dashed")
+        _check_mapping(rows, plot.by, dict.fromkeys(plot.dashed), "plot.dashed")
     for key in ("x", "y", "threshold", "reference"):
         column = getattr(plot, key, None)
         if isinstance(column, str) and column in known:
-            texts = [row[column] for row in rows if _number(row[column]) is None and row[column] is not None]
+            values = [row[column] for row in rows]
+            texts = [value for value in values if value is not None and _number(value) is None]
             require(not texts, f"plot.{key}: column {column!r} holds text, where a plot needs numbers")
+
+
+def _rows_with(rows: list[dict[str, Any]], column: str, wanted: object) -> list[dict[str, Any]]:
+    """The rows that a plot chooses by the values of a column; there must be some."""
+    values = wanted if isinstance(wanted, list | tuple) else [wanted]
+    names = [str(value) for value in values]
+    found = [row for row in rows if not _spellings(row[column]).isdisjoint(names)]
+    if not found:
+        raise UserError(f"plot.where: {unknown(column, wanted, _every_spelling(rows, column))}")
+    return found
 
 
 def _rows(figure: Figure) -> list[dict[str, Any]]:
@@ -194,11 +201,13 @@ def _known_columns(rows: list[dict[str, Any]]) -> set[str]:
     """The columns of which every row says one value."""
     if not rows:
         return set()
-    everywhere = set.intersection(*(set(row) for row in rows))
-    return {column for column in everywhere if not any(isinstance(row[column], list) for row in rows)}
+    columns = set.intersection(*(set(row) for row in rows))
+    for row in rows:
+        columns -= {column for column, value in row.items() if isinstance(value, list)}
+    return columns
 
 
-def _check_each(rows: list[dict[str, Any]], column: str, given: object, place: str) -> None:
+def _check_mapping(rows: list[dict[str, Any]], column: str, given: object, place: str) -> None:
     """Whether the names in a mapping are values of a column."""
     if not isinstance(given, dict):
         return

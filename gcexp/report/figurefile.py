@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gcexp.errors import UserError, require, require_known
+from gcexp.errors import ParameterError, UserError, require_known
 from gcexp.figures.plots import parse as parse_plot
 from gcexp.figures.stylefiles import check_style
 from gcexp.report.entries import runs_of, substitutes
@@ -29,6 +29,8 @@ RULES = (
 )
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _PACKAGE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: What the quick preset may set instead, beside keys of a run or of the analysis.
+_OTHER_IN_QUICK: dict = {"level": float, "note": str, "plot": dict}
 
 
 def paper_of(path: Path) -> str:
@@ -42,6 +44,25 @@ def target_files() -> dict[str, Path]:
     Refused are names that cannot be targets of Snakemake, or that another file, a folder or a rule has already, and
     papers that are no packages.
     """
+    package_of = _packages_of_figure_files()
+    files: dict[str, Path] = {}
+    owners: dict[str, object] = dict.fromkeys(RULES, "a rule of the workflow")
+    for path in sorted(package_of, key=lambda path: (paper_of(path), path.name)):
+        paper = _place(package_of[path])
+        place = paper / "figures" / path.name
+        if not _NAME.fullmatch(path.stem):
+            raise ParameterError(
+                f"{place}: {path.stem!r} cannot name a target (allowed: letters, digits and _ . -)"
+            )
+        target = f"{paper_of(path)}_{path.stem}"
+        _take_name(owners, paper_of(path), paper)
+        _take_name(owners, target, place)
+        files[target] = path
+    return files
+
+
+def _packages_of_figure_files() -> dict[Path, str]:
+    """All figure files, each with the dotted name of its paper's package."""
     found: dict[Path, str] = {}
     for package, folder in papers().items():
         if not _PACKAGE.fullmatch(folder.name) or not (folder / "__init__.py").is_file():
@@ -49,20 +70,15 @@ def target_files() -> dict[str, Path]:
                 f"{_place(package)} has a paper.yaml and is no package: it needs a name of letters, digits and _, and"
                 " an __init__.py, which may be empty"
             )
-        found |= dict.fromkeys((folder / "figures").glob("*.yaml"), package)
-    files: dict[str, Path] = {}
-    taken: dict[str, object] = dict.fromkeys(RULES, "a rule of the workflow")
-    for path in sorted(found, key=lambda path: (paper_of(path), path.name)):
-        paper = _place(found[path])
-        target = f"{paper_of(path)}_{path.stem}"
-        place = paper / "figures" / path.name
-        named = f"{place}: {path.stem!r} cannot name a target (allowed: letters, digits and _ . -)"
-        require(bool(_NAME.fullmatch(path.stem)), named)
-        for name, owner in ((paper_of(path), paper), (target, place)):
-            if taken.setdefault(name, owner) != owner:
-                raise UserError(f"{owner}: {name} is already the name of {taken[name]}; rename one of them")
-        files[target] = path
-    return files
+        for path in (folder / "figures").glob("*.yaml"):
+            found[path] = package
+    return found
+
+
+def _take_name(owners: dict[str, object], name: str, owner: Path) -> None:
+    """Note whose name it is; refuse one that something else has."""
+    if owners.setdefault(name, owner) != owner:
+        raise UserError(f"{owner}: {name} is already the name of {owners[name]}; rename one of them")
 
 
 def _place(package: str) -> Path:
@@ -76,14 +92,14 @@ def page_files(published: bool = False, studies: bool = True) -> dict[str, Path]
     With `published` a project's call is about those that come with gcexp as well; without `studies` only about
     figures and tables that stand in a paper.
     """
-    found = target_files()
+    files = target_files()
     here = project()
     if here is not None and not published:
-        own = {target: path for target, path in found.items() if path.is_relative_to(here)}
-        found = own or found
+        own = {target: path for target, path in files.items() if path.is_relative_to(here)}
+        files = own or files
     if studies:
-        return found
-    return {target: path for target, path in found.items() if not is_study(path)}
+        return files
+    return {target: path for target, path in files.items() if not is_study(path)}
 
 
 def is_study(path: Path) -> bool:
@@ -148,7 +164,8 @@ def read_figure(path: Path, preset: str, checks: bool = True) -> Figure:
     try:
         content = read_yaml(path)
         check_texts(content)
-        file = _under(fill(FigureFile, _absolute(content, package), "figure file"), preset)
+        file = fill(FigureFile, _absolute(content, package), "figure file")
+        file = _with_preset(file, preset)
         parse_plot(file.plot)
         runs = tuple(runs_of(file, instead, checks))
         found = Figure(paper_of(path), path.stem, preset, file, runs)
@@ -157,7 +174,9 @@ def read_figure(path: Path, preset: str, checks: bool = True) -> Figure:
         return found
     except UserError as error:
         sentence = str(error)
-        raise UserError(sentence if sentence.startswith(str(path)) else f"{shown}: {sentence}") from None
+        if not sentence.startswith(str(path)):
+            sentence = f"{shown}: {sentence}"
+        raise UserError(sentence) from None
 
 
 def _package_of(path: Path) -> str:
@@ -174,23 +193,20 @@ def _absolute(node: Any, package: str, key: str = "") -> Any:
         return {name: _absolute(value, package, name) for name, value in node.items()}
     if isinstance(node, list):
         return [_absolute(value, package) for value in node]
-    named = key in ("function", "exact") and isinstance(node, str) and node.startswith(".")
-    return f"{package}{node}" if named else node
+    if key in ("function", "exact") and isinstance(node, str) and node.startswith("."):
+        return f"{package}{node}"
+    return node
 
 
-def _under(file: FigureFile, preset: str) -> FigureFile:
+def _with_preset(file: FigureFile, preset: str) -> FigureFile:
     """The file under a preset: with what the quick preset sets instead, which no other preset knows."""
     if preset != "quick":
         return replace(file, quick={})
     quick = dict(file.quick)
     own: dict[str, Any] = {}
-    for name, kind in _OWN.items():
+    for name, kind in _OTHER_IN_QUICK.items():
         if name in quick:
             own[name] = fitted(kind, quick.pop(name), f"quick.{name}")
     if "plot" in own:
         own["plot"] = file.plot | own["plot"]
     return replace(file, quick=quick, **own)
-
-
-#: What the quick preset may set instead, beside keys of a run or of the analysis.
-_OWN: dict = {"level": float, "note": str, "plot": dict}

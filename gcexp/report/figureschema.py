@@ -23,7 +23,8 @@ def figure_schema() -> dict[str, Any]:
 
     read: tuple[type, ...] = (FigureFile, *KINDS.values())
     adapters = [(cls.__name__, "validation", TypeAdapter(cls)) for cls in read]
-    known = TypeAdapter.json_schemas(adapters)[1]["$defs"]
+    _, schemas = TypeAdapter.json_schemas(adapters)
+    known = schemas["$defs"]
     for schema in known.values():
         schema["additionalProperties"] = False
     for kind, cls in KINDS.items():
@@ -48,10 +49,11 @@ def _run_schema() -> dict[str, Any]:
     """What the entries of ``runs`` may hold: any value, since each may also be a list that is swept."""
     keys: dict[str, Any] = dict.fromkeys((*RUN_KEYS, *GROUPS, *SHARED), {})
     keys["each"] = {"type": "array"}
+    before_a_dot = "|".join([*_WITH_KEYS, "columns"])
     return {
         "type": "object",
         "properties": keys,
-        "patternProperties": {f"^({'|'.join([*_WITH_KEYS, 'columns'])})[.]": {}},
+        "patternProperties": {f"^({before_a_dot})[.]": {}},
         "additionalProperties": False,
     }
 

@@ -20,8 +20,8 @@ def make_table(figure: Figure, output: Path) -> None:
     about: dict[str, object] = {"figure": figure.target, "preset": figure.preset}
     if figure.file.analysis:
         about |= {"analysis": figure.file.analysis | figure.arguments}
-    used = packages(targets([about, *(run.config for run in figure.runs)]))
-    with recorded(output, about, inputs=figure.inputs, packages=used) as facts:
+    classes = targets([about, *(run.config for run in figure.runs)])
+    with recorded(output, about, inputs=figure.inputs, packages=packages(classes)) as facts:
         table, replays = assemble(figure)
         facts["replays"] = replays
         write_table(table, output)
@@ -33,5 +33,13 @@ def make_drawing(figure: Figure, table: Path, outputs: list[Path]) -> None:
     from gcexp.figures.tables import read_table
 
     check_unchanged(table)
-    said = figure.heading, figure.footnote, figure.style, figure.label, figure.render.width
-    save(draw(read_table(table), figure.file.plot, *said), outputs, figure.style)
+    drawn = draw(
+        read_table(table),
+        figure.file.plot,
+        title=figure.heading,
+        note=figure.footnote,
+        style=figure.style,
+        label=figure.label,
+        width=figure.render.width,
+    )
+    save(drawn, outputs, figure.style)

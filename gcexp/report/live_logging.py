@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from gcexp.report.mlflow_store import MlflowRun
+
 #: Beside the results of a run: which MLflow run shows it.
 FILE = "mlflow.json"
 _EXPERIMENT = "runs"  # beside those of the papers
@@ -56,7 +58,7 @@ class LiveRun:
         self._ids: dict[str, str] = {}  # of the parent, and of the children by their seed
         self._start = 0
         self._logged: dict[tuple[str, str], int] = {}  # last step by seed and name
-        self._told = False  # whether a person knows that MLflow does not answer
+        self._warned = False  # whether a person knows that MLflow does not answer
 
     def __enter__(self) -> LiveRun:
         return self
@@ -106,10 +108,7 @@ class LiveRun:
             agrees = known["key"] == key
         except (OSError, ValueError, TypeError, KeyError):  # there is no such file, or it is damaged
             return False
-        client = self._store.client
-        among = ", ".join(f"'{run}'" for run in self._ids.values())
-        found = client.search_runs([experiment], f"attributes.run_id IN ({among})", max_results=MOST_RUNS)
-        runs = {run.info.run_id: run for run in found}
+        runs = self._runs_of_mlflow(experiment)
         if len(runs) < len(self._ids):
             return False
         self._start = runs[self._ids[PARENT]].info.start_time
@@ -121,10 +120,18 @@ class LiveRun:
                     agrees = False
         for run_id, run in runs.items():
             if agrees:
-                client.update_run(run_id, status="RUNNING")
+                self._store.client.update_run(run_id, status="RUNNING")
             elif run.info.status == "RUNNING":  # it was killed, and nothing goes on from it
-                client.set_terminated(run_id, "KILLED")
+                self._store.client.set_terminated(run_id, "KILLED")
         return agrees
+
+    def _runs_of_mlflow(self, experiment: str) -> dict[str, MlflowRun]:
+        """Those of the known runs that MLflow has, by their ids."""
+        ids = ", ".join(f"'{run}'" for run in self._ids.values())
+        found = self._store.client.search_runs(
+            [experiment], f"attributes.run_id IN ({ids})", max_results=MOST_RUNS
+        )
+        return {run.info.run_id: run for run in found}
 
     def _take_up_seed(self, seed: str, names: Iterable[str], curve: list[Point]) -> bool:
         """Note the last step that MLflow has of each score of a seed; False if it has other values than the curve."""
@@ -153,9 +160,8 @@ class LiveRun:
             label=self._run.name,
             **{part: options.get(part) for part in PARTS},
         )
-        points: dict[str, list[Point]] = {PARENT: []}
-        for seed in self._timeline.seeds:
-            points[str(seed)] = []
+        names = [PARENT, *map(str, self._timeline.seeds)]
+        no_points: dict[str, list[Point]] = {name: [] for name in names}
         self._ids = self._store.new_runs(
             experiment,
             name=overrides or "default run",
@@ -163,7 +169,7 @@ class LiveRun:
             start=self._start,
             config=self._run.config,
             data=self._data,
-            points=points,
+            points=no_points,
         )
 
     def _options(self) -> dict[str, str]:
@@ -184,18 +190,21 @@ class LiveRun:
         try:
             self._log(self._curves(state))
         except UserError as error:
-            if not self._told:
+            if not self._warned:
                 print(f"{error}; training goes on, and what is missing is logged later", file=sys.stderr)
-            self._told = True
+            self._warned = True
 
     def _log(self, curves: dict[str, list[Point]]) -> None:
         with self._store.used():
             for seed, points in curves.items():
-                new = [point for point in points if point.step > self._logged.get((seed, point.name), -1)]
+                new = [point for point in points if self._is_new(seed, point)]
                 if new:
                     self._store.log(self._ids[seed], self._start, new)
                 for point in new:
                     self._logged[seed, point.name] = point.step
+
+    def _is_new(self, seed: str, point: Point) -> bool:
+        return point.step > self._logged.get((seed, point.name), -1)
 
     def _curves(self, state: dict[str, np.ndarray]) -> dict[str, list[Point]]:
         """Points of each seed's scores and of its clock by step, as far as a training is."""

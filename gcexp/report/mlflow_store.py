@@ -14,7 +14,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -71,15 +71,7 @@ class Store:
         uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or f"{_SQLITE}{paths.TRACKED}"
         self.shown = _masked(uri)
         self._file: Path | None = None  # of a SQLite database
-        if re.fullmatch(r"sqlite(:/{0,3}|:///:memory:.*)", uri):
-            raise UserError(
-                f"the tracking URI {uri} names no file, so that nothing would be kept; allowed: {_SQLITE}FILE"
-            )
-        if re.match(r"file:|(?!databricks)[^:]*$", uri):
-            raise UserError(
-                f"the tracking URI {uri} is a folder, and MLflow has given up to keep runs in folders; "
-                f"allowed: {_SQLITE}FILE, http://SERVER:PORT, or another database that MLflow supports"
-            )
+        _check_uri(uri)
         for name, value in _SETTINGS.items():
             os.environ.setdefault(name, value)
         if uri.startswith(_SQLITE):
@@ -102,21 +94,19 @@ class Store:
         """A client of a store that answers."""
         from mlflow import MlflowClient
 
-        if "MLFLOW_LOGGING_LEVEL" not in os.environ:
-            for name in ("mlflow", "alembic"):
-                logging.getLogger(name).setLevel(logging.WARNING)
-        if self._file is not None:
-            is_new = not self._file.exists() or self._file.stat().st_size == 0
-            if is_new:
-                _make_tables(self._file)
-        if re.split(r"[+:]", uri)[0] in _DATABASES:  # MLflow would retry for minutes before it gives up
-            import sqlalchemy
+        with _without_remarks(), _without_mlruns():
+            if self._file is not None:
+                is_new = not self._file.exists() or self._file.stat().st_size == 0
+                if is_new:
+                    _make_tables(self._file)
+            if re.split(r"[+:]", uri)[0] in _DATABASES:  # MLflow would retry for minutes before it gives up
+                import sqlalchemy
 
-            engine = sqlalchemy.create_engine(uri)
-            sqlalchemy.inspect(engine).get_table_names()
-            engine.dispose()
-        client = MlflowClient(tracking_uri=uri)
-        client.search_experiments(max_results=1)
+                engine = sqlalchemy.create_engine(uri)
+                sqlalchemy.inspect(engine).get_table_names()
+                engine.dispose()
+            client = MlflowClient(tracking_uri=uri)
+            client.search_experiments(max_results=1)
         return client
 
     @contextmanager
@@ -139,8 +129,8 @@ class Store:
     def _refusal(self, error: str) -> str:
         """What a person reads where MLflow cannot use the store."""
         words = " ".join(error.split())
-        system = re.search(r"\[Errno -?\d+\] ([^\"')\]]+)", words)
-        reason = system[1] if system else _masked(words[:300])
+        of_the_system = re.search(r"\[Errno -?\d+\] ([^\"')\]]+)", words)
+        reason = of_the_system[1] if of_the_system else _masked(words[:300])
         advice = "allowed: sqlite:///FILE, http://SERVER:PORT, or another database that MLflow supports"
         if self._file is not None and re.search("malformed|not a database", words):
             advice = f"delete {self._file}, and the next import fills a new one"
@@ -148,6 +138,8 @@ class Store:
 
     def experiment(self, name: str) -> str:
         """Id of an experiment; a local database keeps its artifacts beside itself, not in ./mlruns."""
+        from mlflow.exceptions import MlflowException
+
         found = self.client.get_experiment_by_name(name)
         if found:
             return found.experiment_id
@@ -155,7 +147,37 @@ class Store:
         if self._file is not None:
             place = (self._file.parent / "artifacts" / name).resolve().as_uri()
         kind = {"mlflow.experimentKind": "custom_model_development"}  # its page opens with the list of runs
-        return self.client.create_experiment(name, artifact_location=place, tags=kind)
+        try:
+            return self.client.create_experiment(name, artifact_location=place, tags=kind)
+        except MlflowException:
+            found = self.client.get_experiment_by_name(name)
+            if found is None:  # not made by another importer a moment ago, but deleted
+                raise
+            return found.experiment_id
+
+    def delete_run(self, run: str) -> None:
+        """Delete a run, unless another importer has deleted it."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            self.client.delete_run(run)
+        except MlflowException:
+            if not self._is_deleted(run):
+                raise
+
+    def delete_tag(self, run: str, name: str) -> None:
+        """Delete a tag of a run, unless another importer has deleted the tag or the run."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            self.client.delete_tag(run, name)
+        except MlflowException:
+            if not self._is_deleted(run) and name in self.client.get_run(run).data.tags:
+                raise
+
+    def _is_deleted(self, run: str) -> bool:
+        """Whether a run is among those that MLflow keeps as deleted."""
+        return self.client.get_run(run).info.lifecycle_stage == "deleted"
 
     def new_runs(
         self,
@@ -177,20 +199,15 @@ class Store:
         ids: dict[str, str] = {}
         inputs = inputs_of(config, data)
         for seed, of_run in points.items():
-            run_name = name
-            run_tags = tags
             if seed != PARENT:
-                run_name = f"{name}, seed {seed}"
-                run_tags = tags | {"kind": "seed", "seed": seed, PARENT_TAG: ids[PARENT]}
-            if seed == PARENT and parent is not None:
-                run = parent
-                for tag, value in run_tags.items():
-                    self.client.set_tag(run, tag, value, synchronous=True)
+                of_seed = {"kind": "seed", "seed": seed, PARENT_TAG: ids[PARENT]}
+                run = self._create_run(experiment, f"{name}, seed {seed}", tags | of_seed, start)
+            elif parent is None:
+                run = self._create_run(experiment, name, tags, start)
             else:
-                created = self.client.create_run(
-                    experiment, start_time=start, run_name=run_name[:_LONGEST_NAME], tags=run_tags
-                )
-                run = created.info.run_id
+                run = parent
+                for tag, value in tags.items():
+                    self.client.set_tag(run, tag, value, synchronous=True)
             if ended:  # first: afterwards MLflow would read every point again
                 self.client.set_terminated(run, "FINISHED", start)
             if inputs:
@@ -198,6 +215,12 @@ class Store:
             self.log(run, start, of_run, config)
             ids[seed] = run
         return ids
+
+    def _create_run(self, experiment: str, name: str, tags: dict[str, str], start: int) -> str:
+        """Id of a new run."""
+        name = name[:_LONGEST_NAME]
+        created = self.client.create_run(experiment, start_time=start, run_name=name, tags=tags)
+        return created.info.run_id
 
     def log(self, run: str, start: int, points: Iterable[Point], config: dict | None = None) -> None:
         """Write points whose value is finite, and a resolved config as params."""
@@ -215,6 +238,52 @@ class Store:
         for first in range(_MOST_POINTS, len(metrics), _MOST_POINTS):
             few = metrics[first : first + _MOST_POINTS]
             self.client.log_batch(run, metrics=few, synchronous=True)
+
+
+def _check_uri(uri: str) -> None:
+    """Refuse a store that keeps nothing, or that MLflow keeps no longer."""
+    if re.fullmatch(r"sqlite(:/{0,3}|:///:memory:.*)", uri):
+        raise UserError(
+            f"the tracking URI {uri} names no file, so that nothing would be kept; allowed: {_SQLITE}FILE"
+        )
+    if re.match(r"file:|(?!databricks)[^:]*$", uri):
+        raise UserError(
+            f"the tracking URI {uri} is a folder, and MLflow has given up to keep runs in folders; "
+            f"allowed: {_SQLITE}FILE, http://SERVER:PORT, or another database that MLflow supports"
+        )
+
+
+@contextmanager
+def _without_remarks() -> Iterator[None]:
+    """Keep back what MLflow and alembic say of a database beside warnings, unless a person asks for it.
+
+    Older releases of MLflow, such as 3.6, configure all loggers anew when they make tables: levels are set afterwards.
+    """
+    if "MLFLOW_LOGGING_LEVEL" in os.environ:
+        yield
+        return
+    disabled = logging.root.manager.disable
+    logging.disable(max(disabled, logging.INFO))
+    try:
+        yield
+    finally:
+        logging.disable(disabled)
+        for name in ("mlflow", "alembic"):
+            logging.getLogger(name).setLevel(logging.WARNING)
+
+
+@contextmanager
+def _without_mlruns() -> Iterator[None]:
+    """Take away the empty folder ./mlruns that older releases of MLflow, such as 3.6, make beside any database."""
+    folder = Path("mlruns")
+    if folder.exists():
+        yield
+        return
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # not made, or somebody uses it
+            folder.rmdir()
 
 
 def _make_tables(file: Path) -> None:
@@ -327,4 +396,6 @@ def params_of(config: dict) -> dict[str, str]:
 
 def text_of(value: Any) -> str:
     """A value as a tag or a param has it."""
-    return value if isinstance(value, str) else json.dumps(value, default=str)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, default=str)

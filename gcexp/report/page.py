@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
 from gcexp.figures.plots import TablePlot, parse
 from gcexp.figures.tables import read_table
 from gcexp.figures.typeset import cells
 from gcexp.files import write_text
-from gcexp.report.evidence import other_order, passages, published_passages, published_source
+from gcexp.report.evidence import Passages, other_order, passages, published_passages, published_source
 from gcexp.report.figurefile import target_files
 from gcexp.report.paper import Paper, papers
 from gcexp.report.published import PUBLISHED
@@ -23,7 +24,87 @@ from gcexp.report.statements import Outcome, committed, counted
 from gcexp.run import paths
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from gcexp.report.figure import Figure
+
+
+@dataclass(frozen=True)
+class FigureView:
+    """A figure as a page shows it.
+
+    Attributes
+    ----------
+    figure : Figure
+    about : dict of str to str
+        What it was made of, in words, by a name.
+    files : dict of str to str
+        Links, relative to the page, by their names.
+    image : str
+        The link to the drawing; empty for a table.
+    table : list of list of str
+        Head and rows of a table; empty for a drawing.
+    words : list of int
+        The columns of the table that hold no numbers.
+    statements : list of Outcome
+        Those that the figure is evidence for, judged on the published table.
+    source : str
+        Where the published table is from.
+    passages : Passages, optional
+        When curves reach their level.
+    other_order : list of str
+        Sentences on curves that reach it in another order than in the published table.
+    published_passages : Passages, optional
+        The published ones, where the order is another one.
+    published_image : str
+        The link to the published drawing, where the order is another one and there is a drawing.
+    """
+
+    figure: Figure
+    about: dict[str, str]
+    files: dict[str, str]
+    image: str
+    table: list[list[str]]
+    words: list[int]
+    statements: list[Outcome]
+    source: str
+    passages: Passages | None
+    other_order: list[str]
+    published_passages: Passages | None
+    published_image: str
+
+
+@dataclass(frozen=True)
+class PaperView:
+    """A paper, or a collection of our own, as the site shows it.
+
+    Attributes
+    ----------
+    name : str
+        Its folder.
+    paper : Paper
+    own : list of FigureView
+        The figures and tables that stand in the paper, in its order.
+    studies : list of FigureView
+        Ours about it.
+    main : list of Outcome
+        Its main statements.
+    counted : str
+        How many of these have each outcome, in words.
+    source : str
+        When the published tables were made.
+    picture : str
+        The link to the drawing on its card.
+    """
+
+    name: str
+    paper: Paper
+    own: list[FigureView]
+    studies: list[FigureView]
+    main: list[Outcome]
+    counted: str
+    source: str
+    picture: str
 
 
 def write_pages(preset: str, figures: Iterable[Figure], output: Path) -> list[Path]:
@@ -31,114 +112,128 @@ def write_pages(preset: str, figures: Iterable[Figure], output: Path) -> list[Pa
 
     All links are relative, and no network is needed. Those of the figures are shown whose drawings lie in the folder.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    shown = paper_views(figures, output)
-    form = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
-    loader = FileSystemLoader(Path(__file__).parent / "templates")
-    pages = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, **form)
-    pages.filters["link"] = lambda link: quote(Path(link).as_posix(), safe="/.-_~+@")
-    texts = {output: pages.get_template("index.html.j2").render(preset=preset, papers=shown)}
-    for view in shown:
-        text = pages.get_template("paper.html.j2").render(preset=preset, view=view, index=output.name)
-        texts[output.with_name(f"{view['name']}.html")] = text
+    views = paper_views(figures, output)
+    templates = _templates()
+    texts = {output: templates.get_template("index.html.j2").render(preset=preset, papers=views)}
+    for view in views:
+        text = templates.get_template("paper.html.j2").render(preset=preset, view=view, index=output.name)
+        texts[output.with_name(f"{view.name}.html")] = text
     for path, text in texts.items():
         write_text(path, text)
     return list(texts)
 
 
-def paper_views(figures: Iterable[Figure], output: Path) -> list[dict[str, Any]]:
-    """The papers of some figures, papers before collections of our own, as the templates show them.
+def _templates() -> Environment:
+    """The templates of the pages, in which a value that is not there is an error."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    ``own`` are the figures and tables that stand in a paper, in its order, ``studies`` ours about it, ``main`` its main
-    statements and ``counted`` their outcomes in words, ``picture`` the drawing on its card.
+    templates = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    templates.filters["link"] = lambda link: quote(Path(link).as_posix(), safe="/.-_~+@")
+    return templates
+
+
+def paper_views(figures: Iterable[Figure], output: Path) -> list[PaperView]:
+    """The papers of some figures, as the site shows them, papers before collections of our own.
+
+    A paper of which no figure is drawn is left out.
     """
     stated = committed()
     figures = list(figures)
-    found = []
+    views = []
     for name, paper in papers({figure.paper for figure in figures}).items():
-        mine = [outcome for outcome in stated if outcome.paper == name]
-        own, studies = _parted(paper, [figure for figure in figures if figure.paper == name], output, mine)
-        drawn = {view["figure"].name: view["image"] for view in (*own, *studies) if view["image"]}
-        main = [outcome for outcome in mine if outcome.main]
-        if own or studies:
-            found.append(
-                {
-                    "name": name,
-                    "paper": paper,
-                    "own": own,
-                    "studies": studies,
-                    "main": main,
-                    "counted": counted(main),
-                    "source": _sources(view["source"] for view in (*own, *studies)),
-                    "picture": drawn.get(paper.picture, next(iter(drawn.values()), "")),
-                }
-            )
-    return found
+        figures_of_it = [figure for figure in figures if figure.paper == name]
+        statements = [outcome for outcome in stated if outcome.paper == name]
+        view = _paper_view(name, paper, figures_of_it, statements, output)
+        if view.own or view.studies:
+            views.append(view)
+    return views
 
 
-def _parted(
-    paper: Paper, figures: Iterable[Figure], output: Path, stated: Iterable[Outcome]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The figures and tables that stand in a paper, and ours about it, both in the paper's order."""
-    own: list[dict[str, Any]] = []
-    studies: list[dict[str, Any]] = []
+def _paper_view(
+    name: str, paper: Paper, figures: Iterable[Figure], statements: list[Outcome], output: Path
+) -> PaperView:
+    """A paper as the site shows it, with its figures and statements."""
+    own: list[FigureView] = []
+    studies: list[FigureView] = []
     for figure in sorted(figures, key=lambda one: paper.place(one.name, one.file.source)):
-        view = figure_view(figure, output, stated)
+        view = figure_view(figure, output, statements)
         if view is None:
             continue
-        part = studies if paper.study or figure.file.study else own
-        part.append(view)
-    return own, studies
+        if paper.study or figure.file.study:
+            studies.append(view)
+        else:
+            own.append(view)
+    shown = [*own, *studies]
+    images = {view.figure.name: view.image for view in shown if view.image}
+    first_image = next(iter(images.values()), "")
+    main = [outcome for outcome in statements if outcome.main]
+    return PaperView(
+        name=name,
+        paper=paper,
+        own=own,
+        studies=studies,
+        main=main,
+        counted=counted(main),
+        source=_dates(view.source for view in shown),
+        picture=images.get(paper.picture, first_image),
+    )
 
 
-def _sources(found: Iterable[str]) -> str:
+def _dates(sources: Iterable[str]) -> str:
     """Dates between which the published tables of some figures were made, as far as they are known."""
     dates: set[str] = set()
-    for source in found:
-        dates.update(part for part in source.split(", ") if part[:2] == "20")
+    for source in sources:
+        dates.update(part for part in source.split(", ") if part.startswith("20"))
     if not dates:
         return ""
     first, last = min(dates), max(dates)
-    return first if first == last else f"{first} to {last}; each figure names its commit"
+    if first == last:
+        return first
+    return f"{first} to {last}; each figure names its commit"
 
 
-def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome]) -> dict[str, Any] | None:
-    """A figure as the page in `page` shows it; None where its drawing does not lie in the folder of the page.
-
-    ``files`` are links, relative to the page, by their names; ``image`` is a drawing, ``table`` head and rows of a
-    table, whose columns ``words`` hold no numbers; ``statements`` are those that the figure is evidence for, judged on
-    the published table, whose origin is ``source``. ``passages`` say when curves reach their level; where this run has
-    them in another order than the published table, ``other_order`` says so, and the published ones stand beside.
-    """
+def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome]) -> FigureView | None:
+    """A figure as the page in `page` shows it; None where its drawing does not lie in the folder of the page."""
     files = _files_of(figure, page)
     shown = files.pop("PNG", None) or files.pop("MD", None)
     if shown is None:
         return None
-    plot = parse(figure.file.plot)
-    table: list[list[str]] = []
-    words: list[int] = []
-    if isinstance(plot, TablePlot):
-        header, body, right = cells(read_table(page.parent / _table_of(figure, page)), plot)
-        table = [header, *body]
-        words = [place for place in range(len(header)) if place not in right]
-    here = passages(figure, page.parent / _table_of(figure, page))
+    table_file = page.parent / _table_of(figure, page)
+    table, words = _table_in_text(figure, table_file)
+    here = passages(figure, table_file)
     published = published_passages(figure.target) if here and figure.preset != "paper" else None
     reversed_pairs = other_order(here.rows, published.rows) if here and published else []
-    return {
-        "figure": figure,
-        "source": published_source(figure.target),
-        "passages": here,
-        "other_order": reversed_pairs,
-        "published_passages": published if reversed_pairs else None,
-        "published_image": _published_image(figure, page) if reversed_pairs else "",
-        "about": {name: value for name, value in about(figure).items() if value},
-        "files": files,
-        "image": "" if figure.is_table else shown,
-        "table": table,
-        "words": words,
-        "statements": [outcome for outcome in stated if figure.target in outcome.target.split()],
-    }
+    return FigureView(
+        figure=figure,
+        about={name: value for name, value in about(figure).items() if value},
+        files=files,
+        image="" if figure.is_table else shown,
+        table=table,
+        words=words,
+        statements=[outcome for outcome in stated if figure.target in outcome.target.split()],
+        source=published_source(figure.target),
+        passages=here,
+        other_order=reversed_pairs,
+        published_passages=published if reversed_pairs else None,
+        published_image=_published_image(figure, page) if reversed_pairs else "",
+    )
+
+
+def _table_in_text(figure: Figure, file: Path) -> tuple[list[list[str]], list[int]]:
+    """Head and rows of a figure that is a table, and its columns without numbers; nothing of any other figure."""
+    plot = parse(figure.file.plot)
+    if not isinstance(plot, TablePlot):
+        return [], []
+    header, body, numbers = cells(read_table(file), plot)
+    words = [column for column in range(len(header)) if column not in numbers]
+    return [header, *body], words
 
 
 def _published_image(figure: Figure, page: Path) -> str:
@@ -173,40 +268,46 @@ def _table_of(figure: Figure, page: Path) -> Path:
     root = Path(paths.REPORT.format(preset=figure.preset))
     table = Path(figure.table).relative_to(root)
     packed = table.with_suffix(".csv.gz")
-    return packed if (page.parent / packed).is_file() else table
+    if (page.parent / packed).is_file():
+        return packed
+    return table
 
 
 def about(figure: Figure) -> dict[str, str]:
     """What a figure was made of, for a reader: a name and words each."""
-    runs = figure.runs
-    if not runs:
-        return {key: _words(value) for key, value in figure.raw_arguments.items()}
-    common = figure.file.common | figure.file.quick
-    common = {key: value for key, value in common.items() if key not in ("label", "seeds", "task")}
-    return {
+    if not figure.runs:
+        return {key: _in_words(value) for key, value in figure.raw_arguments.items()}
+    schemes = [str(run.option("scheme")) for run in figure.runs]
+    seeds = [run.seed_range for run in figure.runs]
+    found = {
         "data": ", ".join(figure.datasets),
-        "schemes": ", ".join(dict.fromkeys(str(run.option("scheme")) for run in runs)),
-        "seeds": ", ".join(dict.fromkeys(run.seed_range for run in runs)),
-        **{key: _words(value) for key, value in common.items()},
+        "schemes": ", ".join(dict.fromkeys(schemes)),
+        "seeds": ", ".join(dict.fromkeys(seeds)),
     }
+    for key, value in (figure.file.common | figure.file.quick).items():
+        if key not in ("label", "seeds", "task"):
+            found[key] = _in_words(value)
+    return found
 
 
-def _words(value: object, inside: str = "") -> str:
+def _in_words(value: object, inside: Literal["", "mapping", "list"] = "") -> str:
     """A value of a figure file as a reader writes it; `inside` a mapping or a list, in brackets where needed.
 
-    >>> _words({"wide": [0.0, 0.5, 101], "code": {"code": "cyclic", "m": 2}})
+    >>> _in_words({"wide": [0.0, 0.5, 101], "code": {"code": "cyclic", "m": 2}})
     'wide: 0, 0.5, 101; code: (code: cyclic; m: 2)'
-    >>> _words([[1, 2], [3, None]]), _words(True)
+    >>> _in_words([[1, 2], [3, None]]), _in_words(True)
     ('(1, 2), (3, none)', 'yes')
     """
     if isinstance(value, Mapping):
-        text = "; ".join(f"{key}: {_words(part, 'mapping')}" for key, part in value.items())
+        text = "; ".join(f"{key}: {_in_words(part, 'mapping')}" for key, part in value.items())
         return f"({text})" if inside else text
     if isinstance(value, list | tuple):
-        text = ", ".join(_words(part, "list") for part in value)
+        text = ", ".join(_in_words(part, "list") for part in value)
         return f"({text})" if inside == "list" else text
     if value is None:
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)

@@ -81,8 +81,10 @@ def _roman(text: str) -> int:
     values = [{"I": 1, "V": 5, "X": 10}[letter] for letter in text]
     total = 0
     for place, value in enumerate(values):
-        before_a_larger_one = value < max(values[place:])
-        total += -value if before_a_larger_one else value
+        if value < max(values[place:]):  # as the I of IV
+            total -= value
+        else:
+            total += value
     return total
 
 
@@ -115,9 +117,10 @@ def read_paper(folder: Path) -> Paper:
     entries = _bibliography()
     if not paper.cite or not entries:
         return paper
-    if not bibtex(entries, paper.cite):
+    entry = bibtex(entries, paper.cite)
+    if not entry:
         raise UserError(f"{path}: cite: {unknown('entry', paper.cite, _cited(entries))}")
-    return replace(paper, bibtex=bibtex(entries, paper.cite))
+    return replace(paper, bibtex=entry)
 
 
 def check_paper(folder: Path) -> None:
@@ -133,15 +136,17 @@ def check_paper(folder: Path) -> None:
 
 def papers_fingerprint(names: Collection[str]) -> list[str]:
     """What the page says of some papers."""
+    lines = [f"{name}={digest_of(repr(paper))}" for name, paper in papers(names).items()]
     outcomes = [outcome for outcome in committed() if outcome.paper in names]
-    said = {**papers(names), "statements": outcomes}
-    return [f"{name}={digest_of(repr(one))}" for name, one in said.items()]
+    return [*lines, f"statements={digest_of(repr(outcomes))}"]
 
 
 def _bibliography() -> str:
     """The entries of docs/references.bib; none where it did not come with the package."""
-    place = bundled(_BIBLIOGRAPHY)
-    return place.read_text("utf-8") if place.is_file() else ""
+    path = bundled(_BIBLIOGRAPHY)
+    if not path.is_file():
+        return ""
+    return path.read_text("utf-8")
 
 
 def _cited(text: str) -> list[str]:
@@ -151,5 +156,9 @@ def _cited(text: str) -> list[str]:
 
 def bibtex(text: str, key: str) -> str:
     """Entry of a BibTeX file, empty where it has none."""
-    found = re.search(rf"^@\w+\{{{re.escape(key)},.*?^\}}", text, re.MULTILINE | re.DOTALL) if key else None
-    return found[0] if found else ""
+    if not key:
+        return ""
+    found = re.search(rf"^@\w+\{{{re.escape(key)},.*?^\}}", text, re.MULTILINE | re.DOTALL)
+    if found is None:
+        return ""
+    return found[0]

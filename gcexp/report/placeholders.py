@@ -44,7 +44,9 @@ def filled(template: Any, config: Mapping[str, Any], place: str) -> Any:
     if alone is None:
         return _PLACEHOLDER.sub(lambda found: str(_value(found[1], config, template, place)), template)
     value = _value(alone[1], config, template, place)
-    return str(value) if isinstance(value, list) else value  # one cell of a table holds no list
+    if isinstance(value, list):  # which one cell of a table cannot hold
+        return str(value)
+    return value
 
 
 def _value(key: str, config: Mapping[str, Any], template: str, place: str) -> Any:

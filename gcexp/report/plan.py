@@ -16,6 +16,7 @@ from gcexp.report.statements import committed
 from gcexp.run import paths
 from gcexp.run.costs import Cost, of_clock, of_replay, of_training, rated, together
 from gcexp.run.provenance import provenance_file
+from gcexp.run.run import Run
 
 
 def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
@@ -24,45 +25,66 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
     Targets are figures or papers; by default all of the preset, in a project its own, with the page.
     """
     require_known("preset", preset, PRESETS)
-    files = page_files(published=bool(targets))
-    known = {*files, *map(paper_of, files.values())}
-    for target in targets:  # told before any figure is read
-        require_known("target", target, known)
-    if targets:
-        asked = [target for target, path in files.items() if {target, paper_of(path)} & {*targets}]
-    else:
-        asked = list(files)
-    chosen = named_figures(asked, preset)
+    asked = _figures_asked(targets)
+    figures = named_figures(asked, preset)
     if not targets:
         committed()  # which the page shows
-    trained = [run for one in chosen for run in one.runs if run.trains]
-    data = dict.fromkeys(run.dataset for run in trained)
-    trainings = {run.trajectory_file: run for run in trained}
-    found = [rated("data", name, 1) for name in data if not Path(paths.DATA.format(dataset=name)).exists()]
-    found += [of_training(run) for path, run in trainings.items() if not Path(path).exists()]
-    found += [of_table(one) for one in chosen if not Path(one.table).exists()]
-    found += [rated("drawing", "*", 1) for one in chosen if not Path(one.drawings[0]).exists()]
+    found = _of_trainings(figures)
+    for figure in figures:
+        if not Path(figure.table).exists():
+            found.append(of_table(figure))
+    for figure in figures:
+        if not Path(figure.drawings[0]).exists():
+            found.append(rated("drawing", "*", 1))
     if not targets and not Path(paths.PAGE.format(preset=preset)).exists():
         found.append(rated("page", "*", 1))
     return found
 
 
-def of_table(one: Figure) -> Cost:
+def _figures_asked(targets: Sequence[str]) -> list[str]:
+    """Targets of the figures that are asked for, by themselves or by their paper; all of them by default."""
+    files = page_files(published=bool(targets))
+    if not targets:
+        return list(files)
+    known = {*files, *map(paper_of, files.values())}
+    for target in targets:  # told before any figure is read
+        require_known("target", target, known)
+    return [target for target, path in files.items() if target in targets or paper_of(path) in targets]
+
+
+def _of_trainings(figures: Sequence[Figure]) -> list[Cost]:
+    """Of the data sets and of the trainings of some figures, each once, that are not there."""
+    trajectories: dict[str, Run] = {}
+    for figure in figures:
+        for run in figure.runs:
+            if run.trains:
+                trajectories[run.trajectory_file] = run
+    found = []
+    for dataset in dict.fromkeys(run.dataset for run in trajectories.values()):
+        if not Path(paths.DATA.format(dataset=dataset)).exists():
+            found.append(rated("data", dataset, 1))
+    for file, run in trajectories.items():
+        if not Path(file).exists():
+            found.append(of_training(run))
+    return found
+
+
+def of_table(figure: Figure) -> Cost:
     """Of runs its clocks and the replays of exact schemes; of an analysis what the published table took."""
-    if not one.runs:
-        made = _as_it_was_made(one)
+    if not figure.runs:
+        made = _as_it_was_made(figure)
         if made is not None:
             return made
     parts = [rated("table", "*", 1)]
-    parts += [of_replay(run) for run in one.runs if run.trains and run.exact]
-    parts += [of_clock(run) for run in one.runs]
+    parts += [of_replay(run) for run in figure.runs if run.trains and run.exact]
+    parts += [of_clock(run) for run in figure.runs]
     return together(*parts)
 
 
-def _as_it_was_made(one: Figure) -> Cost | None:
+def _as_it_was_made(figure: Figure) -> Cost | None:
     """What the table of an analysis took, by its provenance; None where that is not told."""
     with suppress(UserError, OSError, ValueError, KeyError, TypeError):
-        table = table_of(one)
+        table = table_of(figure)
         record = json.loads(provenance_file(table).read_text("utf-8"))
         return Cost("table", record["cpu_s"], record["peak_memory_mib"], table.stat().st_size)
     return None
@@ -81,8 +103,10 @@ def format_plan(found: Sequence[Cost], preset: str) -> str:
     if not found:
         return f"nothing to be made: every result of the {preset} preset that was asked for is there"
     lines = [f"{'job':12}{'jobs':>6}{'CPU hours':>11}{'longest job':>13}{'memory':>9}{'disk':>10}"]
-    lines += [_line(job, list(jobs)) for job, jobs in groupby(found, key=lambda cost: cost.job)]
-    lines += [_line("all", found), "Estimated from the rates of costs.csv."]
+    for job, jobs in groupby(found, key=lambda cost: cost.job):
+        lines.append(_line(job, list(jobs)))
+    lines.append(_line("all", found))
+    lines.append("Estimated from the rates of costs.csv.")
     nameless = sum(not cost.known for cost in found)
     if nameless:
         lines.append(f"{nameless} jobs have no rate in costs.csv and count as nothing.")

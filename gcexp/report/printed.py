@@ -11,9 +11,10 @@ equals the cell; an empty cell puts no condition.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gcexp.analysis.claims import (
     UNDECIDED,
@@ -60,7 +61,9 @@ class Printed:
     def judge(self, table: pd.DataFrame) -> Verdict:
         """Whether the table has this number."""
         verdict = self._compared(table)
-        return consistent_at_best(verdict) if self.calibrated else verdict
+        if self.calibrated:
+            return consistent_at_best(verdict)
+        return verdict
 
     def _compared(self, table: pd.DataFrame) -> Verdict:
         try:
@@ -72,27 +75,41 @@ class Printed:
             return Verdict(UNDECIDED, str(why))
 
     def __str__(self) -> str:
+        name = f"{self.statistic} {self.column}" if self.statistic else self.column
+        text = f"{name} is {self.expected}"
+        if not self.where:
+            return text
         keys = ", ".join(f"{key} = {value}" for key, value in self.where.items())
-        named = " ".join(filter(None, (self.statistic, self.column)))
-        return f"{named} is {self.expected}" + (f" where {keys}" if keys else "")
+        return f"{text} where {keys}"
 
 
 def printed(path: Path) -> list[Printed]:
     """The numbers of a file, each once; none if there is no such file."""
     found: dict[str, Printed] = {}
     for place, row in rows_of(path, REQUIRED, more=True):
-        where = {name: cell.strip() for name, cell in row.items() if cell.strip()}
-        known: dict = {name: where.pop(name) for name in (*REQUIRED, *OPTIONAL) if name in where}
-        for name in ("tolerance", "rows"):
-            if name in known:
-                known[name] = typed(known[name], fractions=True)
-        value = as_number(known.get("expected"))
-        if value is not None:
-            known["expected"] = value
-        one = fill(Printed, known | {"where": where}, place)
+        one = _printed_of(row, place)
         require(str(one) not in found, f"{place}: {one} stands twice")
         found[str(one)] = one
     return list(found.values())
+
+
+def _printed_of(row: Mapping[str, str], place: str) -> Printed:
+    """The number of one row of a file; `place` names the row in sentences."""
+    cells = {name: cell.strip() for name, cell in row.items() if cell.strip()}
+    given: dict[str, Any] = {}
+    where: dict[str, str] = {}
+    for name, cell in cells.items():
+        if name in (*REQUIRED, *OPTIONAL):
+            given[name] = cell
+        else:
+            where[name] = cell
+    for name in ("tolerance", "rows"):
+        if name in given:
+            given[name] = typed(given[name], fractions=True)
+    value = as_number(given.get("expected"))
+    if value is not None:
+        given["expected"] = value
+    return fill(Printed, given | {"where": where}, place)
 
 
 def check_stated(folder: Path) -> None:

@@ -35,12 +35,12 @@ def publish() -> str:
             raise UserError("nothing to publish: make the paper preset first (make reproduce PRESET=paper)")
         drawings = _draw(shown, fresh)
         _remove_others(fresh, planned, drawings)
-        judged = audit.judge_all(published=fresh)
-        audit.write_outcomes(judged, fresh)
-    audit.fill_readmes(judged)
+        judgements = audit.judge_all(published=fresh)
+        audit.write_outcomes(judgements, fresh)
+    audit.fill_readmes(judgements)
     missing = sorted({figure.target for figure in planned} - {figure.target for figure in shown})
-    lacking = f"; not made yet: {', '.join(missing)}" if missing else ""
-    return f"{len(shown)} figures in {PUBLISHED}{lacking}; commit them"
+    not_made = f"; not made yet: {', '.join(missing)}" if missing else ""
+    return f"{len(shown)} figures in {PUBLISHED}{not_made}; commit them"
 
 
 def _take_tables(folder: Path) -> None:
@@ -63,8 +63,8 @@ def _draw(shown: Iterable[Figure], folder: Path) -> list[Path]:
 
     drawings = []
     for figure in shown:
-        pattern = figure.drawings[0 if figure.is_table else 1]
-        drawing = published(pattern, folder)
+        first, second = figure.drawings
+        drawing = published(first if figure.is_table else second, folder)  # Markdown, or PNG
         make_drawing(figure, published(figure.table, folder), [drawing])
         drawings.append(drawing)
     return drawings

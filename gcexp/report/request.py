@@ -5,7 +5,7 @@ The rules in workflow/ are sentences about these. Nothing here knows Snakemake.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -85,8 +85,10 @@ class Request:
     def figures(self, preset: str) -> dict[str, Figure]:
         """The figures that this build plans under a preset, by target, read and checked."""
         if preset not in self._read:
-            planned = figurefile.named_figures(self._targets_planned(), preset)
-            self._read[preset] = {figure.target: replace(figure, render=self.render) for figure in planned}
+            read = {}
+            for figure in figurefile.named_figures(self._targets_planned(), preset):
+                read[figure.target] = replace(figure, render=self.render)
+            self._read[preset] = read
         return self._read[preset]
 
     def _targets_planned(self) -> list[str]:
@@ -96,16 +98,17 @@ class Request:
             made = {wildcards["target"] for _, wildcards in self.jobs if "target" in wildcards}
             return sorted(made)
         # A figure or a paper is asked for by its name, and a file is named by its figure.
-        stems = [Path(target).stem for target in self.targets]
-        asked = {*self._names, *self.mentioned, *stems}
-        files = figurefile.target_files()
-        planned = {
-            target for target, path in files.items() if target in asked or figurefile.is_asked(path, asked)
-        }
+        files_asked = [Path(target).stem for target in self.targets]
+        asked = {*self._names, *self.mentioned, *files_asked}
+        on_page: Collection[str] = ()
         if not self._names or not self._names <= _figures_and_papers():
             studies = "everything" in self.targets
-            planned |= {*figurefile.page_files(self.settings["published"], studies)}
-        return [target for target in files if target in planned]
+            on_page = figurefile.page_files(self.settings["published"], studies)
+        planned = []
+        for target, path in figurefile.target_files().items():
+            if target in asked or target in on_page or figurefile.is_asked(path, asked):
+                planned.append(target)
+        return planned
 
     @cached_property
     def _names(self) -> set[str]:
@@ -132,14 +135,16 @@ class Request:
         require_known("preset", preset, figurefile.PRESETS)
         self.check_targets()
         self.figures(preset)
-        for other in figurefile.PRESETS:  # which may be asked for by its rule, or by a file
+        for other in figurefile.PRESETS:
             folder = paths.REPORT.format(preset=other)
-            if other in self.targets or any(target.startswith(folder) for target in self.targets):
+            by_its_rule = other in self.targets
+            by_a_file = any(target.startswith(folder) for target in self.targets)
+            if by_its_rule or by_a_file:
                 self.figures(other)
         if self.part is None:
-            shown = self.shown_files(preset)
-            studies = [target for target in shown if target not in self.figures(preset)]
-            figurefile.named_figures(studies, preset)
+            planned = self.figures(preset)
+            made_before = [target for target in self.shown_files(preset) if target not in planned]
+            figurefile.named_figures(made_before, preset)
             papers_fingerprint(self.shown_papers(preset))
 
     @property
@@ -156,7 +161,7 @@ class Request:
 
     def products(self, preset: str) -> list[str]:
         """Everything that a reader gets of the planned figures."""
-        return [product for figure in self.figures(preset).values() for product in figure.products]
+        return _products_of(self.figures(preset).values())
 
     def own_figures(self, paper: str, preset: str) -> list[Figure]:
         """Figures and tables that stand in a paper; of a collection of studies all of them."""
@@ -166,11 +171,13 @@ class Request:
     def figures_of(self, part: str, preset: str) -> list[Figure]:
         """A figure by its target, or the own figures of a paper by its name."""
         figures = self.figures(preset)
-        return [figures[part]] if part in figures else self.own_figures(part, preset)
+        if part in figures:
+            return [figures[part]]
+        return self.own_figures(part, preset)
 
     def products_of(self, part: str, preset: str) -> list[str]:
         """Everything that a reader gets of a figure or a paper."""
-        return [product for figure in self.figures_of(part, preset) for product in figure.products]
+        return _products_of(self.figures_of(part, preset))
 
     def index_and_lost(self, preset: str) -> list[str]:
         """The page, which stands for all that is made; with ``mlflow: true`` what is imported, too.
@@ -197,17 +204,16 @@ class Request:
 
     def shown_files(self, preset: str) -> dict[str, Path]:
         """Figure files, by target, that the page shows: those planned here, and the studies that were made before."""
-        files = figurefile.page_files(self.settings["published"], studies=True)
         planned = self.figures(preset)
-        return {
-            target: path
-            for target, path in files.items()
-            if target in planned or figurefile.made_files(target, preset)
-        }
+        shown = {}
+        for target, path in figurefile.page_files(self.settings["published"], studies=True).items():
+            if target in planned or figurefile.made_files(target, preset):
+                shown[target] = path
+        return shown
 
     def shown_papers(self, preset: str) -> list[str]:
         """Names of the papers that the page shows."""
-        return sorted({figurefile.paper_of(path) for path in self.shown_files(preset).values()})
+        return sorted(set(map(figurefile.paper_of, self.shown_files(preset).values())))
 
     def shown_products(self, preset: str) -> list[str]:
         """What the page is made of: everything of planned figures, and what is there of others that it shows."""
@@ -215,6 +221,14 @@ class Request:
         for target in self.shown_files(preset):
             found += figurefile.made_files(target, preset)
         return list(dict.fromkeys(found))
+
+
+def _products_of(figures: Iterable[Figure]) -> list[str]:
+    """Everything that a reader gets of some figures."""
+    products: list[str] = []
+    for figure in figures:
+        products += figure.products
+    return products
 
 
 def _figures_and_papers() -> set[str]:

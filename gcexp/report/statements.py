@@ -53,10 +53,15 @@ class Outcome:
     reason: str  # why it is not simply reproduced, or what to know where it is
 
 
+#: Columns of the table of outcomes.
+OUTCOME_COLUMNS = [field.name for field in fields(Outcome)]
+
+
 def read_statements(path: Path) -> dict[str, Statement]:
     """The statements of a paper by id, in the order of the paper; none for a collection that is no paper."""
     found: dict[str, Statement] = {}
-    for place, row in rows_of(path, [field.name for field in fields(Statement)]):
+    columns = [field.name for field in fields(Statement)]
+    for place, row in rows_of(path, columns):
         statement = Statement(**row)
         if not statement.id or statement.id in found:
             raise DataError(f"{place}: id {statement.id!r} is empty or stands twice")
@@ -70,8 +75,10 @@ def read_statements(path: Path) -> dict[str, Statement]:
 
 def committed() -> list[Outcome]:
     """The committed outcomes of all papers; none where ``gcexp audit --write`` has not written them."""
-    place = next((one for one in (COMMITTED, bundled(COMMITTED)) if one.is_file()), COMMITTED)
-    return [Outcome(**row) for _, row in rows_of(place, [field.name for field in fields(Outcome)])]
+    path = COMMITTED
+    if not path.is_file() and bundled(COMMITTED).is_file():
+        path = bundled(COMMITTED)
+    return [Outcome(**row) for _, row in rows_of(path, OUTCOME_COLUMNS)]
 
 
 def counted(outcomes: Iterable[Outcome]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pkgutil import resolve_name
 
 import numpy as np
@@ -13,10 +14,11 @@ from gcexp.progress import bar
 from gcexp.report.columns import Passages, Timings, key_columns
 from gcexp.report.figure import Figure
 from gcexp.run.build import locate, with_makers
-from gcexp.run.measured import timing_columns
+from gcexp.run.measured import silence_of, timing_columns
 from gcexp.run.measurement import Measurement, StoredTrainings
 from gcexp.run.run import Run
 from gcexp.run.verification import largest_errors
+from gcexp.summary import silent_share
 from gcexp.timeline import Timeline
 
 
@@ -35,6 +37,7 @@ def assemble(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
         for run in figure.runs:
             measurement = Measurement(run, trainings)
             frames.append(rows_of(figure, measurement))
+            tell_silence(measurement)
             if run.trains and run.id not in replays:  # a run may stand under several labels
                 replays[run.id] = largest_errors(measurement.report)
             run.release()
@@ -43,6 +46,14 @@ def assemble(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
     if figure.file.timings.against:
         frame = saved(frame, figure)
     return frame, replays
+
+
+def tell_silence(measurement: Measurement) -> None:
+    """Say in the job's log where a run hears nobody in most of its iterations."""
+    run = measurement.run
+    sentence = silence_of(run, silent_share(measurement.timeline, run.decodes))
+    if sentence is not None:
+        print(f"gcexp: {sentence}", file=sys.stderr)
 
 
 def rows_of(figure: Figure, measurement: Measurement) -> pd.DataFrame:
@@ -93,10 +104,10 @@ def timing(run: Run, timeline: Timeline, spec: Timings) -> pd.DataFrame:
     if spec.exact:
         expected = locate(spec.exact, "timings.exact")
         lengths = frame["iteration"] if "iteration" in frame else frame["iterations"]
-        known = {}
+        expected_of = {}
         for length in lengths.unique().tolist():
-            known[length] = expected(run.scheme, run.delay_model, length)
-        frame["exact"] = lengths.map(known)
+            expected_of[length] = expected(run.scheme, run.delay_model, length)
+        frame["exact"] = lengths.map(expected_of)
     return frame
 
 
@@ -115,10 +126,10 @@ def require_horizon(run: Run, timeline: Timeline) -> None:
 
 def joined(figure: Figure, frames: list[pd.DataFrame]) -> pd.DataFrame:
     """Rows of all runs, with the figure's own columns and the keys of its runs behind label and id of the run."""
-    own_columns = dict.fromkeys(name for run in figure.runs for name, _ in run.columns)
+    absent = dict.fromkeys(figure.own_columns)  # None, where a run has no such column
     rows = []
     for run, frame in zip(figure.runs, frames, strict=True):
-        values = own_columns | dict(run.columns)  # None where the run has no such column
+        values = absent | dict(run.columns)
         rows.append(frame.assign(**values))
     table = pd.concat(rows, ignore_index=True)
     for key, value_of_run in key_columns(figure.runs).items():

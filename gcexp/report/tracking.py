@@ -39,7 +39,7 @@ from gcexp.run.tokens import PARTS
 if TYPE_CHECKING:  # pandas takes a second to import
     from pandas import DataFrame
 
-    from gcexp.report.mlflow_store import MlflowClient, MlflowRun
+    from gcexp.report.mlflow_store import MlflowRun
 
 #: Tag that is set last: an MLflow run with it is complete, and shows the result that has this digest.
 DIGEST = "gcexp.digest"
@@ -99,10 +99,20 @@ def _bring(store: Store, figure: Figure) -> bool:
         earlier = stored.earlier(name, run.config)
         if earlier is not None:
             stored.delete_children(earlier)
+        imported = str(round(time.time() * 1000))
         parent = _create(
-            store, experiment, figure, run, rows, summary=dict(compared.loc[place]), earlier=earlier
+            store,
+            experiment,
+            figure,
+            run,
+            rows,
+            dict(compared.loc[place]),
+            imported=imported,
+            earlier=earlier,
         )
-        store.client.set_tag(parent, DIGEST, digest, synchronous=True)
+        # Where another importer has begun to bring the same run up to date, it is the one that completes it.
+        if store.client.get_run(parent).data.tags[IMPORTED] == imported:
+            store.client.set_tag(parent, DIGEST, digest, synchronous=True)
     # Another importer may have written to the same server meanwhile.
     _Stored.of(store, experiment, figure).tidy(digest, places)
     return True
@@ -115,7 +125,7 @@ class _Stored:
     `left` are parents that no importer has completed, and none is completing any more.
     """
 
-    client: MlflowClient
+    store: Store
     parents: list[MlflowRun]
     left: list[MlflowRun]
     children: list[MlflowRun]
@@ -137,7 +147,7 @@ class _Stored:
         for one in parents:
             if DIGEST not in one.data.tags and int(one.data.tags.get(IMPORTED, 0)) < oldest:
                 left.append(one)
-        return cls(store.client, parents, left, children)
+        return cls(store, parents, left, children)
 
     def complete(self, digest: str) -> dict[tuple[str, str], MlflowRun]:
         """The oldest parent of each scheme that shows the result with this digest, by label and id of the run."""
@@ -161,24 +171,26 @@ class _Stored:
         """Delete the runs of a parent's seeds, and its digest first: what is interrupted now is incomplete."""
         for one in self.parents:
             if one.info.run_id == parent and DIGEST in one.data.tags:
-                self.client.delete_tag(parent, DIGEST)
+                self.store.delete_tag(parent, DIGEST)
         for one in self.children:
             if one.data.tags[PARENT_TAG] == parent:
-                self.client.delete_run(one.info.run_id)
+                self.store.delete_run(one.info.run_id)
 
     def tidy(self, digest: str, places: Container[tuple[str, str]]) -> None:
-        """Keep the oldest complete parent of each scheme in the figure, with its children."""
+        """Keep the oldest complete parent of each scheme in the figure, with the children of its last import."""
         kept = [one for name, one in self.complete(digest).items() if name in places]
         kept_ids = {one.info.run_id for one in kept}
         for one in self.parents:
             is_idle = DIGEST in one.data.tags or one in self.left
             if is_idle and one.info.run_id not in kept_ids:
                 self.delete_children(one.info.run_id)
-                self.client.delete_run(one.info.run_id)
-        known = {one.info.run_id for one in self.parents}
+                self.store.delete_run(one.info.run_id)
+        imports = {one.info.run_id: one.data.tags.get(IMPORTED) for one in self.parents}
         for one in self.children:
-            if one.data.tags[PARENT_TAG] not in known:
-                self.client.delete_run(one.info.run_id)
+            parent = one.data.tags[PARENT_TAG]
+            # Others are without a parent, or of an importer that brought the same parent up to date before.
+            if parent not in imports or one.data.tags.get(IMPORTED) != imports[parent]:
+                self.store.delete_run(one.info.run_id)
 
 
 def _name(one: MlflowRun) -> tuple[str, str]:
@@ -198,14 +210,16 @@ def _create(
     run: Run,
     rows: DataFrame,
     summary: dict[str, float],
+    imported: str,
     earlier: str | None,
 ) -> str:
     """Make the parent run of a scheme, from its rows of the table, with its children and artifacts; its id.
 
-    `earlier` is the id of a parent that is brought up to date instead.
+    `imported` is the time of this import, which tells its runs from those of another importer. `earlier` is the id of
+    a parent that is brought up to date instead.
     """
     made = {path: finished_provenance(path) for path in (figure.table, *run.inputs)}
-    tags = {KEY: _key(figure), IMPORTED: str(round(time.time() * 1000))}
+    tags = {KEY: _key(figure), IMPORTED: imported}
     tags |= tags_of(
         f"snakemake {figure.target} --config preset={figure.preset}",
         list(made.values()),

@@ -38,13 +38,18 @@ class Entry:
 
         Its scheme is built when it is asked for, from codes that several runs may share.
         """
-        given = {"s": 1} | self.keys | dict.fromkeys(self.half, n // 2) | {"n": n}
-        overrides = [f"{key}={spelled(value)}" for key, value in given.items()]
+        keys = {"s": 1} | self.keys
+        for key in self.half:
+            keys[key] = n // 2
+        keys["n"] = n
+        overrides = [f"{key}={spelled(value)}" for key, value in keys.items()]
         run = Run.of(overrides, trains=False, checked=False, label=self.label, codes=codes)
         if run.config["bound"]:
             return run
-        played = {"late": late} if chunks is None else {"late": late, "chunks": chunks}
-        return replace(run, config=run.config | played)
+        config = run.config | {"late": late}
+        if chunks is not None:
+            config["chunks"] = chunks
+        return replace(run, config=config)
 
 
 def entries(named: Iterable[str | dict] | None = None) -> list[Entry]:
@@ -55,47 +60,83 @@ def entries(named: Iterable[str | dict] | None = None) -> list[Entry]:
     >>> [entry.label for entry in entries(["FRC, d = 2", "bgc", {"scheme": "cgc", "s": 3}])]
     ['FRC, d = 2', 'bgc', 'cgc s=3']
     """
-    place = "conf/benchmark.yaml"
-    listed = fitted(list[dict], read_yaml(conf_dir() / "benchmark.yaml").get("schemes", []), place)
-    known = {entry.label: entry for entry in (_entry(keys, place) for keys in listed)}
+    known = _entries_of_file()
     if named is None:
-        said = {
-            name: read_yaml(option_file("scheme", name)).get("benchmark", False) for name in options("scheme")
-        }
-        own = [name for name, joins in said.items() if fitted(bool, joins, f"{name}: benchmark")]
-        return [*known.values(), *(Entry(name, "own", {"scheme": name}) for name in own)]
-    found = []
+        return [*known.values(), *_joining_schemes()]
+    found: dict[str, Entry] = {}
     for one in named:
-        if isinstance(one, dict):
-            found.append(_entry(one, "schemes"))
-        elif one in known:
-            found.append(known[one])
-        elif one in options("scheme"):
-            found.append(Entry(one, "own", {"scheme": one}))
-        else:
-            raise UserError(unknown("scheme", one, [*known, *options("scheme")]))
-    labels = [entry.label for entry in found]
-    if twice := [label for label in labels if labels.count(label) > 1]:
-        raise UserError(f"schemes: {twice[0]!r} stands twice; give one of them another label")
+        entry = _named_entry(one, known)
+        if entry.label in found:
+            raise UserError(f"schemes: {entry.label!r} stands twice; give one of them another label")
+        found[entry.label] = entry
+    return list(found.values())
+
+
+def _entries_of_file() -> dict[str, Entry]:
+    """The entries of conf/benchmark.yaml by their labels."""
+    place = "conf/benchmark.yaml"
+    written = read_yaml(conf_dir() / "benchmark.yaml").get("schemes", [])
+    found = {}
+    for keys in fitted(list[dict], written, place):
+        entry = _entry(keys, place)
+        found[entry.label] = entry
     return found
 
 
+def _joining_schemes() -> list[Entry]:
+    """The schemes whose option files say ``benchmark: true``."""
+    found = []
+    for name in options("scheme"):
+        option = read_yaml(option_file("scheme", name))
+        joins = fitted(bool, option.get("benchmark", False), f"{name}: benchmark")
+        if joins:
+            found.append(_own_entry(name))
+    return found
+
+
+def _named_entry(name: str | dict, known: dict[str, Entry]) -> Entry:
+    """The entry that a person names: by a label of the file, by an option, or by its keys."""
+    if isinstance(name, dict):
+        return _entry(name, "schemes")
+    if name in known:
+        return known[name]
+    schemes = options("scheme")
+    if name not in schemes:
+        raise UserError(unknown("scheme", name, [*known, *schemes]))
+    return _own_entry(name)
+
+
+def _own_entry(scheme: str) -> Entry:
+    """A scheme of a person's own, with the values of its option."""
+    return Entry(scheme, "own", {"scheme": scheme})
+
+
 def _entry(keys: dict, place: str) -> Entry:
-    """An entry as it is written."""
+    """An entry as it is written; its label is what it sets, unless it has one."""
     if not isinstance(keys.get("scheme"), str):
         raise UserError(f"{place}: an entry names a scheme, got {keys}")
-    of_entry = {name: keys[name] for name in ("label", "group", "half", "local_steps") if name in keys}
-    more = [f"{key}={value}" for key, value in keys.items() if key not in ("scheme", *of_entry)]
-    named = {"label": " ".join([keys["scheme"], *more]), "group": "own"}
-    own = {key: value for key, value in keys.items() if key not in of_entry}
-    return fill(Entry, named | of_entry | {"keys": own}, place)
+    about_entry = {}
+    of_run = {}
+    for key, value in keys.items():
+        if key in ("label", "group", "half", "local_steps"):
+            about_entry[key] = value
+        else:
+            of_run[key] = value
+    words = [keys["scheme"]]
+    words += [f"{key}={value}" for key, value in of_run.items() if key != "scheme"]
+    defaults = {"label": " ".join(words), "group": "own"}
+    return fill(Entry, defaults | about_entry | {"keys": of_run}, place)
 
 
 def decided_by(named: Iterable[str | dict] | None) -> list[str]:
     """What the clocks of these schemes depend on, beside the times and the library: the values of their options."""
-    keys, found = [key for key in STAGES["timeline"].keys if key != "delay"], []
+    found = []
     for entry in entries(named):
         config = entry.run(10).config
-        said = [line for key in keys for line in values(config.get(key), key)]
-        found += [f"{entry.label}: {line}" for line in (*said, str(entry))]
+        lines = []
+        for key in STAGES["timeline"].keys:
+            if key != "delay":
+                lines += values(config.get(key), key)
+        lines.append(str(entry))
+        found += [f"{entry.label}: {line}" for line in lines]
     return found

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Iterable
 from functools import partial
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import ExtraError, ParameterError, UserError, lacking, no_python, unknown
@@ -35,12 +35,17 @@ def build(config: dict, key: str) -> Any:
     node = config.get(key)
     if node is None:
         return None
-    kind = locate(GROUPS_BUILT[key], f"{key}._target_") if key in GROUPS_BUILT else None
-    if kind is not None and not isinstance(node, dict | list | str | int | float):
-        return fitted(kind, node, key)  # built by a person in Python
+    kind = None
+    if key in GROUPS_BUILT:
+        kind = locate(GROUPS_BUILT[key], f"{key}._target_")
+    is_built_in_python = not isinstance(node, dict | list | str | int | float)
+    if kind is not None and is_built_in_python:
+        return fitted(kind, node, key)
     if not isinstance(node, dict) or "_target_" not in node:
         raise UserError(f"{key} has no _target_ (the class to build), got {node!r}")
-    return _built(node, key) if kind is None else _built_as(kind, node, key)
+    if kind is None:
+        return _built(node, key)
+    return _built_as(kind, node, key)
 
 
 def _built_as(kind: type, node: dict, key: str) -> Any:
@@ -72,11 +77,11 @@ def _built(node: Any, key: str) -> Any:
 
 def _arguments_of(node: dict, key: str) -> dict[str, Any]:
     """What stands beside a ``_target_``, built."""
-    return {
-        name: _built(value, f"{key}.{name}")
-        for name, value in node.items()
-        if name not in ("_target_", "_partial_")
-    }
+    found = {}
+    for name, value in node.items():
+        if name not in ("_target_", "_partial_"):
+            found[name] = _built(value, f"{key}.{name}")
+    return found
 
 
 def _made(cls: Any, given: dict[str, Any], key: str) -> Any:
@@ -100,36 +105,40 @@ def _refuse_hidden_parameters(cls: Any, target: str, key: str) -> None:
 
 def dotted(target: object, place: str) -> str:
     """`target`, refused unless it can name something in a module."""
-    if not isinstance(target, str) or not all(part.isidentifier() for part in f"{target}".split(".")):
-        raise UserError(
-            f"{place}: cannot import {quoted(target)} (wanted: a dotted name, package.module.Name)"
-        )
-    return target
+    if isinstance(target, str) and all(part.isidentifier() for part in target.split(".")):
+        return target
+    raise UserError(f"{place}: cannot import {quoted(target)} (wanted: a dotted name, package.module.Name)")
 
 
 def locate(target: str, place: str) -> Any:
     """Class or function of a dotted name."""
-    module, _, name = dotted(target, place).rpartition(".")
-    try:
-        imported = importlib.import_module(module)
-    except SyntaxError as error:
-        raise UserError(f"{place}: cannot import {target!r}: {no_python(error)}") from None
-    except (ImportError, ValueError) as error:
-        extra = lacking(error)
-        kind = ExtraError if extra else UserError
-        raise kind(f"{place}: cannot import {target!r} ({extra or error})") from None
-    if not hasattr(imported, name):
-        public = [known for known in dir(imported) if not known.startswith("_")]
-        raise UserError(f"{place}: {unknown(f'name in {module}', name, public)}")
-    found = getattr(imported, name)
+    module_name, _, name = dotted(target, place).rpartition(".")
+    module = _imported(module_name, target, place)
+    if not hasattr(module, name):
+        public = [known for known in dir(module) if not known.startswith("_")]
+        raise UserError(f"{place}: {unknown(f'name in {module_name}', name, public)}")
+    found = getattr(module, name)
     if not callable(found):
         raise UserError(f"{place}: {target} is no class or function")
     return found
 
 
+def _imported(module: str, target: str, place: str) -> ModuleType:
+    """The module of a dotted name; what prevents its import becomes a sentence."""
+    try:
+        return importlib.import_module(module)
+    except SyntaxError as error:
+        raise UserError(f"{place}: cannot import {target!r}: {no_python(error)}") from None
+    except (ImportError, ValueError) as error:
+        extra = lacking(error)
+        if extra:
+            raise ExtraError(f"{place}: cannot import {target!r} ({extra})") from None
+        raise UserError(f"{place}: cannot import {target!r} ({error})") from None
+
+
 def is_redrawn(config: dict) -> bool:
     """Whether an assignment in the code is random, so that each seed draws one."""
-    return any(_draws_anew(target) for target in named(config["code"], "_target_"))
+    return any(_draws_anew(target) for target in values_under(config["code"], "_target_"))
 
 
 def _draws_anew(target: str) -> bool:
@@ -145,31 +154,31 @@ def redrawn(node: Any, seed: int, *place: Any) -> Any:
         return node
     with_seeds = {key: redrawn(value, seed, *place, key) for key, value in node.items()}
     if "_target_" in node and _draws_anew(node["_target_"]):
-        with_seeds["seed"] = _seed_of_part(seed, *place) if place else seed
+        with_seeds["seed"] = _seed_at(seed, *place)
     return with_seeds
 
 
-def _seed_of_part(seed: int, *place: Any) -> int:
-    """The seed of a code at a place inside of another code."""
+def _seed_at(seed: int, *place: Any) -> int:
+    """The seed of a code at a place inside of another code; the outermost has the run's."""
+    if not place:
+        return seed
     digest = hashlib.sha256(repr((seed, *place)).encode()).digest()
     return int.from_bytes(digest[:4], "big")
 
 
-def named(node: Any, *keys: str) -> list:
+def values_under(node: Any, *keys: str) -> list:
     """What stands under some keys anywhere in a node, its own first.
 
-    >>> named({"parts": [{"_target_": "lab.Inner"}], "_target_": "lab.Outer"}, "_target_")
+    >>> values_under({"parts": [{"_target_": "lab.Inner"}], "_target_": "lab.Outer"}, "_target_")
     ['lab.Outer', 'lab.Inner']
     """
     found: list = []
-    inner: Iterable = ()
-    if isinstance(node, list):
-        inner = node
-    elif isinstance(node, dict):
+    if isinstance(node, dict):
         found += [node[key] for key in keys if key in node]
-        inner = node.values()
-    for value in inner:
-        found += named(value, *keys)
+        node = list(node.values())
+    if isinstance(node, list):
+        for value in node:
+            found += values_under(value, *keys)
     return found
 
 

@@ -19,14 +19,14 @@ def declared(function: str, given: dict) -> dict[str, Any]:
     Where the package of an extra is missing nothing is known: the job that needs it tells.
     """
     try:
-        found = locate(function, "analysis.function")
-        checked = arguments(found, with_makers(given), "analysis", joint=".")
-        columns = getattr(found, "columns", None)
+        analysis = locate(function, "analysis.function")
+        checked = arguments(analysis, with_makers(given), "analysis", joint=".")
+        columns = getattr(analysis, "columns", None)
         if callable(columns):
             columns = columns(**checked)
         if not isinstance(columns, Iterable | None):
             raise UserError(f"{function}.columns must give names of columns, got {quoted(columns)}")
-        return {"columns": columns and list(columns), "clocks": getattr(found, "clocks", False)}
+        return {"columns": columns and list(columns), "clocks": getattr(analysis, "clocks", False)}
     except ExtraError:
         return {"columns": None, "clocks": False}
 
@@ -36,24 +36,32 @@ def declared_scores(task: dict) -> list[str] | None:
 
     None where neither says them.
     """
-    names, of_labels = (
-        task.get(key) or class_value(task["_target_"], key, "problem")
-        for key in ("scores", "scores_of_labels")
-    )
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+    scores = _declared_by_task(task, "scores")
+    if not isinstance(scores, list) or not all(isinstance(name, str) for name in scores):
         return None
-    if not isinstance(of_labels, list) or has_labels(task["dataset"]):
-        return names
-    return [name for name in names if name not in of_labels]
+    scores_of_labels = _declared_by_task(task, "scores_of_labels")
+    if not isinstance(scores_of_labels, list) or has_labels(task["dataset"]):
+        return scores
+    return [name for name in scores if name not in scores_of_labels]
+
+
+def _declared_by_task(task: dict, key: str) -> Any:
+    """A key of a task's option, or where the option has none, what its class sets."""
+    return task.get(key) or class_value(task["_target_"], key, "problem")
 
 
 def check_named(function: str, place: str) -> None:
     """Whether a dotted name stands for something in a module; told by the module's source, and nothing is imported."""
     module, _, name = dotted(function, place).rpartition(".")
-    of_an_extra = any(module.partition(".")[0] in packages for packages in EXTRAS.values())
-    if not of_an_extra and spec_of(module) is None:
+    if not _is_of_an_extra(module) and spec_of(module) is None:
         raise UserError(f"{place}: cannot import {function!r} (there is no module {module})")
     names = names_in(module)
     if names is not None and name not in names:
-        public = [name for name in names if not name.startswith("_")]
+        public = [known for known in names if not known.startswith("_")]
         raise UserError(f"{place}: {unknown(f'name in {module}', name, public)}")
+
+
+def _is_of_an_extra(module: str) -> bool:
+    """Whether a module belongs to a package of an extra, which may not be installed."""
+    package = module.partition(".")[0]
+    return any(package in packages for packages in EXTRAS.values())

@@ -12,13 +12,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import UserError, unknown
 from gcexp.run import option_checks
 from gcexp.run.option_files import SELF, Option, lineage
 from gcexp.run.options import GROUPS, SHARED, Folders, options, search_path, text_of
 from gcexp.run.yaml_values import mapping_in, read_value
+from gcexp.schema import is_number, is_whole
+
+if TYPE_CHECKING:  # hydra is imported only where values are swept
+    from hydra.core.override_parser.types import Override
 
 REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?:\.\w+)*)\}")
 
@@ -85,8 +89,10 @@ def _layers(choices: dict[str, str], folders: Folders) -> tuple[dict[str, Any], 
     """
     run, defaults = _run_file(folders)
     chosen = defaults | choices
+    of_scheme: list[Option] = []
     scheme = chosen.get("scheme")
-    of_scheme = [] if scheme is None else list(lineage("scheme", scheme, folders))
+    if scheme is not None:
+        of_scheme = list(lineage("scheme", scheme, folders))
     for option in of_scheme:
         chosen |= option.chosen
     chosen |= choices
@@ -118,7 +124,12 @@ def _run_file(folders: Folders) -> tuple[dict[str, Any], dict[str, str | None]]:
 
 
 def merged(below: Any, above: Any) -> Any:
-    """Values with others above them: mappings key by key, of all else the upper one."""
+    """Values with others above them: mappings key by key, of all else the upper one.
+
+    A mapping by worker above one number of all workers leaves that to the others: ``{3: 2.0}`` above 1.0.
+    """
+    if is_number(below) and isinstance(above, dict) and above and all(is_whole(key) for key in above):
+        return {"others": below} | above
     if not isinstance(below, dict) or not isinstance(above, dict):
         return above
     found = dict(below)
@@ -159,21 +170,16 @@ def resolved(node: Any, config: dict[str, Any], key: str = "", through: tuple[st
 
 def meanings(overrides: list[str]) -> dict[str, str]:
     """What files of options say behind their keys, for every option that overrides choose and those it builds on."""
-    return {
-        f"{group}.{key}": remark
-        for group, option in _options_of(overrides)
-        if group != "scheme"
-        for key, remark in option.remarks.items()
-    }
-
-
-def _options_of(overrides: list[str]) -> Iterator[tuple[str, Option]]:
-    """Every option of a run with its group, those that others build on included."""
     choices, _ = split(overrides)
     _, layers = _layers(choices, search_path())
+    found: dict[str, str] = {}
     for group, options_of_group in layers.items():
+        if group == "scheme":  # whose keys are those of other groups
+            continue
         for option in options_of_group:
-            yield group, option
+            for key, remark in option.remarks.items():
+                found[f"{group}.{key}"] = remark
+    return found
 
 
 # --- Codes in figure files, and several values
@@ -192,16 +198,23 @@ def composed_codes(node: Any) -> Any:
         return node
     if not isinstance(node.get("code"), str):
         return {key: composed_codes(value) for key, value in node.items()}
-    code = node["code"]
     if isinstance(node.get("n"), list):
-        lists = {key: value for key, value in node.items() if isinstance(value, list)}
-        option_checks.require_equal_lengths(code, lists)
-        return [
-            composed_codes(node | dict(zip(lists, values, strict=True)))
-            for values in zip(*lists.values(), strict=True)
-        ]
-    values = {key if key in SHARED else f"code.{key}": value for key, value in node.items() if key != "code"}
-    return _composed({"code": code}, values)["code"]
+        return [composed_codes(one) for one in _one_per_size(node)]
+    values = {}
+    for key, value in node.items():
+        if key in SHARED:
+            values[key] = value
+        elif key != "code":
+            values[f"code.{key}"] = value
+    return _composed({"code": node["code"]}, values)["code"]
+
+
+def _one_per_size(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """For each entry of a mapping's lists, the mapping with this entry of every list."""
+    lists = {key: value for key, value in node.items() if isinstance(value, list)}
+    option_checks.require_equal_lengths(node["code"], lists)
+    for values in zip(*lists.values(), strict=True):
+        yield node | dict(zip(lists, values, strict=True))
 
 
 def swept(overrides: list[str]) -> tuple[list[str], dict[str, list[str]]]:
@@ -211,7 +224,6 @@ def swept(overrides: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     (['n=12'], {'scheme': ['cyclic_partial'], 's': ['1', '2', '3']})
     """
     from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.core.override_parser.types import Glob
     from hydra.errors import HydraException
 
     try:
@@ -221,22 +233,28 @@ def swept(overrides: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     single: list[str] = []
     several: dict[str, list[str]] = {}
     for override, text in zip(parsed, overrides, strict=True):
-        key = override.key_or_group
-        if not override.is_sweep_override():
+        if override.is_sweep_override():
+            several[override.key_or_group] = _swept_values(override, text)
+        else:
             single.append(text)
-            continue
-        glob = override.value()
-        if isinstance(glob, Glob):
-            if key not in GROUPS:
-                raise UserError(f"{text}: glob chooses among the options of a group ({', '.join(GROUPS)})")
-            several[key] = glob.filter(options(key))
-            if not several[key]:
-                raise UserError(f"{text}: {unknown(key, glob.include[0], options(key))}")
-            continue
-        try:
-            several[key] = list(override.sweep_string_iterator())
-        except HydraException:
-            raise UserError(
-                f"{text} names no values that can be listed; take s=1,2,3 or s=range(1,4)"
-            ) from None
     return single, several
+
+
+def _swept_values(override: Override, text: str) -> list[str]:
+    """The values that an override lists, or the options of a group that its glob matches."""
+    from hydra.core.override_parser.types import Glob
+    from hydra.errors import HydraException
+
+    key = override.key_or_group
+    glob = override.value()
+    if isinstance(glob, Glob):
+        if key not in GROUPS:
+            raise UserError(f"{text}: glob chooses among the options of a group ({', '.join(GROUPS)})")
+        matching = glob.filter(options(key))
+        if not matching:
+            raise UserError(f"{text}: {unknown(key, glob.include[0], options(key))}")
+        return matching
+    try:
+        return list(override.sweep_string_iterator())
+    except HydraException:
+        raise UserError(f"{text} names no values that can be listed; take s=1,2,3 or s=range(1,4)") from None

@@ -32,7 +32,8 @@ def content(path: Path | str | None) -> str | None:
             return _content_of_file(place, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size)
         if any(sign in place for sign in _SIGNS_OF_A_PATTERN):
             matching = _files_matching(place)
-            return _content_of_files(matching, os.getcwd()) if matching else None
+            if matching:
+                return _content_of_files(matching, os.getcwd())
     except (OSError, ValueError):  # ValueError: a text with a zero byte
         return None
     return None
@@ -40,8 +41,12 @@ def content(path: Path | str | None) -> str | None:
 
 def _files_in(folder: str) -> set[str]:
     """All files in a folder and below."""
-    below = glob.glob(os.path.join(glob.escape(folder), "**"), recursive=True)
-    return {path for path in below if not os.path.isdir(path) and "__pycache__" not in path.split(os.sep)}
+    files = set[str]()
+    for path in glob.glob(os.path.join(glob.escape(folder), "**"), recursive=True):
+        is_bytecode = "__pycache__" in path.split(os.sep)
+        if not os.path.isdir(path) and not is_bytecode:
+            files.add(path)
+    return files
 
 
 def _files_matching(pattern: str) -> set[str]:
@@ -64,13 +69,13 @@ def _content_of_files(files: set[str], folder: str) -> str:
 @cache  # a plan asks for the same files for many jobs; a file that changes has another time
 def _content_of_file(path: str, *_times_and_size: int) -> str:
     if path.endswith(".py"):
-        text = code_of(Path(path).read_text("utf-8", "surrogateescape"))
+        text = without_remarks(Path(path).read_text("utf-8", "surrogateescape"))
         return short_hash(text.encode("utf-8", "surrogateescape"))
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
-def code_of(text: str) -> str:
+def without_remarks(text: str) -> str:
     """A Python text without comments, docstrings and empty lines: the same under every version of Python."""
     lines = text.splitlines()
     try:
@@ -96,8 +101,9 @@ def _remarks(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
             continue
         if statement is not None and token.type == tokenize.NEWLINE:
             yield statement.start, statement.end
-        begins_statement = token.type == tokenize.STRING and before in begins
-        statement = token if begins_statement else None
+        statement = None
+        if token.type == tokenize.STRING and before in begins:
+            statement = token
         before = token.type
 
 

@@ -10,11 +10,13 @@ from functools import cache
 
 from gcexp.errors import DataError
 from gcexp.files import rows_of
+from gcexp.run.measured import clock_columns
 from gcexp.run.measurement import home_data
 from gcexp.run.options import search_dirs
 from gcexp.run.run import Run
 
 _SAMPLED = 100  # iterations from which the length of a run is foretold
+_SAMPLED_S = 0.1  # CPU seconds of a clock that tell whether a rate is right
 _TRAINED = 3  # iterations from which the training of a task without a rate is foretold
 _IMPORTS_S = 2  # CPU seconds in which a training imports and reads what it needs
 _measured: dict[str, Rate] = {}  # by task
@@ -28,7 +30,7 @@ class Rate:
     """Cost of a kind of job in ``costs.csv``: a start, and so much for each unit of its size, in CPU seconds.
 
     A unit of a clock is a worker in an iteration of a seed, of a training a gradient over all data, of a replay a
-    kept parameter of a seed; a training is scored besides.
+    kept parameter of a seed; a training is scored besides. A process that trains several times starts once.
     """
 
     start_s: float
@@ -40,22 +42,28 @@ class Rate:
 
 @dataclass(frozen=True)
 class Cost:
-    """Estimated cost of one job: CPU seconds, peak memory in MiB, bytes on disk, and whether a rate is known."""
+    """Estimated cost of one job: CPU seconds, peak memory in MiB, bytes on disk, and whether a rate is known.
+
+    `start_s` are those of the CPU seconds that a process spends once, however many of its kind it does.
+    """
 
     job: str
     cpu_s: float
     memory_mib: float
     disk: float
     known: bool = True
+    start_s: float = 0.0
 
 
-def of_training(run: Run) -> Cost:
-    """Gradients over all data and scorings; an approximate training is replayed by the same job."""
+def of_training(run: Run, replayed: bool = True) -> Cost:
+    """Gradients over all data and scorings; an approximate training may be replayed by the same job."""
     task = run.config["task"]
     steps, share = _learned(run)
     scores = len(run.seeds) + steps / task.get("evaluate_every", 1)
     cost = rated("training", run.option("task"), steps, share, scores)
-    return cost if run.exact else together(cost, of_replay(run))
+    if run.exact or not replayed:
+        return cost
+    return together(cost, of_replay(run))
 
 
 def of_replay(run: Run) -> Cost:
@@ -92,13 +100,26 @@ def of_clock(run: Run) -> Cost:
 
 
 def measured_clock(run: Run) -> float:
-    """CPU seconds of a clock, by some iterations of its first seed."""
-    some = min(_SAMPLED, run.iterations)
-    shorter = _shortened(run, some)
-    _ = shorter.scheme, shorter.delay_model  # they are built once for all iterations
+    """CPU seconds of a clock, by its rate and by how long a part of it takes that is large enough to tell."""
+    start = rated("clock", run.option("scheme"), 0).cpu_s  # to compose a point, and to write what it measures
+    iterations, seeds = min(_SAMPLED, run.iterations), 1
+    while True:
+        part = _shortened(run, iterations, seeds)
+        seconds = _seconds_of_clock(part)
+        is_whole = iterations == run.iterations and seeds == len(run.seeds)
+        if is_whole or seconds >= _SAMPLED_S:
+            return of_clock(run).cpu_s * (start + seconds) / of_clock(part).cpu_s
+        if iterations < run.iterations:
+            iterations = min(10 * iterations, run.iterations)
+        else:
+            seeds = min(10 * seeds, len(run.seeds))
+
+
+def _seconds_of_clock(run: Run) -> float:
+    """CPU seconds in which a point of a sweep simulates the clock of a run."""
     before = time.process_time()
-    shorter.clock()
-    return (time.process_time() - before) * run.iterations * len(run.seeds) / some
+    clock_columns(run, "seeds")
+    return time.process_time() - before
 
 
 def measured_training(run: Run) -> Cost:
@@ -112,12 +133,13 @@ def measured_training(run: Run) -> Cost:
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         _measured[task] = Rate(_IMPORTS_S, seconds, memory, 0)
     rate = _measured[task]
-    return Cost("training", rate.start_s + rate.unit_s * run.iterations * len(run.seeds), rate.memory_mib, 0)
+    seconds = rate.start_s + rate.unit_s * run.iterations * len(run.seeds)
+    return Cost("training", seconds, rate.memory_mib, 0, start_s=rate.start_s)
 
 
-def _shortened(run: Run, iterations: int) -> Run:
-    """The first iterations of the first seed of a run."""
-    shorter = {"iterations": iterations, "horizon": None, "seeds": list(run.seeds[:1])}
+def _shortened(run: Run, iterations: int, seeds: int = 1) -> Run:
+    """The first iterations of the first seeds of a run."""
+    shorter = {"iterations": iterations, "horizon": None, "seeds": list(run.seeds[:seeds])}
     return replace(run, config=run.config | shorter)
 
 
@@ -128,11 +150,13 @@ def _train(run: Run) -> None:
 
 def together(*parts: Cost) -> Cost:
     """What one job costs that does several things, the first of which says its kind and its place on disk."""
+    start = max(part.start_s for part in parts)
     return replace(
         parts[0],
-        cpu_s=sum(part.cpu_s for part in parts),
+        cpu_s=start + sum(part.cpu_s - part.start_s for part in parts),
         memory_mib=max(part.memory_mib for part in parts),
         known=all(part.known for part in parts),
+        start_s=start,
     )
 
 
@@ -142,7 +166,8 @@ def rated(job: str, option: str | None, size: float, share: float = 1.0, scores:
     if rate is None:
         return Cost(job, 0.0, 0.0, 0.0, known=False)
     cpu = rate.start_s + rate.unit_s * size * share + rate.score_s * scores
-    return Cost(job, cpu, rate.memory_mib, rate.unit_bytes * size)
+    once = rate.start_s if job == "training" else 0.0  # it imports much
+    return Cost(job, cpu, rate.memory_mib, rate.unit_bytes * size, start_s=once)
 
 
 @cache

@@ -79,7 +79,8 @@ def prepared(name: str, data_dir: str | None = None, home: bool = False) -> Path
     from gcexp.data import prepare
 
     source = source_of(name)
-    key, place = key_of(name, source), Path(paths.DATA.format(dataset=name))
+    key = key_of(name, source)
+    place = Path(paths.DATA.format(dataset=name))
     if home and not _is_of(place, key, source):
         import pooch
 
@@ -91,7 +92,9 @@ def prepared(name: str, data_dir: str | None = None, home: bool = False) -> Path
 
 def fingerprint(name: str) -> list[str]:
     """What the prepared data depend on beside their raw files: code, and the values of the file that describes them."""
-    described = {"dataset": read_yaml(option_file("dataset", name))} if name in options("dataset") else {}
+    described = {}
+    if name in options("dataset"):
+        described = {"dataset": read_yaml(option_file("dataset", name))}
     return tracked("prepare", described)
 
 
@@ -106,4 +109,8 @@ def _is_of(place: Path, key: str, source: Source) -> bool:
     if not place.is_file():
         return False
     record = read_json(place.with_suffix(".json"))
-    return isinstance(record, dict) and record.get("key", None if source.local else key) == key
+    if not isinstance(record, dict):
+        return False
+    if "key" not in record:
+        return not source.local
+    return record["key"] == key

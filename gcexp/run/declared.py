@@ -15,7 +15,7 @@ from gcexp.errors import UserError, no_python
 from gcexp.run.modules import is_own, source, spec_of
 
 
-def outside(target: str) -> bool:
+def leads_to_own_module(target: str) -> bool:
     """Whether a dotted name leads to a module of one's own: neither ours nor an installed library's."""
     top = target.partition(".")[0]
     if top in sys.stdlib_module_names:
@@ -34,9 +34,13 @@ def names_in(module: str) -> frozenset[str] | None:
     text = _text(module)
     if text is None or re.search(r"^\s*from .* import \*", text, re.MULTILINE):
         return None
-    symbols = symtable.symtable(text, module, "exec").get_symbols()
-    names = frozenset(s.get_name() for s in symbols if s.is_assigned() or s.is_imported())
-    return None if "__getattr__" in names else names
+    names = set[str]()
+    for symbol in symtable.symtable(text, module, "exec").get_symbols():
+        if symbol.is_assigned() or symbol.is_imported():
+            names.add(symbol.get_name())
+    if "__getattr__" in names:
+        return None
+    return frozenset(names)
 
 
 @cache
@@ -52,14 +56,14 @@ def class_value(target: str, name: str, beside: str) -> Any:
         return None
     tree, imported = parsed
     definition = _class_definition(tree, class_name)
-    if definition is None:  # a package may only pass it on
-        return class_value(imported[class_name], name, beside) if class_name in imported else None
-    for line in definition.body:
-        if isinstance(line, ast.Assign | ast.AnnAssign) and line.value and name in _assigned_names(line):
-            with suppress(ValueError):
-                value = ast.literal_eval(line.value)
-                return list(value) if isinstance(value, tuple) else value
-    if any(isinstance(line, ast.FunctionDef) and line.name == beside for line in definition.body):
+    if definition is None:
+        if class_name in imported:  # a package may only pass it on
+            return class_value(imported[class_name], name, beside)
+        return None
+    own = _values_set(definition, name)
+    if own:
+        return own[0]
+    if _defines(definition, beside):
         return None
     for base in definition.bases:
         if isinstance(base, ast.Name) and base.id != class_name:
@@ -86,9 +90,27 @@ def _class_definition(tree: ast.Module, name: str) -> ast.ClassDef | None:
     return None
 
 
+def _values_set(definition: ast.ClassDef, name: str) -> list:
+    """What the body of a class sets a name to, where it is written out; a tuple as a list."""
+    found = []
+    for line in definition.body:
+        if not isinstance(line, ast.Assign | ast.AnnAssign) or line.value is None:
+            continue
+        if name not in _assigned_names(line):
+            continue
+        with suppress(ValueError):
+            value = ast.literal_eval(line.value)
+            found.append(list(value) if isinstance(value, tuple) else value)
+    return found
+
+
 def _assigned_names(line: ast.Assign | ast.AnnAssign) -> list[str]:
     places = line.targets if isinstance(line, ast.Assign) else [line.target]
     return [place.id for place in places if isinstance(place, ast.Name)]
+
+
+def _defines(definition: ast.ClassDef, method: str) -> bool:
+    return any(isinstance(line, ast.FunctionDef) and line.name == method for line in definition.body)
 
 
 def _imported(tree: ast.Module, module: str) -> dict[str, str]:

@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gcexp.run.build import named
+from gcexp.run.build import values_under
 from gcexp.run.contents import content
-from gcexp.run.declared import outside
+from gcexp.run.declared import leads_to_own_module
 from gcexp.run.records import versions_of
 
 
@@ -48,8 +48,13 @@ class Stage:
 
 
 _RUN = (
-    *("run/build.py", "run/scheme.py", "run/run.py", "run/seeds.py", "run/measurement.py"),
-    *("schema.py", "seeding.py"),
+    "run/build.py",
+    "run/scheme.py",
+    "run/run.py",
+    "run/seeds.py",
+    "run/measurement.py",
+    "schema.py",
+    "seeding.py",
 )
 _CLOCK = (
     "codes",
@@ -64,42 +69,79 @@ _CLOCK = (
     *_RUN,
 )
 _TABLE = (
-    *("figures/tables.py", "figures/rows.py", "report/table.py", "report/columns.py"),
-    *("run/measured.py", "summary.py"),
+    "figures/tables.py",
+    "figures/rows.py",
+    "report/table.py",
+    "report/columns.py",
+    "run/measured.py",
+    "summary.py",
 )
 _LEARN = ("tasks", "data")
-_NUMBERS, _FRAMES = ("numpy", "scipy"), ("numpy", "scipy", "pandas")
-_LEARNED = ("numpy", "scipy", "torch")
 
 #: Every stage by its name. What figure files and options say counts by its values, not the code that reads them.
 STAGES = {
-    "prepare": Stage(("data", "seeding.py"), ("dataset",), ("numpy", "scikit-learn")),
+    "prepare": Stage(
+        rooms=("data", "seeding.py"),
+        keys=("dataset",),
+        libraries=("numpy", "scikit-learn"),
+    ),
     "timeline": Stage(
-        _CLOCK,
-        (
-            *("code", "wait", "placement", "loads", "overhead", "late", "chunks"),
-            *("exact", "bound", "decodes", "delay"),
+        rooms=_CLOCK,
+        keys=(
+            "code",
+            "wait",
+            "placement",
+            "loads",
+            "overhead",
+            "late",
+            "chunks",
+            "exact",
+            "bound",
+            "decodes",
+            "delay",
         ),
-        _NUMBERS,
+        libraries=("numpy", "scipy"),
         version=2,
     ),
-    "trajectory": Stage((), ("task", "optimizer"), _LEARNED, trained=True),
-    "replay": Stage((*_CLOCK, *_LEARN, "run/verification.py"), ("code", "task", "optimizer"), _LEARNED),
-    "curves": Stage((*_CLOCK, *_TABLE, *_LEARN, "run/verification.py"), (), _FRAMES),
-    "timings": Stage((*_CLOCK, *_TABLE), (), _FRAMES),
-    "analysis": Stage(
-        (*_CLOCK, *_TABLE, *_LEARN, "analysis", "benchmarking.py", "run/benchmarked.py"),
-        (),
-        (*_FRAMES, "torch", "networkx", "galois"),
+    "trajectory": Stage(
+        keys=("task", "optimizer"),
+        libraries=("numpy", "scipy", "torch"),
+        trained=True,
     ),
-    "draw": Stage(("figures", "report/jobs.py"), (), ("numpy", "pandas", "matplotlib")),
-    "typeset": Stage(("figures", "report/jobs.py"), (), ("numpy", "pandas")),
-    "page": Stage(("report", "figures", "analysis/claims.py")),
+    "replay": Stage(
+        rooms=(*_CLOCK, *_LEARN, "run/verification.py"),
+        keys=("code", "task", "optimizer"),
+        libraries=("numpy", "scipy", "torch"),
+    ),
+    "curves": Stage(
+        rooms=(*_CLOCK, *_TABLE, *_LEARN, "run/verification.py"),
+        libraries=("numpy", "scipy", "pandas"),
+    ),
+    "timings": Stage(
+        rooms=(*_CLOCK, *_TABLE),
+        libraries=("numpy", "scipy", "pandas"),
+    ),
+    "analysis": Stage(
+        rooms=(*_CLOCK, *_TABLE, *_LEARN, "analysis", "benchmarking", "run/benchmarked.py"),
+        libraries=("numpy", "scipy", "pandas", "torch", "networkx", "galois"),
+    ),
+    "draw": Stage(
+        rooms=("figures", "report/jobs.py"),
+        libraries=("numpy", "pandas", "matplotlib"),
+    ),
+    "typeset": Stage(
+        rooms=("figures", "report/jobs.py"),
+        libraries=("numpy", "pandas"),
+    ),
+    "page": Stage(rooms=("report", "figures", "analysis/claims.py")),
     "tracking": Stage(
-        (
-            *("report/tracking.py", "report/mlflow_store.py", "report/comparison.py"),
-            *("figures/tables.py", "figures/rows.py"),
-        )
+        rooms=(
+            "report/tracking.py",
+            "report/mlflow_store.py",
+            "report/comparison.py",
+            "figures/tables.py",
+            "figures/rows.py",
+        ),
     ),
 }
 
@@ -113,17 +155,19 @@ def tracked(stage: str, config: dict | None = None) -> list[str]:
 
     `config` is the composed run, where the stage is of one run.
     """
-    found = STAGES[stage]
-    lines = [f"version={found.version}"]
-    lines += [f"{name}=={version}" for name, version in versions_of(found.libraries).items()]
+    about = STAGES[stage]
+    lines = [f"version={about.version}"]
+    for library, version in versions_of(about.libraries).items():
+        lines.append(f"{library}=={version}")
     classes = set[str]()
     if config is not None:
-        for key in found.keys:
+        for key in about.keys:
             lines += values(config.get(key), key)
             classes.update(targets(config.get(key)))
-    if found.trained:
+    if about.trained:
         lines += _learning(frozenset(classes))
-    lines += [f"{room}={_room(room)}" for room in found.rooms]
+    for room in about.rooms:
+        lines.append(f"{room}={_room(room)}")
     return lines
 
 
@@ -184,7 +228,7 @@ def digest_of(key: Any) -> str:
 
 def targets(node: Any) -> list[str]:
     """Every ``_target_`` in a node, its own first, and what a key ``function`` names."""
-    return [target for target in named(node, "_target_", "function") if isinstance(target, str)]
+    return [target for target in values_under(node, "_target_", "function") if isinstance(target, str)]
 
 
 @cache
@@ -195,17 +239,23 @@ def _learning(classes: frozenset[str]) -> list[str]:
     directly or through others. A class from outside may import any.
     """
     files = {f"gcexp.tasks.{file.stem}": file for file in (_ROOT / "tasks").glob("[!_]*.py")}
-    waiting = ["gcexp.tasks.training", *(name.rpartition(".")[0] for name in classes)]
-    if any(outside(name) for name in classes):
-        waiting += files
+    del files[_STORING]
+    waiting = ["gcexp.tasks.training"]
+    for name in classes:
+        module, _, _ = name.rpartition(".")
+        waiting.append(module)
+        if leads_to_own_module(name):
+            waiting += files
     deciding = set[str]()
     while waiting:
         module = waiting.pop()
-        if module in files and module != _STORING and module not in deciding:
+        if module in files and module not in deciding:
             deciding.add(module)
             waiting += _imported(files[module])
     lines = [f"gcexp.seeding={content(_ROOT / 'seeding.py')}"]
-    return lines + [f"{module}={content(files[module])}" for module in sorted(deciding)]
+    for module in sorted(deciding):
+        lines.append(f"{module}={content(files[module])}")
+    return lines
 
 
 def _imported(file: Path) -> list[str]:

@@ -53,9 +53,7 @@ class Given:
         """
         found = cls([], {}, {})
         for text in overrides:
-            if not isinstance(text, str):
-                more = "; a mapping is given as **keys" if isinstance(text, Mapping) else ""
-                raise UserError(f"an override is text, as in 'code.beta=15', got {quoted(text)}{more}")
+            _require_text(text)
             key, _, value = text.partition("=")
             found.overrides.append(text)
             found.keys[key] = value
@@ -84,6 +82,16 @@ class Given:
             self.keys[key] = repr(value)
 
 
+def _require_text(override: object) -> None:
+    """Refuse an override that is no text."""
+    if isinstance(override, str):
+        return
+    sentence = f"an override is text, as in 'code.beta=15', got {quoted(override)}"
+    if isinstance(override, Mapping):
+        sentence += "; a mapping is given as **keys"
+    raise UserError(sentence)
+
+
 def _value_of(key: str, value: Any) -> Any:
     """The value of a key: what an override can spell, or an object of the key's kind."""
     if hasattr(value, "tolist") and key not in GROUPS_BUILT:  # numbers of numpy's
@@ -92,10 +100,22 @@ def _value_of(key: str, value: Any) -> Any:
         return spelled_seeds(seed_range(value))
     if isinstance(value, _TEXT):
         return value
+    if isinstance(value, Mapping) and key not in GROUPS_BUILT:
+        return _spelled_mapping(value)
     if key not in GROUPS_BUILT:
         known = ", ".join(GROUPS_BUILT)
         raise UserError(f"{key} is a name or a number, got {quoted(value)} (objects are taken for: {known})")
     return build({key: value}, key)
+
+
+def _spelled_mapping(value: Mapping) -> str:
+    """A mapping of numbers as an override spells it.
+
+    >>> _spelled_mapping({3: 2.0, "others": 1})
+    '{3: 2.0, others: 1}'
+    """
+    parts = [f"{key}: {spelled_value(number)}" for key, number in value.items()]
+    return "{" + ", ".join(parts) + "}"
 
 
 def _replayed(times: Any) -> tuple[Trace, str]:
@@ -114,4 +134,6 @@ def spelled_value(value: Any) -> str:
     """A value as an override spells it; an object by its repr."""
     if isinstance(value, str):
         return value
-    return json.dumps(value) if isinstance(value, _TEXT) else repr(value)
+    if isinstance(value, _TEXT):
+        return json.dumps(value)
+    return repr(value)

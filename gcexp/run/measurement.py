@@ -19,7 +19,7 @@ from gcexp.run import paths
 from gcexp.run.datasets import prepared
 from gcexp.run.own_checkpoint import OwnCheckpoint
 from gcexp.run.provenance import recorded
-from gcexp.run.records import Seen, name_of
+from gcexp.run.records import Seen, name_in_folder
 from gcexp.run.run import Run
 
 if TYPE_CHECKING:  # a plan trains nothing
@@ -72,7 +72,9 @@ class Measurement:
     @cached_property
     def trajectory(self) -> Trajectory:
         """What is learned with these coefficients."""
-        return self.trainings.trajectory(self.run, None if self.run.exact else self.timeline)
+        if self.run.exact:
+            return self.trainings.trajectory(self.run, None)
+        return self.trainings.trajectory(self.run, self.timeline)
 
     @cached_property
     def curve(self) -> pd.DataFrame:
@@ -115,11 +117,13 @@ class HomeTrainings:
         """Train the run, or take what an exact run has learned before."""
         if run.training_key in self.known:
             return self.known[run.training_key]
-        checkpoint = partial(self.checkpoint, run) if self.checkpoint else None
-        found = run.train(timeline, home_data(run), checkpoint, self.progress)
+        checkpoint = None
+        if self.checkpoint is not None:
+            checkpoint = partial(self.checkpoint, run)
+        trajectory = run.train(timeline, home_data(run), checkpoint, self.progress)
         if run.exact:
-            self.known[run.training_key] = found
-        return found
+            self.known[run.training_key] = trajectory
+        return trajectory
 
     def report(self, run: Run, timeline: Timeline, trajectory: Trajectory) -> dict:
         """Replay the training; a failure is told by what is returned."""
@@ -160,11 +164,11 @@ class FiledTrainings:
         """Replay the training, and write what is found."""
         assert self.replay is not None, "no file was named for the replay"
         with recorded(self.replay, run.config):
-            found = run.replay(timeline, trajectory, prepared_here(run))
-            require_passed(found, run)
+            report = run.replay(timeline, trajectory, prepared_here(run))
+            require_passed(report, run)
             with written(self.replay) as temporary:
-                temporary.write_text(json.dumps(found, indent=1) + "\n")
-        return found
+                temporary.write_text(json.dumps(report, indent=1) + "\n")
+        return report
 
 
 class StoredTrainings:
@@ -187,10 +191,10 @@ class StoredTrainings:
         """Read what the replay found, or replay an exact run."""
         if run.replay_file is not None:
             return read_json(run.replay_file)
-        known = self._gradients.setdefault(run.trajectory_file, {})
-        found = run.replay(timeline, trajectory, prepared_here(run), known)
-        require_passed(found, run)
-        return found
+        gradients = self._gradients.setdefault(run.trajectory_file, {})
+        report = run.replay(timeline, trajectory, prepared_here(run), gradients)
+        require_passed(report, run)
+        return report
 
 
 def prepared_here(run: Run) -> Path:
@@ -200,7 +204,7 @@ def prepared_here(run: Run) -> Path:
 
 def checkpoint_file(output: Path) -> Path:
     """Where a training keeps its state; never outside `paths.CHECKPOINTS`, wherever its output goes."""
-    return Path(paths.CHECKPOINTS) / name_of(output)
+    return Path(paths.CHECKPOINTS) / name_in_folder(output)
 
 
 def write_timeline(measurement: Measurement, output: Path) -> None:

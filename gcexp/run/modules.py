@@ -59,20 +59,17 @@ def own_modules() -> dict[str, str]:
 
 def spec_of(module: str) -> ModuleSpec | None:
     """Where Python would find a module, found without importing its packages; None where it is not."""
-    parts = module.split(".")
-    folders, spec = None, None
-    for i in range(len(parts)):
-        try:
-            spec = PathFinder.find_spec(".".join(parts[: i + 1]), folders)
-        except (ImportError, ValueError, KeyError):  # KeyError: inside a namespace package
+    package, _, _ = module.rpartition(".")
+    folders = None  # for a module without a package: those of sys.path
+    if package:
+        package_spec = spec_of(package)
+        if package_spec is None or package_spec.submodule_search_locations is None:
             return None
-        if spec is None:
-            return None
-        folders = spec.submodule_search_locations
-        is_last = i + 1 == len(parts)
-        if folders is None and not is_last:
-            return None
-    return spec
+        folders = package_spec.submodule_search_locations
+    try:
+        return PathFinder.find_spec(module, folders)
+    except (ImportError, ValueError, KeyError):  # KeyError: inside a namespace package
+        return None
 
 
 def source(module: str) -> Path | None:

@@ -35,7 +35,7 @@ def require_key(config: dict[str, Any], key: str) -> None:
 def _of_unknown_key(config: dict[str, Any], node: dict[str, Any], key: str, parts: list[str], i: int) -> str:
     """Sentence for a key whose part `i` is not in the node where it would be."""
     if i == 0:
-        return of_a_group(config, key) or unknown("key", key, {*node, *GROUPS})
+        return sentence_with_group(config, key) or unknown("key", key, {*node, *GROUPS})
     names = [".".join([*parts[:i], name]) for name in node if name != "_target_"]
     sentence = unknown("key", key, names)
     if i == 1 and "did you mean" not in sentence:
@@ -45,20 +45,25 @@ def _of_unknown_key(config: dict[str, Any], node: dict[str, Any], key: str, part
     return sentence
 
 
-def of_a_group(config: dict[str, Any], key: str) -> str | None:
+def sentence_with_group(config: dict[str, Any], key: str) -> str | None:
     """Sentence for a key that stands behind the name of its group; None where no option has it."""
-    chosen = [group for group in GROUPS if isinstance(config.get(group), dict) and key in config[group]]
+    chosen = []
+    for group in GROUPS:
+        option = config.get(group)
+        if isinstance(option, dict) and key in option:
+            chosen.append(f"{group}.{key}")
     if chosen:
-        near = " or ".join(repr(f"{group}.{key}") for group in chosen)
-        return f"unknown key {key!r}; did you mean {near}?"
-    told = []
+        return f"unknown key {key!r}; did you mean {' or '.join(map(repr, chosen))}?"
+    near = []
     for group in GROUPS:
         if group == "scheme":  # whose keys are those of other groups
             continue
         known = _options_with(group, key)
         if known:
-            told.append(f"{group}.{key} of {group}={', '.join(known)}")
-    return f"unknown key {key!r}; did you mean {'; '.join(told)}?" if told else None
+            near.append(f"{group}.{key} of {group}={', '.join(known)}")
+    if not near:
+        return None
+    return f"unknown key {key!r}; did you mean {'; '.join(near)}?"
 
 
 def _options_with(group: str, key: str) -> list[str]:
@@ -146,6 +151,7 @@ def with_device(task: dict[str, Any], name: object) -> dict[str, Any]:
 
 def require_equal_lengths(code: str, lists: dict[str, list]) -> None:
     """Refuse lists of different lengths beside a list of n."""
-    if len({len(values) for values in lists.values()}) > 1:
-        lengths = ", ".join(f"{key} has {len(values)}" for key, values in lists.items())
-        raise UserError(f"code {code}: where n is a list, every list has one value for each n, but {lengths}")
+    lengths = {key: len(values) for key, values in lists.items()}
+    if len(set(lengths.values())) > 1:
+        said = ", ".join(f"{key} has {length}" for key, length in lengths.items())
+        raise UserError(f"code {code}: where n is a list, every list has one value for each n, but {said}")

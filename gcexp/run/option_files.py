@@ -91,25 +91,26 @@ def _found(group: str, name: str, folders: Folders) -> Option | None:
     file = own_file(group, name, folders)
     if file is not None:
         return _in_text(group, file, text_of(file))
-    code = code_behind(name, folders) if group == "scheme" else None
-    if code is not None:
-        return _scheme_of_code(code, folders)
-    trace = trace_behind(name, folders) if group == "delay" else None
-    if trace is not None:
-        return _replay_of(trace)
+    if group == "scheme":
+        code = code_behind(name, folders)
+        if code is not None:
+            return _scheme_of_code(code, folders)
+    if group == "delay":
+        trace = trace_behind(name, folders)
+        if trace is not None:
+            return _replay_of(trace)
     return None
 
 
 def _scheme_of_code(code: str, folders: Folders) -> Option:
     """The scheme that only passes a code on, with the waiting rule and the promise that the code's file names."""
-    said: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for option in lineage("code", code, folders):
-        said |= option.scheme
-    place = Path(str(own_file("code", code, folders)))
+        values |= option.scheme
     chosen: dict[str, str | None] = {"code": code}
-    if "wait" in said:
-        chosen["wait"] = said["wait"]
-    values = {key: value for key, value in said.items() if key != "wait"}
+    if "wait" in values:
+        chosen["wait"] = values.pop("wait")
+    place = Path(str(own_file("code", code, folders)))
     return Option(place, values, chosen=chosen)
 
 
@@ -134,15 +135,14 @@ def _in_text(group: str, file: str, text: str) -> Option:
         for key, kind in OF_THE_SCHEME.items():
             if key in own:
                 scheme[key] = fitted(kind, own.pop(key), f"{place}: {key}")
-    remarks = {key: said for key, said in _REMARK.findall(text) if key in own and key != INPUTS}
-    return Option(
-        place,
-        values=own if text.startswith(GLOBAL) else {group: own},
-        layers=tuple(layers),
-        chosen=chosen,
-        scheme=scheme,
-        remarks=remarks,
-    )
+    remarks: dict[str, str] = {}
+    for key, remark in _REMARK.findall(text):
+        if key in own and key != INPUTS:
+            remarks[key] = remark
+    values = own
+    if not text.startswith(GLOBAL):
+        values = {group: own}
+    return Option(place, values, tuple(layers), chosen, scheme, remarks)
 
 
 def _defaults(said: Any, place: Path) -> tuple[list[str], dict[str, str | None]]:

@@ -62,21 +62,27 @@ def text_of(file: str) -> str:
 @_while_unchanged
 def _yaml_files_in(folder: str) -> dict[str, str]:
     """The YAML files of a folder by their names without the ending."""
-    names = os.listdir(folder)
-    return {name.removesuffix(".yaml"): f"{folder}/{name}" for name in names if name.endswith(".yaml")}
+    found = {}
+    for name in os.listdir(folder):
+        if name.endswith(".yaml"):
+            found[name.removesuffix(".yaml")] = f"{folder}/{name}"
+    return found
 
 
 @_while_unchanged
 def _csv_files_in(folder: str) -> list[str]:
-    names = os.listdir(folder)
-    return [name for name in names if name.endswith(".csv")]
+    return [name for name in os.listdir(folder) if name.endswith(".csv")]
 
 
 @_while_unchanged
 def _folders_in(folder: str) -> list[str]:
     """Folders that are not hidden."""
+    found = []
     with os.scandir(folder) as entries:
-        return sorted(entry.path for entry in entries if not entry.name.startswith(".") and entry.is_dir())
+        for entry in entries:
+            if not entry.name.startswith(".") and entry.is_dir():
+                found.append(entry.path)
+    return sorted(found)
 
 
 # --- Folders
@@ -88,10 +94,10 @@ def conf_dir() -> Path:
 
 
 def _conf_dir() -> str:
-    named = os.environ.get("GCEXP_CONF")
-    if named and not os.path.isfile(f"{named}/run.yaml"):
-        raise UserError(f"GCEXP_CONF names {named}, which holds no run.yaml: set GCEXP_CONF to a conf folder")
-    for folder in (named, "conf", _bundled("conf")):
+    given = os.environ.get("GCEXP_CONF")
+    if given and not os.path.isfile(f"{given}/run.yaml"):
+        raise UserError(f"GCEXP_CONF names {given}, which holds no run.yaml: set GCEXP_CONF to a conf folder")
+    for folder in (given, "conf", _bundled("conf")):
         if folder and os.path.isfile(f"{folder}/run.yaml"):
             return _resolved(folder, os.getcwd())
     raise UserError(
@@ -117,19 +123,26 @@ def search_dirs() -> list[Path]:
 
 def search_path() -> Folders:
     """The same as text: a composition asks for it once, and looks for all of its options there."""
-    conf = _conf_dir()
-    run = mapping_in(Path(conf) / "run.yaml", text_of(f"{conf}/run.yaml"))
-    listed = (run.get("hydra") or {}).get("searchpath") or []
-    folders = [folder for folder in os.environ.get("GCEXP_SEARCHPATH", "").split(os.pathsep) if folder]
-    if _is_project():
-        folders.append("conf")
-    known = _papers(conf)
-    folders += [f"{folder}/conf" for folder in known.values() if os.path.isdir(f"{folder}/conf")]
     here = os.getcwd()
-    joined = [_listed_folder(str(entry), here) for entry in listed]
-    joined += [_existing_folder(folder, f"file://{folder}", here) for folder in folders]
-    joined += [_listed_folder(f"pkg://{name}", here) for name in plugins() if name not in known]
-    return (conf, *joined)
+    conf = _conf_dir()
+    found = [conf]
+    run = mapping_in(Path(conf) / "run.yaml", text_of(f"{conf}/run.yaml"))
+    hydra = run.get("hydra") or {}
+    for entry in hydra.get("searchpath") or []:
+        found.append(_listed_folder(str(entry), here))
+    for folder in os.environ.get("GCEXP_SEARCHPATH", "").split(os.pathsep):
+        if folder:
+            found.append(_existing_folder(folder, f"file://{folder}", here))
+    if _is_project():
+        found.append(_resolved("conf", here))
+    papers_found = _papers(conf)
+    for folder in papers_found.values():
+        if os.path.isdir(f"{folder}/conf"):
+            found.append(_resolved(f"{folder}/conf", here))
+    for name in plugins():
+        if name not in papers_found:
+            found.append(_listed_folder(f"pkg://{name}", here))
+    return tuple(found)
 
 
 def _listed_folder(entry: str, here: str) -> str:
@@ -155,7 +168,9 @@ def _folders_of(package: str) -> list[str]:
         spec = importlib.util.find_spec(package)
     except ModuleNotFoundError:
         return []
-    return list(spec.submodule_search_locations or []) if spec else []
+    if spec is None or spec.submodule_search_locations is None:
+        return []
+    return list(spec.submodule_search_locations)
 
 
 def papers() -> dict[str, Path]:
@@ -186,11 +201,11 @@ def _papers(conf: str) -> dict[str, str]:
 def _papers_in(folder: str, package: str = "") -> dict[str, str]:
     if not os.path.isdir(folder):
         return {}
-    return {
-        f"{package}{os.path.basename(place)}": place
-        for place in _folders_in(folder)
-        if os.path.isfile(f"{place}/paper.yaml")
-    }
+    found = {}
+    for place in _folders_in(folder):
+        if os.path.isfile(f"{place}/paper.yaml"):
+            found[f"{package}{os.path.basename(place)}"] = place
+    return found
 
 
 def project() -> Path | None:
@@ -234,9 +249,11 @@ def options(group: str) -> list[str]:
         without_file.update(options("code"))
     if group == "delay":
         without_file.update(_traces())
-    known_by_another_name = aliases(group, folders)
-    names |= without_file - {*known_by_another_name.values()}
-    names |= {name for name, of in known_by_another_name.items() if of in without_file}
+    name_of_alias = aliases(group, folders)
+    names |= without_file - set(name_of_alias.values())
+    for alias, name in name_of_alias.items():
+        if name in without_file:
+            names.add(alias)
     return sorted(names)
 
 
@@ -264,7 +281,9 @@ def is_option(group: str, option: str, folders: Folders) -> bool:
 def code_behind(scheme: str, folders: Folders) -> str | None:
     """The code that a scheme without a file stands for, under the code's name or an alias."""
     code = aliases("scheme", folders).get(scheme, scheme)
-    return None if own_file("code", code, folders) is None else code
+    if own_file("code", code, folders) is None:
+        return None
+    return code
 
 
 def trace_behind(delay: str, folders: Folders) -> str | None:
@@ -278,8 +297,10 @@ def aliases(group: str, folders: Folders | None = None) -> dict[str, str]:
     >>> aliases("scheme")["cgc"], aliases("delay")["bytedance_ar"]
     ('cyclic_repetition', 'bytedance_ar_dp')
     """
+    if folders is None:
+        folders = search_path()
     found: dict[str, str] = {}
-    for folder in reversed(search_path() if folders is None else folders):
+    for folder in reversed(folders):
         file = f"{folder}/aliases.yaml"
         if os.path.isfile(file):
             found |= _aliases_in(file, text_of(file)).get(group, {})

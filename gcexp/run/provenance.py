@@ -16,10 +16,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from gcexp.errors import DataError, UserError
 from gcexp.files import read_json, written
-from gcexp.run.declared import outside
+from gcexp.run.declared import leads_to_own_module
 from gcexp.run.dependencies import targets
 from gcexp.run.records import version_of, versions_of
 
@@ -36,7 +37,8 @@ def provenance_file(output: Path | str) -> Path:
 @contextmanager
 def recorded(output: Path | str, config: dict, **more) -> Iterator[dict]:
     """Write the provenance of `output` when the block ends well; the yielded dict takes further facts."""
-    wall, cpu, facts = time.time(), time.process_time(), dict(more)
+    wall_start, cpu_start = time.time(), time.process_time()
+    facts = dict(more)
     yield facts
     if Path(output).is_file():
         facts["sha256"] = _sha256(output)
@@ -44,8 +46,8 @@ def recorded(output: Path | str, config: dict, **more) -> Iterator[dict]:
     record = {
         "config": config,
         "command": " ".join(["gcexp", *sys.argv[1:]]),
-        "wall_s": round(time.time() - wall, 3),
-        "cpu_s": round(time.process_time() - cpu, 3),
+        "wall_s": round(time.time() - wall_start, 3),
+        "cpu_s": round(time.process_time() - cpu_start, 3),
         "peak_memory_mib": peak_kib // 1024,
         "python": platform.python_version(),
         "versions": versions(),
@@ -65,40 +67,67 @@ def versions() -> dict[str, str]:
 @cache
 def _commit(folder: str | Path) -> dict:
     """Commit of a folder, and whether files in it differ from that commit; None where git does not know it."""
+    command = ["git", "-C", str(folder), "status", "--porcelain=v2", "--branch"]
     # Untracked modules of a package run like the others. In the working folder untracked files are results.
-    what = ["--untracked-files=no"] if str(folder) == os.getcwd() else ["--", str(folder)]
-    command = ["git", "-C", str(folder), "status", "--porcelain=v2", "--branch", *what]
+    if str(folder) == os.getcwd():
+        command.append("--untracked-files=no")
+    else:
+        command += ["--", str(folder)]
     try:
         ran = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return {"commit": None, "dirty": None}
-    said = ran.stdout.splitlines()
-    commit = next(line.split()[-1] for line in said if line.startswith("# branch.oid "))
+    commit = "(initial)"
+    is_dirty = False
+    for line in ran.stdout.splitlines():
+        if line.startswith("# branch.oid "):
+            commit = line.split()[-1]
+        if not line.startswith("# "):
+            is_dirty = True
     if commit == "(initial)":
         return {"commit": None, "dirty": None}
-    return {"commit": commit, "dirty": not all(line.startswith("# ") for line in said)}
+    return {"commit": commit, "dirty": is_dirty}
 
 
-def packages(named: Iterable[str] = ()) -> dict[str, dict]:
+def packages(dotted_names: Iterable[str] = ()) -> dict[str, dict]:
     """Version, commit, dirtiness (None where git does not know it) and content of this package and of a person's own.
 
-    `named` are dotted names of classes and functions. Foreign libraries stand among the versions instead.
+    `dotted_names` are those of classes and functions. Foreign libraries stand among the versions instead.
     """
-    tops = {target.partition(".")[0] for target in named if outside(target)}
-    return {top: _package(top) for top in sorted(tops | {"gcexp"})}
+    names = {"gcexp"}
+    for target in dotted_names:
+        if leads_to_own_module(target):
+            names.add(target.partition(".")[0])
+    return {name: _package(name) for name in sorted(names)}
 
 
 @cache
-def _package(top: str) -> dict:
-    spec = importlib.util.find_spec(top)
-    assert spec is not None, top
-    digest, folders = hashlib.sha256(), [Path(place) for place in spec.submodule_search_locations or ()]
-    for folder in folders or [Path(spec.origin or "").parent]:
-        for file in sorted(folder.rglob("*.py")) if folders else [Path(spec.origin or "")]:
-            name = file.relative_to(folder).as_posix()
-            digest.update(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
-    installed = {"version": found} if (found := version_of(top)) else {}
-    return installed | _commit(folder) | {"sha256": digest.hexdigest()}
+def _package(name: str) -> dict:
+    """What is known about one package, or about a module outside of any package."""
+    about: dict[str, Any] = {}
+    version = version_of(name)
+    if version:
+        about["version"] = version
+    spec = importlib.util.find_spec(name)
+    assert spec is not None, name
+    folders = [Path(place) for place in spec.submodule_search_locations or ()]
+    digest = hashlib.sha256()
+    for folder in folders:
+        for file in sorted(folder.rglob("*.py")):
+            digest.update(_line_of(file, folder))
+    if not folders:
+        module = Path(spec.origin or "")
+        folder = module.parent
+        digest.update(_line_of(module, folder))
+    about |= _commit(folder)
+    about["sha256"] = digest.hexdigest()
+    return about
+
+
+def _line_of(file: Path, folder: Path) -> bytes:
+    """Name and content of a file in the digest of its package."""
+    name = file.relative_to(folder).as_posix()
+    return f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode()
 
 
 def check_unchanged(path: str | Path) -> None:
@@ -111,14 +140,17 @@ def check_unchanged(path: str | Path) -> None:
 
 
 def _sha256(path: str | Path) -> str:
-    with gzip.open(path) if Path(path).suffix == ".gz" else open(path, "rb") as file:
+    is_packed = Path(path).suffix == ".gz"
+    with gzip.open(path) if is_packed else open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def finished_provenance(path: str | Path) -> dict:
     """Provenance of a finished file, empty where it has none."""
     file = provenance_file(path)
-    record = read_json(file) if file.is_file() else {}
+    if not file.is_file():
+        return {}
+    record = read_json(file)
     if not isinstance(record, dict):
         raise UserError(
             f"{file} is not a valid provenance file; delete it and rerun the job that creates {path}"

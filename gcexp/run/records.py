@@ -56,20 +56,21 @@ class Seen:
     def record(self) -> dict[str, dict]:
         """Modules by name, files by path and libraries by name, each with what it is now."""
         own = own_modules()
-        names, files = set[str](), set(self.files)
+        modules = set[str]()
+        files = set(self.files)
         for name, path in own.items():
             if str(source(name)) == path:
-                names.add(name)
-                names.add(name.rpartition(".")[0])  # its package, which may have no __init__.py yet
+                modules.add(name)
+                modules.add(name.rpartition(".")[0])  # its package, which may have no __init__.py yet
             else:
                 files.add(path)  # run or loaded by its path
-        names.discard("")
-        found: dict[str, dict] = {
-            "modules": {name: self._content(source(name)) for name in sorted(names)},
+        modules.discard("")
+        now: dict[str, dict] = {
+            "modules": {name: self._content(source(name)) for name in sorted(modules)},
             "files": {_short(path): self._content(path) for path in sorted(files)},
             "versions": _versions_used(own),
         }
-        return {kind: self.earlier.get(kind, {}) | entries for kind, entries in found.items()}
+        return {kind: self.earlier.get(kind, {}) | entries for kind, entries in now.items()}
 
     def _content(self, path: Path | str | None) -> str | None:
         """What a path holds, unless it is a file that has changed since the block began."""
@@ -86,7 +87,7 @@ def observed() -> Iterator[Seen]:
 
 
 @contextmanager
-def recorded(output: Path | str) -> Iterator[None]:
+def reads_recorded(output: Path | str) -> Iterator[None]:
     """Write the record of a job by its first file when the block ends well; the old one is removed first."""
     planned = os.environ.get(PLANNED) or state(output)
     file = record_of(output)
@@ -112,8 +113,12 @@ def _versions_used(modules: Iterable[str]) -> dict[str, str]:
 
 def versions_of(distributions: Iterable[str]) -> dict[str, str]:
     """Versions of those that are installed."""
-    versions = {name: version_of(name) for name in distributions}
-    return {name: version for name, version in versions.items() if version}
+    versions = {}
+    for name in distributions:
+        version = version_of(name)
+        if version:
+            versions[name] = version
+    return versions
 
 
 @cache
@@ -131,8 +136,10 @@ def version_of(distribution: str) -> str:
 def state(output: Path | str) -> str:
     """What a plan says of a job by its first file: what the job was told, as long as all that it read is as it was."""
     record = _loaded(record_of(output))
+    if record is None and not os.path.exists(output):
+        return "new"
     if record is None:
-        return f"unknown {os.stat(output).st_mtime_ns}" if os.path.exists(output) else "new"
+        return f"unknown {os.stat(output).st_mtime_ns}"
     changed = changes(record)
     if not changed:
         return record["planned"]
@@ -153,41 +160,46 @@ def state_of(pattern: str) -> Callable[[dict], str]:
 
 def changes(record: dict[str, Any]) -> dict[str, str | None]:
     """What is another thing than a record says, and what it is now."""
-    now: dict[str, Callable[[str], str | None]] = {
+    content_now: dict[str, Callable[[str], str | None]] = {
         "modules": lambda name: content(source(name)),
         "files": content,
         "versions": version_of,
     }
     changed = {}
-    for kind, found_now in now.items():
+    for kind, content_of in content_now.items():
         for name, before in record.get(kind, {}).items():
-            found = found_now(name)
-            if found != before:
-                changed[name] = found
+            now = content_of(name)
+            if now != before:
+                changed[name] = now
     return changed
 
 
 def _loaded(file: Path) -> dict | None:
     """A record; None where there is none, or a damaged one."""
     try:
-        found = json.loads(file.read_text("utf-8"))
-        kinds = {"planned": str, "modules": dict, "files": dict, "versions": dict}
-        is_whole = all(isinstance(found[key], kind) for key, kind in kinds.items())
-    except (OSError, ValueError, KeyError, TypeError):
+        record = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
         return None
-    return found if is_whole else None
+    if not isinstance(record, dict) or not isinstance(record.get("planned"), str):
+        return None
+    for kind in ("modules", "files", "versions"):
+        if not isinstance(record.get(kind), dict):
+            return None
+    return record
 
 
 def record_of(output: Path | str) -> Path:
     """Where the record of a job lies, by the first file that it makes."""
-    return Path(paths.RECORD.format(output=name_of(output)))
+    return Path(paths.RECORD.format(output=name_in_folder(output)))
 
 
-def name_of(output: Path | str) -> str:
+def name_in_folder(output: Path | str) -> str:
     """Path of what belongs to an output, inside a folder of its own: that from here, or from the root."""
     return _short(os.path.abspath(output)).lstrip(os.sep)
 
 
 def _short(path: str) -> str:
     """From here, where that is possible: a folder that moves as a whole keeps its records."""
-    return os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
+    if path.startswith(os.getcwd() + os.sep):
+        return os.path.relpath(path)
+    return path

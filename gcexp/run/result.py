@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 from gcexp.errors import UserError, unknown
 from gcexp.figures.rows import sign_interval, time_to
 from gcexp.run.measured import COSTS
+from gcexp.run.medians import Medians
 
 #: What a code costs a worker: columns of every table.
 LOADS = ("mean_load_fraction", *COSTS)
@@ -92,7 +94,8 @@ class Result(pd.DataFrame):
         DataFrame
             The keys and ``time_to_<level>`` in simulated seconds, infinite where the level is not reached. Per point it
             is the median over the seeds, with ``low`` and ``high``, the ends of its interval (the sign test, see
-            `gcexp.figures.rows.sign_interval`; without end below five seeds), ``seeds`` and ``seeds_reached``.
+            `gcexp.figures.rows.sign_interval`; without end below five seeds, as the table says where it is printed),
+            ``seeds`` and ``seeds_reached``.
 
         Raises
         ------
@@ -104,18 +107,25 @@ class Result(pd.DataFrame):
         name = score or self.scores[0]
         if name not in self.scores:
             raise UserError(unknown("score", name, self.scores))
+        falling = name.endswith("loss")
+        column = f"time_to_{level:g}"
 
-        falling, column = name.endswith("loss"), f"time_to_{level:g}"
+        def times_of_seeds(part: pd.DataFrame) -> dict[str, Any]:
+            seeds, times = [], []
+            for seed, rows in part.groupby("seed"):
+                seeds.append(seed)
+                times.append(time_to(rows, name, level, falling))
+            return {"seed": seeds, column: np.array(times)}
 
-        def one(part: pd.DataFrame) -> dict[str, Any]:
-            seeds = {seed: time_to(rows, name, level, falling) for seed, rows in part.groupby("seed")}
-            times = np.array([*seeds.values()])
-            if per_seed:
-                return {"seed": [*seeds], column: times}
-            return _middle(column, times) | {"seeds_reached": int(np.isfinite(times).sum())}
+        def median_of_seeds(part: pd.DataFrame) -> dict[str, Any]:
+            times = times_of_seeds(part)[column]
+            reached = np.isfinite(times)
+            return _median(column, times) | {"seeds_reached": int(reached.sum())}
 
-        found = self._points(one)
-        return found.explode(["seed", column], ignore_index=True).infer_objects() if per_seed else found
+        if not per_seed:
+            return Medians(self._points(median_of_seeds))
+        lists = self._points(times_of_seeds)
+        return lists.explode(["seed", column], ignore_index=True).infer_objects()
 
     def mean_time(self) -> pd.DataFrame:
         """Mean simulated time of an iteration, one row per point.
@@ -127,44 +137,52 @@ class Result(pd.DataFrame):
             interval as in `time_to`, and ``seeds``.
         """
 
-        def of_seed(rows: pd.DataFrame) -> float:
-            if "mean_iteration_time_s" in rows:
-                return float(rows["mean_iteration_time_s"].iloc[-1])
-            last = rows.loc[rows["iteration"].idxmax()]
-            return float(last["simulated_time_s"] / max(last["iteration"], 1))
+        def median_of_seeds(part: pd.DataFrame) -> dict[str, Any]:
+            times = [_mean_time(rows) for _, rows in part.groupby("seed")]
+            return _median("mean_iteration_time_s", np.array(times))
 
-        def one(part: pd.DataFrame) -> dict[str, Any]:
-            times = np.array([of_seed(rows) for _, rows in part.groupby("seed")])
-            return _middle("mean_iteration_time_s", times)
+        return Medians(self._points(median_of_seeds))
 
-        return self._points(one)
-
-    def _points(self, measure) -> pd.DataFrame:
+    def _points(self, measure: Callable[[pd.DataFrame], dict[str, Any]]) -> pd.DataFrame:
         """One row per point: its keys, and what `measure` says of its rows."""
-        plain, keys = pd.DataFrame(self), self._keys
+        plain = pd.DataFrame(self)
+        keys = self._keys
         if not keys:
             return pd.DataFrame([measure(plain)])
-        rows = [
-            dict(zip(keys, values, strict=True)) | measure(part)
-            for values, part in plain.groupby(keys, sort=False, dropna=False)
-        ]
+        rows = []
+        for values, part in plain.groupby(keys, sort=False, dropna=False):
+            point = dict(zip(keys, values, strict=True))
+            rows.append(point | measure(part))
         return pd.DataFrame(rows)
 
     def _repr_html_(self) -> str:
-        reports = self.verification
-        passed = (
-            reports.get("passed", all(report["passed"] for report in reports.values())) if reports else None
-        )
-        told = [
-            f"{len(self)} rows",
-            *([f"{self['seed'].nunique()} seeds"] if "seed" in self else []),
-            *([] if passed is None else ["verification " + ("passed" if passed else "<b>failed</b>")]),
-            *([f"{len(self.impossible)} impossible points left out"] if len(self.impossible) else []),
-        ]
+        told = [f"{len(self)} rows"]
+        if "seed" in self:
+            told.append(f"{self['seed'].nunique()} seeds")
+        if self.verification:
+            told.append("verification passed" if self._passed else "verification <b>failed</b>")
+        if len(self.impossible):
+            told.append(f"{len(self.impossible)} impossible points left out")
         return f"<p>{', '.join(told)}</p>{pd.DataFrame(self)._repr_html_()}"
 
+    @property
+    def _passed(self) -> bool:
+        """Whether the replay found no other gradient: of one run, or of all points of a sweep."""
+        reports = self.verification
+        if "passed" in reports:
+            return reports["passed"]
+        return all(report["passed"] for report in reports.values())
 
-def _middle(column: str, times: np.ndarray) -> dict[str, Any]:
+
+def _mean_time(rows: pd.DataFrame) -> float:
+    """Mean time of an iteration over all that a seed has run, whatever the rows are."""
+    if "mean_iteration_time_s" in rows:
+        return float(rows["mean_iteration_time_s"].iloc[-1])
+    last = rows.loc[rows["iteration"].idxmax()]
+    return float(last["simulated_time_s"] / max(last["iteration"], 1))
+
+
+def _median(column: str, times: np.ndarray) -> dict[str, Any]:
     """Median over the seeds with its interval."""
     low, high = sign_interval(times, times)
     return {column: float(np.median(times)), "low": low, "high": high, "seeds": len(times)}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gcexp.errors import UserError
 from gcexp.files import read_json
 from gcexp.run import paths
-from gcexp.run.build import build, dotted, is_redrawn, named
+from gcexp.run.build import build, dotted, is_redrawn, values_under
 from gcexp.run.compose import compose
 from gcexp.run.dependencies import tracked
 from gcexp.run.records import observed
@@ -135,7 +134,7 @@ class Run:
         _ = self.delay_model
         if self.trains:
             _ = self.optimizer
-            for target in named(self.config["task"], "_target_"):
+            for target in values_under(self.config["task"], "_target_"):
                 dotted(target, "task._target_")
             if self.exact:
                 self._try_exactness()
@@ -146,17 +145,21 @@ class Run:
 
         seed = self.seeds[0]
         scheme = self.scheme_of(seed)
-        some = min(_TRIED + scheme.lag, self.iterations)
-        self._require_exact(run_clock(scheme, self.delay_model, (seed,), some))
+        iterations = min(_TRIED + scheme.lag, self.iterations)
+        timeline = run_clock(scheme, self.delay_model, (seed,), iterations)
+        self._require_exact(timeline)
 
     def _require_exact(self, timeline: Timeline) -> None:
         """Refuse a clock with a coefficient that is not 1 where the scheme declares itself exact."""
-        if self.exact and not (timeline.coefficients == 1).all():
-            named = f"{self.label}: " if self.label else ""
-            raise UserError(
-                f"{named}the scheme declares exact: true, but its timeline has a coefficient that is not 1; set "
-                "exact=false (in a figure file exact: false)"
-            )
+        if not self.exact or (timeline.coefficients == 1).all():
+            return
+        sentence = (
+            "the scheme declares exact: true, but its timeline has a coefficient that is not 1; set exact=false "
+            "(in a figure file exact: false)"
+        )
+        if self.label:
+            sentence = f"{self.label}: {sentence}"
+        raise UserError(sentence)
 
     # --- What it is made of, each built once
 
@@ -167,7 +170,9 @@ class Run:
 
     def scheme_of(self, seed: int) -> Scheme:
         """The scheme of one seed."""
-        return build_scheme(self.config, seed, self.codes) if self.is_redrawn else self.scheme
+        if self.is_redrawn:
+            return build_scheme(self.config, seed, self.codes)
+        return self.scheme
 
     def schemes(self) -> Iterator[tuple[Scheme, tuple[int, ...]]]:
         """Each scheme with its seeds: one of all seeds, or one of each seed where the code is drawn for it."""
@@ -204,7 +209,9 @@ class Run:
 
     def __getstate__(self) -> dict[str, Any]:
         """What another process needs: it builds the parts itself."""
-        return {one.name: getattr(self, one.name) for one in fields(self)} | {"codes": Codes()}
+        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        state["codes"] = Codes()
+        return state
 
     # --- How long it is, and what it is called
 
@@ -235,7 +242,9 @@ class Run:
 
     def option(self, part: str) -> str | None:
         """The name of the option of a part, where it was named."""
-        return self.tokens[part].partition("+")[0] if part in self.tokens else None
+        if part not in self.tokens:
+            return None
+        return self.tokens[part].partition("+")[0]
 
     @property
     def name(self) -> str:
@@ -245,16 +254,18 @@ class Run:
     @property
     def length(self) -> str:
         """``T600``, or ``T600-h0.8`` with a horizon."""
-        told = f"T{self.iterations}"
-        return told if self.horizon is None else f"{told}-h{spelled_number(self.horizon)}"
+        if self.horizon is None:
+            return f"T{self.iterations}"
+        return f"T{self.iterations}-h{spelled_number(self.horizon)}"
 
     @cached_property
     def id(self) -> str:
         """Name of the run in tables and in MLflow: the part of the path that all its files share."""
-        learned = [self.tokens.get("task"), self.tokens.get("optimizer")] if self.trains else []
-        parts = [*learned, self.tokens.get("scheme"), self.tokens.get("delay")]
-        ends = [self.length, f"seeds{self.seed_range}"]
-        return "/".join([*filter(None, parts), *ends])
+        parts = ["scheme", "delay"]
+        if self.trains:
+            parts = ["task", "optimizer", *parts]
+        elements = [self.tokens[part] for part in parts if part in self.tokens]
+        return "/".join([*elements, self.length, f"seeds{self.seed_range}"])
 
     def file(self, pattern: str) -> str:
         """A file of the run by its pattern in `gcexp.run.paths`."""
@@ -288,49 +299,69 @@ class Run:
     def dataset(self) -> str:
         """Name of the data set of its task."""
         task = self.config["task"]
-        return task["dataset"] if isinstance(task, dict) else task.dataset
+        if isinstance(task, dict):
+            return task["dataset"]
+        return task.dataset
 
     @property
     def trajectory_file(self) -> str:
         """The workflow's file of the trajectory; an exact one names no scheme, delay or horizon."""
-        return self.file(paths.EXACT if self.exact else paths.APPROXIMATE)
+        if self.exact:
+            return self.file(paths.EXACT)
+        return self.file(paths.APPROXIMATE)
 
     @property
     def replay_file(self) -> str | None:
         """The workflow's file with the replay of an approximate training; None for an exact one: tables replay it."""
-        return None if self.exact else self.file(paths.VERIFIED)
+        if self.exact:
+            return None
+        return self.file(paths.VERIFIED)
 
     @property
     def inputs(self) -> list[str]:
         """Files that must exist before the run can stand in a figure's table: none where nothing is trained."""
         if not self.trains:
             return []
-        return [self.trajectory_file, *([self.replay_file] if self.replay_file else [])]
+        if self.replay_file is None:
+            return [self.trajectory_file]
+        return [self.trajectory_file, self.replay_file]
 
     @property
     def replayed_on(self) -> list[str]:
         """Prepared data on which a table replays an exact run; none for any other run."""
-        return [paths.DATA.format(dataset=self.dataset)] if self.trains and self.exact else []
+        if self.trains and self.exact:
+            return [paths.DATA.format(dataset=self.dataset)]
+        return []
 
     def fingerprint(self, *stages: str) -> list[str]:
         """All that decides the result of some stages beside files that they read; see `gcexp.run.dependencies`."""
-        return [line for stage in stages for line in tracked(stage, self.config)]
+        lines = []
+        for stage in stages:
+            lines += tracked(stage, self.config)
+        return lines
 
     def training_fingerprint(self, data: dict) -> list[str]:
         """What a training depends on beside its steps and coefficients: its checkpoint belongs to it.
 
         `data` is the record of the prepared data. It says what they are: a scale decides too.
         """
-        record = json.dumps({key: value for key, value in data.items() if key != "key"}, sort_keys=True)
+        lines = self.fingerprint("trajectory")
         device = self.device
-        lines = self.fingerprint("trajectory") + ([] if device is None else [f"device={device}"])
-        return [*lines, f"seeds={self.seed_range}", record]
+        if device is not None:
+            lines.append(f"device={device}")
+        lines.append(f"seeds={self.seed_range}")
+        record = {key: value for key, value in data.items() if key != "key"}
+        lines.append(json.dumps(record, sort_keys=True))
+        return lines
 
     @property
     def device(self) -> str | None:
         """The device that the task's option ``device`` means here; None for a task that uses the processor anyway."""
         task = self.config["task"]
-        name = task.get("device") if isinstance(task, dict) else getattr(task, "device", None)
+        if isinstance(task, dict):
+            name = task.get("device")
+        else:
+            name = getattr(task, "device", None)
         if name != "auto":
             return name
         from gcexp.tasks.devices import device_of
@@ -338,14 +369,9 @@ class Run:
         return device_of(name)
 
     @property
-    def is_named(self) -> bool:
-        """Whether options and values say all of it: an object that a person built may be any."""
-        return not self.built_in_python
-
-    @property
     def built_in_python(self) -> list[str]:
-        """Keys of the parts that are objects."""
-        return [key for key, value in self.config.items() if not is_plain(value)]
+        """Keys of the parts that a person built, and no option: options and values do not say all of the run then."""
+        return [key for key, value in self.config.items() if not _is_plain(value)]
 
     # --- What it does
 
@@ -359,22 +385,23 @@ class Run:
         """
         from gcexp.timeline import joined, run_clock
 
-        parts = [
-            run_clock(scheme, self.delay_model, seeds, self.iterations, tell=tell)
-            for scheme, seeds in self.schemes()
-        ]
+        parts = []
+        for scheme, seeds in self.schemes():
+            parts.append(run_clock(scheme, self.delay_model, seeds, self.iterations, tell=tell))
         timeline = joined(parts) if len(parts) > 1 else parts[0]
         self._require_exact(timeline)
-        return timeline if self.horizon is None else timeline.until(self.horizon)
+        if self.horizon is None:
+            return timeline
+        return timeline.until(self.horizon)
 
     def summary(self, marks: Sequence[int] = (), tell: Callable[[int], object] | None = None) -> Summary:
         """Statistics of the clock of a run without a horizon, of which no iteration is kept."""
         from gcexp.summary import joined, summarise
 
-        return joined(
-            summarise(scheme, self.delay_model, seeds, self.iterations, marks, tell=tell)
-            for scheme, seeds in self.schemes()
-        )
+        parts = []
+        for scheme, seeds in self.schemes():
+            parts.append(summarise(scheme, self.delay_model, seeds, self.iterations, marks, tell=tell))
+        return joined(parts)
 
     def train(
         self,
@@ -399,16 +426,21 @@ class Run:
         from gcexp.data import load
         from gcexp.tasks.training import train
 
-        task, optimizer = self.task, self.optimizer  # complain of them before data are read
-        steps, coefficients, pattern = [self.iterations] * len(self.seeds), None, None
-        if not self.exact:
+        task, optimizer = self.task, self.optimizer  # a mistake in them is told before data are read
+        if self.exact:
+            steps = [self.iterations] * len(self.seeds)
+            coefficients = pattern = None
+        else:
             assert timeline is not None, "an approximate training needs its timeline"
             steps = timeline.steps.tolist()
-            coefficients, pattern = timeline.coefficients.astype(float), timeline.pattern
-        with observed() if checkpoint else nullcontext() as seen:
+            coefficients = timeline.coefficients.astype(float)
+            pattern = timeline.pattern
+        with observed() as seen:
             arrays = load(data)
-            record = read_json(Path(data).with_suffix(".json"))
-            kept = checkpoint(self.training_fingerprint(record), seen) if checkpoint and seen else None
+            kept = None
+            if checkpoint is not None:
+                record = read_json(Path(data).with_suffix(".json"))
+                kept = checkpoint(self.training_fingerprint(record), seen)
             return train(task, optimizer, arrays, self.seeds, steps, coefficients, pattern, kept, progress)
 
     def replay(
@@ -430,16 +462,16 @@ class Run:
         over the seeds of the largest share, ``computation_load_largest`` the largest of them; ``communication_load``
         are the gradients that a worker sends at most, the mean over the seeds.
         """
-        means, computed, sent = [], [], []
+        means, largest, sent = [], [], []
         for scheme, _ in self.schemes():
             code = scheme.code
             means.append(float(code.load.mean() / code.k))
-            computed.append(float(code.load.max() / code.k))
+            largest.append(float(code.load.max() / code.k))
             sent.append(float(code.messages.max() * code.length))
         return {
             "computation_load_mean": sum(means) / len(means),
-            "computation_load": sum(computed) / len(computed),
-            "computation_load_largest": max(computed),
+            "computation_load": sum(largest) / len(largest),
+            "computation_load_largest": max(largest),
             "communication_load": sum(sent) / len(sent),
         }
 
@@ -450,7 +482,10 @@ def run_of_path(parts: Mapping[str, str], label: str = "") -> Run:
     The path is the overrides: what a person would type for the job. A path without a scheme is that of the training
     that all exact runs of a task share.
     """
-    overrides = [override for part in PARTS if part in parts for override in overrides_of(part, parts[part])]
+    overrides = []
+    for part in PARTS:
+        if part in parts:
+            overrides += overrides_of(part, parts[part])
     length = parts.get("length") or f"T{parts['iterations']}"
     iterations, _, horizon = length.removeprefix("T").partition("-h")
     overrides += [f"iterations={iterations}", f"seeds={spelled_seeds(parts['seeds'])}"]
@@ -461,6 +496,6 @@ def run_of_path(parts: Mapping[str, str], label: str = "") -> Run:
     return Run.of(overrides, trains="task" in parts, checked=False, label=label)
 
 
-def is_plain(value: Any) -> bool:
+def _is_plain(value: Any) -> bool:
     """Whether a part of a config is what option files say, and no object."""
     return value is None or isinstance(value, str | int | float | dict | list)

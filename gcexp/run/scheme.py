@@ -80,8 +80,9 @@ def build_scheme(config: dict, seed: int | None = None, codes: Codes | None = No
     """Scheme of a composed run; `seed` replaces the code's own where the code is drawn for every seed."""
     from gcexp.schemes.scheme import Scheme, durations_only
 
-    drawn_with = seed if seed is not None and is_redrawn(config) else None
-    code = (codes or Codes()).of(config, drawn_with)
+    if seed is not None and not is_redrawn(config):
+        seed = None
+    code = (codes or Codes()).of(config, seed)
     fitted(bool, config.get("exact", False), "exact")
     bound = fitted(bool, config.get("bound", False), "bound")
     scheme = Scheme(
@@ -129,4 +130,6 @@ def _of_class(part: Any, name: str, beside: str) -> Any:
     if not isinstance(part, dict):
         return getattr(part, name, None)
     target = part.get("_target_")
-    return class_value(target, name, beside) if isinstance(target, str) else None
+    if not isinstance(target, str):
+        return None
+    return class_value(target, name, beside)

@@ -43,23 +43,32 @@ def seed_list(seeds: object) -> tuple[int, ...]:
         return _seeds_between(*_ends_of_list(seeds))
     text = str(seeds)[:40] if isinstance(seeds, int | str) else ""
     span = re.fullmatch(r"([0-9]{1,18})-([0-9]{1,18})", text)
-    if span is None or int(span[2]) < int(span[1]):
-        alone = f"; seed {text} alone is {text}-{text}" if re.fullmatch("[0-9]{1,10}", text) else ""
-        raise UserError(
-            f"seeds must be a number of seeds >= 1 or a range such as 0-4, got {quoted(seeds)}{alone}"
-        )
-    return _seeds_between(int(span[1]), int(span[2]))
+    if span is not None:
+        first, last = int(span[1]), int(span[2])
+        if first <= last:
+            return _seeds_between(first, last)
+    sentence = f"seeds must be a number of seeds >= 1 or a range such as 0-4, got {quoted(seeds)}"
+    if re.fullmatch("[0-9]{1,10}", text):
+        sentence += f"; seed {text} alone is {text}-{text}"
+    raise UserError(sentence)
 
 
 def _ends_of_list(seeds: list | tuple | range) -> tuple[int, int]:
     """The first and the last of seeds that are listed, which must be consecutive."""
-    found = list(seeds[: MOST_SEEDS + 1])
-    consecutive = bool(found) and all(is_whole(seed) for seed in found)
-    if not consecutive or found != list(range(found[0], found[0] + len(found))):
+    some = list(seeds[: MOST_SEEDS + 1])
+    if not _are_consecutive(some):
         raise UserError(f"seeds must be consecutive whole numbers where they are listed, got {quoted(seeds)}")
-    if found[0] < 0:
+    if some[0] < 0:
         raise UserError(f"seeds must be whole numbers >= 0, got {quoted(seeds)}")
-    return found[0], seeds[-1]
+    return some[0], seeds[-1]
+
+
+def _are_consecutive(seeds: list) -> bool:
+    """Whether a list holds whole numbers, each one more than the number before it."""
+    if not seeds or not all(is_whole(seed) for seed in seeds):
+        return False
+    first = seeds[0]
+    return seeds == list(range(first, first + len(seeds)))
 
 
 def _seeds_between(first: int, last: int) -> tuple[int, ...]:
@@ -78,7 +87,9 @@ def seed_range(seeds: object) -> str:
     ('0-2', '3')
     """
     found = seed_list(seeds)
-    return f"{found[0]}-{found[-1]}" if len(found) > 1 else str(found[0])
+    if len(found) == 1:
+        return str(found[0])
+    return f"{found[0]}-{found[-1]}"
 
 
 def spelled_seeds(name: str) -> str:
@@ -87,7 +98,9 @@ def spelled_seeds(name: str) -> str:
     >>> spelled_seeds("0-2"), spelled_seeds("3")
     ('0-2', '3-3')
     """
-    return name if "-" in name else f"{name}-{name}"
+    if "-" in name:
+        return name
+    return f"{name}-{name}"
 
 
 def spelled_number(number: float) -> str:

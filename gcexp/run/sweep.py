@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from gcexp.run.dependencies import digest_of
 from gcexp.run.given import Given, spelled_value
 from gcexp.run.measurement import HomeTrainings, Measurement
 from gcexp.run.own_checkpoint import OwnCheckpoint
-from gcexp.run.run import Run, is_plain
+from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
 
 if TYPE_CHECKING:  # pandas and torch are slow to import: not before a mistake is told
@@ -32,8 +32,6 @@ if TYPE_CHECKING:  # pandas and torch are slow to import: not before a mistake i
     from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline
 
-#: In a table's attrs: tables of clocks keep the columns that they always had.
-ERROR = "mean_decoding_error"
 _SAID_BY_ROWS = ("seeds", "iterations")
 #: Entries of all matrices of a sweep's codes, about, up to which its runs keep what they have built.
 _MOST_ENTRIES = 2**24
@@ -81,31 +79,36 @@ class Sweep:
             Leave out combinations that the mathematics does not allow; if none is left, the last one's reason is
             raised. Otherwise the first of them raises.
         """
-        overrides, lists = list(overrides), _lists({} if grid is None else grid, keys)
-        points = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
-        runs, given, impossible, codes = [], [], [], Codes()
+        overrides = list(overrides)
+        lists = _lists({} if grid is None else grid, keys)
+        points = _combinations(lists)
+        codes = Codes()
+        runs, shown, impossible = [], [], []
         for point in points:
-            told = Given.of(overrides, {**keys, **point})
+            given = Given.of(overrides, {**keys, **point})
             try:
-                run = Run.of(told.overrides, told.objects, trains=trains, label=name_of(point), codes=codes)
+                run = Run.of(
+                    given.overrides, given.objects, trains=trains, label=name_of_point(point), codes=codes
+                )
             except ParameterError as error:
                 impossible.append(point | {"reason": str(error)})
-                if not skip or len(impossible) == len(points):
+                none_is_left = len(impossible) == len(points)
+                if none_is_left or not skip:
                     raise
                 continue
             if len(points) > 1:
                 _release_large(run, len(points))
             runs.append(run)
-            shown = {key for key in told.keys if key in lists or key not in _SAID_BY_ROWS}
-            given.append({key: value for key, value in told.keys.items() if key in shown})
-        return cls(tuple(runs), tuple(given), tuple(impossible))
+            shown.append(_shown(given.keys, lists))
+        return cls(tuple(runs), tuple(shown), tuple(impossible))
 
     # --- Here
 
     def clocks(self, rows: str, jobs: int = 1, progress: bool = True) -> Result:
         """The table of all clocks, with rows as `gcexp.simulate` has them."""
-        measure = partial(clock_of, rows=rows, progress=progress and len(self.runs) == 1)
-        return self.table(_for_each(measure, self.runs, what="timelines", jobs=jobs, progress=progress))
+        measure = partial(clock_of, rows=rows)
+        columns = _for_each(measure, self.runs, what="timelines", jobs=jobs, progress=progress)
+        return self.table(columns)
 
     def trainings(
         self, verify: bool, resume: bool, jobs: int = 1, progress: bool = True
@@ -115,29 +118,41 @@ class Sweep:
         All exact runs of a task share a training. With `resume` trainings keep checkpoints, from which a call that is
         repeated goes on.
         """
-        each = partial(_for_each, jobs=jobs, progress=progress)
+        for_each = partial(_for_each, jobs=jobs, progress=progress)
         measurements = [Measurement(run, _trainings_of(run, resume)) for run in self.runs]
-        clock = partial(_timeline, progress=progress and len(measurements) == 1)
-        timelines = each(clock, measurements, what="timelines")
+
+        timelines = for_each(_timeline, measurements, what="timelines")
         for measurement, timeline in zip(measurements, timelines, strict=True):
             measurement.timeline = timeline
 
-        first: dict[str, Measurement] = {}
+        first: dict[str, Measurement] = {}  # of those that share a training
         for measurement in measurements:
             first.setdefault(measurement.run.training_key, measurement)
-        train = partial(_trajectory, progress=progress and len(first) == 1)
-        trained = each(train, list(first.values()), what="trainings")
-        known = dict(zip(first, trained, strict=True))
+        trained = for_each(_train, list(first.values()), what="trainings")
+        trained_by_key = dict(zip(first, trained, strict=True))
         for measurement in measurements:
-            measurement.trajectory, _ = known[measurement.run.training_key]
+            measurement.trajectory = trained_by_key[measurement.run.training_key].trajectory
 
         table = self.table([scores_of(measurement) for measurement in measurements])
-        reports = each(_report, measurements, what="replays") if verify else []
-        for _, checkpoint in trained:  # the next call begins anew
-            forget(checkpoint)
+        reports = []
+        if verify:
+            reports = for_each(_report, measurements, what="replays")
+        for one in trained:
+            forget(one.checkpoint)  # the next call begins anew
         return table, reports
 
     # --- The table
+
+    def silences(self, table: Result) -> list[str]:
+        """What is told of the runs of a table that hear nobody in most of their iterations."""
+        from gcexp.run.measured import SILENT, silence_of
+
+        told = []
+        for run, share in zip(self.runs, table.attrs.get(SILENT, ()), strict=False):
+            sentence = silence_of(run, share)
+            if sentence is not None:
+                told.append(sentence)
+        return told
 
     def table(self, columns: Sequence[dict[str, np.ndarray]]) -> Result:
         """One table of the columns of all runs, behind a column for every key, with what is known about its runs.
@@ -145,33 +160,33 @@ class Sweep:
         Columns are joined before they become a table: a table for each run would cost most of the time.
         """
         import numpy as np
-        import pandas as pd
 
+        from gcexp.run.measured import ERROR, SILENT
         from gcexp.run.provenance import packages, versions
         from gcexp.run.result import Kept, Result
 
-        lengths = [len(one["seed"]) for one in columns]
-        measured = {}
-        for name in dict.fromkeys(name for one in columns for name in one):
-            parts = [
-                one.get(name, np.full(length, np.nan)) for one, length in zip(columns, lengths, strict=True)
-            ]
-            measured[name] = np.concatenate(parts)
-        keys = list(dict.fromkeys(key for one in self.keys for key in one))
-        given = {}
+        lengths = [len(columns_of_run["seed"]) for columns_of_run in columns]
+        measured = _stacked(columns, lengths)
+        keys = _names_in(self.keys)
+        key_columns = {}
         for key in keys:
-            if key in measured:
-                continue
-            values = [one.get(key) for one in self.keys]
-            cells = [spelled_value(value) if isinstance(value, list | tuple) else value for value in values]
-            given[key] = pd.Series(cells, dtype=object).infer_objects().repeat(lengths).array
-        found = Result(given | measured)
-        if ERROR in found:
-            found.attrs[ERROR] = found.pop(ERROR).tolist()
-        found.attrs["keys"] = keys
+            if key not in measured:
+                values = [keys_of_run.get(key) for keys_of_run in self.keys]
+                key_columns[key] = _key_column(values, lengths)
+        table = Result(key_columns | measured)
+        # Tables of clocks keep the columns that they always had.
+        if ERROR in table:
+            table.attrs[ERROR] = table.pop(ERROR).tolist()
+        if SILENT in table:  # points that an older version measured have none
+            first_rows = np.cumsum([0, *lengths[:-1]])
+            table.attrs[SILENT] = table.pop(SILENT).to_numpy()[first_rows].tolist()
+        table.attrs["keys"] = keys
         configs = [_plain_config(run) for run in self.runs]
-        found.attrs["provenance"] = Kept(points=configs, versions=versions(), packages=packages())
-        return found
+        table.attrs["provenance"] = Kept(points=configs, versions=versions(), packages=packages())
+        return table
+
+
+# --- The points of a grid
 
 
 def _lists(grid: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, list]:
@@ -194,43 +209,105 @@ def _lists(grid: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, list]:
     return lists
 
 
-def name_of(point: Mapping[str, Any]) -> str:
+def _combinations(lists: Mapping[str, list]) -> list[dict[str, Any]]:
+    """Every combination of the values of some keys, the last key fastest."""
+    return [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
+
+
+def _shown(keys: Mapping[str, Any], swept: Collection[str]) -> dict[str, Any]:
+    """The keys of a run that become columns: of those that the rows say anyway only the ones that are swept."""
+    shown = dict(keys)
+    for key in _SAID_BY_ROWS:
+        if key not in swept:
+            shown.pop(key, None)
+    return shown
+
+
+def name_of_point(point: Mapping[str, Any]) -> str:
     """The name of a point of a grid: its keys and their values.
 
-    >>> name_of({"scheme": "cgc", "s": 2})
+    >>> name_of_point({"scheme": "cgc", "s": 2})
     'scheme=cgc, s=2'
     """
     return ", ".join(f"{key}={spelled_value(value)}" for key, value in point.items())
 
 
+# --- The columns of a table
+
+
+def _names_in(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The keys of several mappings in the order in which they first occur."""
+    names: dict[str, None] = {}
+    for mapping in mappings:
+        names |= dict.fromkeys(mapping)
+    return list(names)
+
+
+def _stacked(columns: Sequence[dict[str, np.ndarray]], lengths: list[int]) -> dict[str, np.ndarray]:
+    """The columns of all runs below each other, with NaN for a run that has no such column."""
+    import numpy as np
+
+    stacked = {}
+    for name in _names_in(columns):
+        parts = []
+        for columns_of_run, length in zip(columns, lengths, strict=True):
+            missing = np.full(length, np.nan)
+            parts.append(columns_of_run.get(name, missing))
+        stacked[name] = np.concatenate(parts)
+    return stacked
+
+
+def _key_column(values: list, lengths: list[int]) -> Any:
+    """A key as a column: the value of each run as often as the run has rows. A list is spelled as it is typed."""
+    import pandas as pd
+
+    cells = []
+    for value in values:
+        if isinstance(value, list | tuple):
+            cells.append(spelled_value(value))
+        else:
+            cells.append(value)
+    return pd.Series(cells, dtype=object).infer_objects().repeat(lengths).array
+
+
 def _plain_config(run: Run) -> dict:
     """The config of a run with objects by their repr."""
-    return {key: value if is_plain(value) else repr(value) for key, value in run.config.items()}
+    config = dict(run.config)
+    for key in run.built_in_python:
+        config[key] = repr(config[key])
+    return config
 
 
 # --- One run of a sweep, as a process of its own may do it
 
 
 def clock_of(run: Run, rows: str, progress: bool = False) -> dict[str, np.ndarray]:
-    """Columns of a run's clock; one row per seed has its decoding error beside them, under `ERROR`."""
+    """Columns of a run's clock, with a progress bar."""
     from gcexp.run.measured import clock_columns
 
     with bar(len(run.seeds) * run.iterations, "clock", "iteration", progress) as moving:
-        columns, error = clock_columns(run, rows, moving.update)
-    return columns if error is None else columns | {ERROR: error}
+        return clock_columns(run, rows, moving.update)
 
 
 def scores_of(measurement: Measurement) -> dict[str, np.ndarray]:
-    """Columns of what a run learned."""
-    from gcexp.run.measured import score_columns
+    """Columns of what a run learned, beside them `SILENT`."""
+    import numpy as np
 
-    return score_columns(measurement.run, measurement.timeline, measurement.trajectory)
+    from gcexp.run.measured import SILENT, score_columns
+    from gcexp.summary import silent_share
+
+    run, timeline = measurement.run, measurement.timeline
+    columns = score_columns(run, timeline, measurement.trajectory)
+    columns[SILENT] = np.full(len(columns["seed"]), silent_share(timeline, run.decodes))
+    return columns
 
 
 def _trainings_of(run: Run, resume: bool) -> HomeTrainings:
     """Where the training of a run comes from: made here, perhaps from where an earlier call was when it ended."""
-    resumes = resume and run.is_named and os.access(".", os.W_OK)
-    return HomeTrainings(SweptCheckpoint() if resumes else None, progress=False)
+    checkpoint = None
+    if resume and not run.built_in_python and os.access(".", os.W_OK):
+        checkpoint = SweptCheckpoint()
+    return HomeTrainings(checkpoint, progress=False)
 
 
 def _timeline(measurement: Measurement, progress: bool) -> Timeline:
@@ -240,18 +317,28 @@ def _timeline(measurement: Measurement, progress: bool) -> Timeline:
         return run.clock(moving.update)
 
 
-def _trajectory(measurement: Measurement, progress: bool) -> tuple[Trajectory, Path | None]:
-    """What a run learns, and where the state of its training is kept."""
+@dataclass(frozen=True)
+class _Trained:
+    """What a run learned, and the file that keeps the state of its training, if one does."""
+
+    trajectory: Trajectory
+    checkpoint: Path | None
+
+
+def _train(measurement: Measurement, progress: bool) -> _Trained:
+    """Train a run, with a progress bar."""
     trainings = measurement.trainings
     assert isinstance(trainings, HomeTrainings)
     trainings.progress = progress
     trajectory = measurement.trajectory
-    checkpoint = trainings.checkpoint
-    return trajectory, checkpoint.path if isinstance(checkpoint, SweptCheckpoint) else None
+    checkpoint = None
+    if isinstance(trainings.checkpoint, SweptCheckpoint):
+        checkpoint = trainings.checkpoint.path
+    return _Trained(trajectory, checkpoint)
 
 
-def _report(measurement: Measurement) -> dict:
-    """What the replay of a training finds."""
+def _report(measurement: Measurement, progress: bool) -> dict:
+    """What the replay of a training finds; a replay has no progress bar."""
     return measurement.report
 
 
@@ -269,8 +356,10 @@ class SweptCheckpoint:
 
     def __call__(self, run: Run, decided: list[str], seen: Seen) -> OwnCheckpoint:
         """The checkpoint, in a file named by all that decides the training."""
-        own = [] if run.exact else run.fingerprint("timeline")
-        key = [*decided, *own, run.config["n"], run.iterations, run.horizon]
+        decided_by_scheme = []
+        if not run.exact:
+            decided_by_scheme = run.fingerprint("timeline")
+        key = [*decided, *decided_by_scheme, run.config["n"], run.iterations, run.horizon]
         self.path = Path(paths.SWEPT.format(point=digest_of(key)))
         return OwnCheckpoint(self.path, decided, seen)
 
@@ -283,24 +372,37 @@ def forget(checkpoint: Path | None) -> None:
         file.unlink(missing_ok=True)
 
 
-def _for_each(function: Callable, parts: Sequence[Any], *, what: str, jobs: int, progress: bool) -> list:
+def _for_each(
+    function: Callable[..., Any],
+    parts: Sequence[Run | Measurement],
+    *,
+    what: str,
+    jobs: int,
+    progress: bool,
+) -> list:
     """Call a function with every run, or with every measurement of one, some processes side by side.
 
-    Several calls have a progress bar, and a run with a large code forgets its parts when it is done.
+    Several calls have one progress bar, and a single call has its own. Of several runs, one with a large code forgets
+    its parts when it is done.
     """
-    several = len(parts) > 1
-    if several and jobs > 1:
-        from joblib import Parallel, delayed
-
-        parallel = Parallel(n_jobs=min(jobs, len(parts)), return_as="generator")
-        results = parallel(delayed(function)(part) for part in parts)
-    else:
-        results = map(function, parts)
+    if len(parts) == 1:
+        return [function(parts[0], progress=progress)]
     found = []
-    with bar(len(parts), what, "run", progress and several) as moving:
+    with bar(len(parts), what, "run", progress) as moving:
+        results = _results(partial(function, progress=False), parts, jobs)
         for part, result in zip(parts, results, strict=True):
             found.append(result)
-            if several:
-                _release_large(part.run if isinstance(part, Measurement) else part, len(parts))
+            run = part.run if isinstance(part, Measurement) else part
+            _release_large(run, len(parts))
             moving.update()
     return found
+
+
+def _results(function: Callable[..., Any], parts: Sequence[Run | Measurement], jobs: int) -> Iterable[Any]:
+    """What a function gives for every part, in their order, each when it is ready."""
+    if jobs == 1:
+        return map(function, parts)
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=min(jobs, len(parts)), return_as="generator")
+    return parallel(delayed(function)(part) for part in parts)

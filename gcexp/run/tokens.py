@@ -26,7 +26,9 @@ def part_of(key: str) -> str:
     ('scheme', 'scheme', 'delay')
     """
     group = key.partition(".")[0]
-    return "scheme" if group in _OF_SCHEME or key in SHARED else group
+    if group in _OF_SCHEME or key in SHARED:
+        return "scheme"
+    return group
 
 
 def token(part: str, option: str, values: dict[str, Any]) -> str:
@@ -38,7 +40,9 @@ def token(part: str, option: str, values: dict[str, Any]) -> str:
     >>> token("delay", "trace", {"delay.file": "times/a.csv", "delay.workers": [7, 8], "n": 2})
     'trace+.n@2+file@times@a.csv+workers@7,8'
     """
-    elements = [f"{_short(part, key)}@{_written(part, key, value)}" for key, value in values.items()]
+    elements = []
+    for key, value in values.items():
+        elements.append(f"{_short(part, key)}@{_written(part, key, value)}")
     return "+".join([option, *sorted(elements)])
 
 
@@ -54,13 +58,16 @@ def _short(part: str, key: str) -> str:
 
 def _written(part: str, key: str, value: Any) -> str:
     """A value as it stands in a token, refused where it could not be read back."""
-    listed = isinstance(value, list)
-    texts = [spelled(one) for one in (value if listed else [value])]
-    text = ",".join(texts)
-    if listed and len(texts) < 2:
-        text += ","
-    plain = all(_WRITTEN.fullmatch(one) for one in texts)
-    if not plain or repr(read_value(f"{key}={_typed(text)}")) != repr(value):
+    if isinstance(value, list):
+        texts = [spelled(element) for element in value]
+        text = ",".join(texts)
+        if len(texts) < 2:
+            text += ","
+    else:
+        text = spelled(value)
+        texts = [text]
+    has_plain_signs = all(_WRITTEN.fullmatch(one) for one in texts)
+    if not has_plain_signs or repr(read_value(f"{key}={_typed(text)}")) != repr(value):
         raise UserError(
             f"{key}={quoted(value)} cannot stand in a file name; write an option file in conf/{part} instead"
         )
@@ -104,16 +111,24 @@ def tokens_of(overrides: Iterable[str]) -> dict[str, str]:
             options[key] = text
         elif part_of(key) in PARTS:
             values[part_of(key)][key] = read_value(override)
-    return {part: token(part, options[part], values[part]) for part in PARTS if part in options}
+    tokens = {}
+    for part in PARTS:
+        if part in options:
+            tokens[part] = token(part, options[part], values[part])
+    return tokens
 
 
 def spelled(value: Any) -> str:
     """A plain value as it is typed."""
     if value is None:
         return "null"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
 
 
 def _typed(text: str) -> str:
     """A value as an override spells it."""
-    return f"[{text.removesuffix(',')}]" if "," in text else text
+    if "," in text:
+        return f"[{text.removesuffix(',')}]"
+    return text

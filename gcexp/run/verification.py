@@ -69,9 +69,11 @@ def verify_decoding(
 
     The kept parameters after the step must be the optimiser's update of those before it by the decoded vector, from the
     kept state of the optimiser and, at iteration 0, from its initial state (``step_error``, with the bound `STEP`).
-    This proves what the loop of the training did with the pass: its coefficients, learning rate and state. Where the
-    task computes in float32, the update by the weighted pass will do as well, since that pass is held against the
-    decoded vector itself. Where nothing was recovered the parameters must not have moved at all.
+    The state with which the next iteration began must be the one that this update returns (``state_error``, with the
+    same bound), so that a momentum which the loop forgets is found. This proves what the loop of the training did with
+    the pass: its coefficients, learning rate and state. Where the task computes in float32, the update by the weighted
+    pass will do as well, since that pass is held against the decoded vector itself. Where nothing was recovered neither
+    parameters nor state must have moved at all.
 
     An exact trajectory is shared by schemes and may be longer than the timeline. `kept` takes up large gradients, in
     files without names, for other schemes of the same trajectory. What is found are plain values: `passed`, `failures`
@@ -82,8 +84,8 @@ def verify_decoding(
     checks: list[dict] = []
     failures: list[str] = []
     for row, seed in enumerate(timeline.seeds.tolist()):
-        place = place_of.get(seed)
-        require(place is not None, f"the trajectory has no seed {seed}, only {trajectory.seeds.tolist()}")
+        require(seed in place_of, f"the trajectory has no seed {seed}, only {trajectory.seeds.tolist()}")
+        place = place_of[seed]
         steps = int(timeline.steps[row])
         require(
             trajectory.steps[place] >= steps,
@@ -96,7 +98,8 @@ def verify_decoding(
             step = _KeptStep(
                 before=np.asarray(trajectory.parameters[place, saved]),
                 after=np.asarray(trajectory.parameters_after[place, saved]),
-                state={name: np.asarray(values[place, saved]) for name, values in trajectory.state.items()},
+                state=_state_of(trajectory.state, place, saved),
+                state_after=_state_of(trajectory.state_after, place, saved),
             )
             check, failed = replay.check(
                 iteration,
@@ -111,7 +114,14 @@ def verify_decoding(
     if not compared:
         failures.append("no iteration was compared: none was kept, or all recovered nothing")
     report: dict = {}
-    for name in ("decoded_error", "weighted_error", "rounding_error", "step_error", "noise_gain"):
+    for name in (
+        "decoded_error",
+        "weighted_error",
+        "rounding_error",
+        "step_error",
+        "state_error",
+        "noise_gain",
+    ):
         report[name] = max((check[name] for check in compared), default=0.0)
     report["decoded_bound"] = BOUNDS["decoded_error"]
     report["weighted_bound"] = BOUNDS["weighted_error"]
@@ -158,11 +168,17 @@ def failure(sentences: list[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _KeptStep:
-    """What a training kept of one step: the parameters around it, and the optimiser's state before it."""
+    """What a training kept of one step: parameters and the optimiser's state, with which it and the next one began."""
 
     before: np.ndarray
     after: np.ndarray
     state: dict[str, np.ndarray]
+    state_after: dict[str, np.ndarray]
+
+
+def _state_of(kept: dict[str, np.ndarray], place: int, saved: int) -> dict[str, np.ndarray]:
+    """The optimiser's state of one seed at one of its kept steps."""
+    return {name: np.asarray(values[place, saved]) for name, values in kept.items()}
 
 
 class _Replay:
@@ -199,6 +215,8 @@ class _Replay:
             )
         if not c.any() and not np.array_equal(step.after, step.before):
             failed.append("the step moved the parameters although nothing was recovered")
+        if not c.any() and any(_differ(step.state_after[name], value) for name, value in step.state.items()):
+            failed.append("the step changed the optimiser's state although nothing was recovered")
         if not c.any() and not decoding.coefficients.any():
             return {"skipped": True, "recovered": 0.0}, failed
 
@@ -217,15 +235,16 @@ class _Replay:
             del in_float64  # a gradient of a large task fills much of the memory
         as_trained = self._weighted_pass(iteration, parameters, c)
         rounding_error = _distance(as_trained, expected) / largest_size
-        step_error = 0.0
+        step_error, state_error = 0.0, 0.0
         if c.any():
-            step_error = self._step_error(iteration, step, c, decoded, as_trained, largest_size)
+            step_error, state_error = self._step_errors(iteration, step, c, decoded, as_trained, largest_size)
 
         for name, error, bound in (
             ("decoded error", decoded_error, BOUNDS["decoded_error"]),
             ("weighted error", weighted_error, BOUNDS["weighted_error"]),
             ("rounding error", rounding_error, SINGLE),
             ("step error", step_error, STEP),
+            ("state error", state_error, STEP),
         ):
             if not error <= bound:  # NaN fails too
                 failed.append(f"{name} {error:.1e} is above {bound:.0e}")
@@ -236,11 +255,12 @@ class _Replay:
             "weighted_error": weighted_error,
             "rounding_error": rounding_error,
             "step_error": step_error,
+            "state_error": state_error,
             "noise_gain": float(decoding.noise_gain[0]),
         }
         return check, failed
 
-    def _step_error(
+    def _step_errors(
         self,
         iteration: int,
         step: _KeptStep,
@@ -248,27 +268,49 @@ class _Replay:
         decoded: np.ndarray,
         as_trained: np.ndarray,
         largest_size: float,
-    ) -> float:
-        """How far the kept parameters lie from the optimiser's update, as a relative error of the gradient.
+    ) -> tuple[float, float]:
+        """How far kept parameters and state lie from the optimiser's update, as relative errors of the gradient.
 
         An update that moves the parameters by ||step|| for a decoded vector d is taken to turn an error e of d into one
         of ||e|| ||step|| / ||d||; for gradient descent that is what it does. So the distance is divided by
         ||step|| / ||d|| and by the largest size of a gradient of the seed so far. What float32 rounds off the
-        parameters, `_ROUNDING` of their length, always stays within `STEP`.
+        parameters, `_ROUNDING` of their length, always stays within `STEP`. The same goes for the arrays of the state,
+        of which the largest error counts; see `_state_error`.
         """
         problem, optimizer, before = self._problem, self._optimizer, step.before
         state = optimizer.init(before) if iteration == 0 else step.state
         samples = problem.n_samples, problem.recovered_samples(c)
-        by_decoded, _ = optimizer.update(decoded, state, before, *samples)
+        by_decoded, state_by_decoded = optimizer.update(decoded, state, before, *samples)
         distance = _distance(step.after, by_decoded)
         length, size_of_decoded = _distance(by_decoded, before), float(np.linalg.norm(decoded))
         del by_decoded
-        by_pass, _ = optimizer.update(as_trained, state, before, *samples)
+        by_pass, state_by_pass = optimizer.update(as_trained, state, before, *samples)
         distance = min(distance, _distance(step.after, by_pass))
         for_one_gradient = length * largest_size / size_of_decoded if size_of_decoded else length
-        rounding = _ROUNDING * max(float(np.linalg.norm(before)), float(np.linalg.norm(step.after)))
+        rounding = _rounded_off(before, step.after)
         scale = for_one_gradient + rounding / STEP
-        return distance / (scale or 1.0)
+        step_error = distance / (scale or 1.0)
+        if not state and not step.state_after:
+            return step_error, 0.0
+        _, state_by_twice = optimizer.update(2 * decoded, state, before, *samples)
+        # A gradient is known up to its largest size, and to what the rounding of the parameters changes of it.
+        relative_size = scale / length if length else 1.0
+        errors = []
+        for name in state | step.state_after:
+            if name in state and name in step.state_after:
+                returned, moved_by_twice = state_by_decoded[name], state_by_twice[name]
+                error = _state_error(
+                    state[name],
+                    step.state_after[name],
+                    returned,
+                    state_by_pass[name],
+                    moved_by_twice,
+                    relative_size,
+                )
+            else:
+                error = 1.0
+            errors.append(error)
+        return step_error, float(np.max(errors))  # NaN stays NaN
 
     def _partition_gradients(self, iteration: int, parameters: np.ndarray) -> np.ndarray:
         k, problem = self._code.k, self._problem
@@ -298,7 +340,38 @@ def _in_a_file(gradients: np.ndarray) -> np.ndarray:
 
 
 def _distance(one: np.ndarray, other: np.ndarray) -> float:
-    return float(np.linalg.norm(one - other))
+    return float(np.linalg.norm(np.subtract(one, other)))
+
+
+def _state_error(
+    before: np.ndarray,
+    left: np.ndarray,
+    by_decoded: np.ndarray,
+    by_pass: np.ndarray,
+    by_twice: np.ndarray,
+    relative_size: float,
+) -> float:
+    """How far one array that a step left of the state lies from what the update returns, as a relative error.
+
+    It is measured by how far the update moves the array, or a gradient of twice the length moves it further: the
+    squares of Adam hardly move where they have settled. What is no floating-point number, such as a count of the
+    updates, must be equal.
+    """
+    if np.asarray(by_decoded).dtype.kind != "f":
+        return 1.0 if _differ(left, by_decoded) else 0.0
+    moved = max(_distance(by_decoded, before), _distance(by_twice, by_decoded))
+    scale = moved * relative_size + _rounded_off(before, left) / STEP
+    distance = min(_distance(left, by_decoded), _distance(left, by_pass))
+    return distance / (scale or 1.0)
+
+
+def _differ(one: np.ndarray, other: np.ndarray) -> bool:
+    return not np.array_equal(one, other)
+
+
+def _rounded_off(one: np.ndarray, other: np.ndarray) -> float:
+    """What float32 may round off two vectors, in their length."""
+    return _ROUNDING * max(float(np.linalg.norm(one)), float(np.linalg.norm(other)))
 
 
 def _weighted_sum(gradients: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, float]:

@@ -14,6 +14,8 @@ from gcexp.errors import UserError
 from gcexp.schema import quoted, typed
 
 _MOST_VALUES = 100_000  # of one file or override
+# A colon behind a key of a mapping: Hydra's grammar needs no space behind it, and YAML does.
+_CLOSE_COLON = re.compile(r"([{,]\s*\w+):(?=\S)")
 _PLAIN = (dict, list, str, int, float, type(None))
 
 
@@ -36,10 +38,12 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         return super().construct_mapping(node, deep)
 
 
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in _Loader.yaml_implicit_resolvers.items()
-}
+_resolvers_without_dates = {}
+for _first, _resolvers in _Loader.yaml_implicit_resolvers.items():
+    _resolvers_without_dates[_first] = [
+        (tag, pattern) for tag, pattern in _resolvers if tag != "tag:yaml.org,2002:timestamp"
+    ]
+_Loader.yaml_implicit_resolvers = _resolvers_without_dates
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"[-+]?[0-9]+(_[0-9]+)*(\.[0-9_]*)?[eE][-+]?[0-9]+$"),
@@ -51,9 +55,16 @@ class _OverrideLoader(_Loader):
     """The same for values of overrides, where Hydra has a grammar of its own: a word without quotes is `typed`."""
 
 
+def _word(_loader: _OverrideLoader, node: yaml.ScalarNode) -> Any:
+    """What a word without quotes means."""
+    if not node.value:
+        return None
+    return typed(node.value)
+
+
 _OverrideLoader.yaml_implicit_resolvers = {}
 _OverrideLoader.add_implicit_resolver("!word", re.compile(""), None)
-_OverrideLoader.add_constructor("!word", lambda _, node: typed(node.value) if node.value else None)
+_OverrideLoader.add_constructor("!word", _word)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -92,12 +103,14 @@ def read_value(override: str) -> Any:
 
     A word is read by `gcexp.schema.typed`. Lists and mappings are spelled as in YAML, with such words in them.
 
-    >>> [read_value(override) for override in ("n=12", "d=1e-3", "workers=[7, inf, 010]", "d=")]
-    [12, 0.001, [7, inf, '010'], None]
+    >>> [read_value(override) for override in ("n=12", "d=1e-3", "workers=[7, inf, 010]", "d=", "p={3:2.0}")]
+    [12, 0.001, [7, inf, '010'], None, {3: 2.0}]
     """
     text = override.partition("=")[2]
     if not text:
         return None
+    if text.startswith("{") and not {"'", '"'} & {*text}:
+        text = _CLOSE_COLON.sub(r"\1: ", text)
     try:
         return copy.deepcopy(_loaded(text, _OverrideLoader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -128,9 +141,11 @@ def _require_plain(found: Any) -> None:
 
 
 def _not_valid(path: Path, error: Exception) -> UserError:
+    place = f"{path}:"
     mark = getattr(error, "problem_mark", None)
-    line = f" line {mark.line + 1}:" if mark else ""
-    return UserError(f"{path}:{line} not valid YAML ({_problem(error)})")
+    if mark:
+        place += f" line {mark.line + 1}:"
+    return UserError(f"{place} not valid YAML ({_problem(error)})")
 
 
 def _problem(error: Exception) -> str:

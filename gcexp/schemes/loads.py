@@ -279,10 +279,14 @@ class Recent(_Shares):
             times = fixed + growing
             found = np.empty(draws.shape)
             for t in range(draws.shape[1]):
-                speed = np.ones((draws.shape[0], n)) if seen is None else 1 / seen.mean(1)
-                found[:, t] = n * speed / speed.sum(1, keepdims=True)
                 now = times[:, t : t + 1]
-                seen = now if seen is None else np.concatenate([seen, now], axis=1)[:, -self.window :]
+                if seen is None:
+                    speed = np.ones((draws.shape[0], n))
+                    seen = now
+                else:
+                    speed = 1 / seen.mean(1)
+                    seen = np.concatenate([seen, now], axis=1)[:, -self.window :]
+                found[:, t] = n * speed / speed.sum(1, keepdims=True)
             return found
 
         return loads

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from math import ceil
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from gcexp.codes import Code
 from gcexp.errors import require, require_known
+from gcexp.schemes.limits import Limit, require_limit, time_of
 from gcexp.schemes.waiting import known_before
 
 _CLOSE = 1e-9
@@ -88,10 +90,11 @@ class DropCompute:
 
     Parameters
     ----------
-    tau : float, optional
-        Default: learned before the run. Of 200 equally spaced values, from the smallest end of the micro-batch in the
-        middle (index floor((M-1)/2)) to the largest end, the one with the largest mean over iterations of (share
-        computed) (full duration / duration); among equals (1e-12) the larger.
+    tau : float or str, optional
+        A time, or a multiple of the median time of a worker such as ``"1.5x"``. Default: learned before the run. Of 200
+        equally spaced values, from the smallest end of the micro-batch in the middle (index floor((M-1)/2)) to the
+        largest end, the one with the largest mean over iterations of (share computed) (full duration / duration); among
+        equals (1e-12) the larger.
     check : {"border", "cut"}
 
     Raises
@@ -113,12 +116,13 @@ class DropCompute:
     (array([[4.]]), array([[[2, 1]]], dtype=int16))
     """
 
-    tau: float | None = None
+    limits: ClassVar[tuple[str, ...]] = ("tau",)
+    tau: Limit | None = None
     check: str = "border"
 
     def __post_init__(self):
         require_known("check", self.check, CHECKS)
-        require(self.tau is None or self.tau > 0, f"wait=dropcompute needs tau > 0, got {self.tau}")
+        require_limit(self.tau, "wait=dropcompute: tau")
 
     @property
     def halts(self) -> bool:
@@ -160,7 +164,8 @@ class DropCompute:
     def stop(self, code, arrive, state):
         most = _micro_batches(code)
         ends = np.stack([arrive(r + 1) for r in range(most)])
-        tau = np.broadcast_to(self.tau if state is None else state[:, None], ends.shape[1:3])
+        limit = time_of(self.tau, "tau") if state is None else state[:, None]
+        tau = np.broadcast_to(limit, ends.shape[1:3])
         count, time = self._ended(ends, tau)
         return time, count.astype(np.int16), state
 

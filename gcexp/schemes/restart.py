@@ -149,7 +149,7 @@ def phases(
     if timing == "nominal":
         first, later = (_nominal(tables[0], lengths, t_cm) for t_cm in send)
     else:
-        first, later = (tuple(sum(four) for four in table) for table in tables)
+        first, later = (tuple(map(sum, table)) for table in tables)
     return Restart(first, later, tuple(lost))
 
 

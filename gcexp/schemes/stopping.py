@@ -13,6 +13,7 @@ import numpy as np
 from gcexp.codes import Code
 from gcexp.errors import require
 from gcexp.schemes.arrivals import Arrivals
+from gcexp.schemes.limits import Limit, require_limit, time_of
 from gcexp.schemes.survivors import distinct
 from gcexp.schemes.waiting import Decodable, Fastest
 
@@ -101,9 +102,9 @@ class Deadline:
 
     Parameters
     ----------
-    time : float
+    time : float or str
         From the start of the iteration, in the delay model's unit; the iteration takes this long even if all arrive
-        before.
+        before. ``"1.5x"`` is one and a half times the median time of a worker, see `gcexp.timeline.median_time`.
     early : bool
         End the iteration as soon as all have arrived.
 
@@ -115,14 +116,15 @@ class Deadline:
     """
 
     most_workers: ClassVar[int] = 10**6
-    time: float
+    limits: ClassVar[tuple[str, ...]] = ("time",)
+    time: Limit
     early: bool = False
 
     def __post_init__(self):
-        require(self.time > 0, f"wait=deadline needs a time > 0, got {self.time}")
+        require_limit(self.time, "wait=deadline: time")
 
     def stop(self, code, arrive):
-        time = np.full(arrive(1).shape[:2], float(self.time))
+        time = np.full(arrive(1).shape[:2], time_of(self.time, "time"))
         responses = responses_by(code, arrive, time)
         if self.early:
             time = np.minimum(time, arrive().max(-1))

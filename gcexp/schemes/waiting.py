@@ -81,6 +81,9 @@ class WaitingExtras(WorkerLimit):
     #: The messages of an iteration are decoded as soon as its quorums are met, and `lag` iterations later in any case.
     ages: Callable[[Code, Any], np.ndarray] | None = None
     lag: int = 0
+    #: Names of the parameters that are times, each of which may also be a multiple of the median time of a worker, such
+    #: as ``"1.5x"``. The clock turns it into a time before the run; see `gcexp.schemes.limits`.
+    limits: tuple[str, ...] = ()
     #: All workers have stopped computing when the master stops, so that nobody is late for any value of ``late``.
     halts: bool = False
     #: All workers start together in each iteration, whatever happened before: ``late`` must be "stop".
@@ -108,7 +111,9 @@ def _smallest(at: np.ndarray, q: int) -> np.ndarray:
             return at.max(axis=-1)
         # Numbers >= 0 are in the order of their bits, and whole numbers are parted in three quarters of the time.
         whole = at.view(np.int64) if at.dtype == np.float64 else at
-        return _parted(whole if whole.min(initial=0) >= 0 else at, q).view(at.dtype)
+        if whole.min(initial=0) < 0:
+            return _parted(at, q)
+        return _parted(whole, q).view(at.dtype)
     keep, push = (np.maximum, np.minimum) if q > size // 2 else (np.minimum, np.maximum)
     columns = np.array(at.transpose(-1, -2, *range(at.ndim - 2)), order="C")  # a copy: each is written over
     best: list[np.ndarray] = []  # so far, the outermost first
@@ -133,8 +138,10 @@ def _parted(at: np.ndarray, q: int) -> np.ndarray:
     if count == 1 or 2 * few > block:
         return np.partition(at, q - 1, axis=-1)[..., q - 1]
     blocks = at[..., : count * block].reshape(*at.shape[:-1], count, block)
-    place = few - 1 if low else block - few
-    kept = np.partition(blocks, place, axis=-1)[..., slice(few) if low else slice(place, None)]
+    if low:
+        kept = np.partition(blocks, few - 1, axis=-1)[..., :few]
+    else:
+        kept = np.partition(blocks, block - few, axis=-1)[..., block - few :]
     rest = at[..., count * block :]
     left = np.concatenate([kept.reshape(*at.shape[:-1], count * few), rest], axis=-1)
     return _parted(left, few if low else left.shape[-1] - few + 1)
@@ -259,7 +266,9 @@ class Fewest:
 
     def stop(self, code, arrive):
         require(bool(code.quorums), f"wait=fewest needs a code with quorums; {code!r} has none")
-        members = [w for quorum in code.quorums for w in quorum.workers]
+        members: list[int] = []
+        for quorum in code.quorums:
+            members += quorum.workers
         require(
             len(set(members)) == len(members) and (code.messages == 1).all(),
             f"wait=fewest needs disjoint quorums and one message per worker, as clusters have; {code!r} has others",

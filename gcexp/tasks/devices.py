@@ -14,11 +14,15 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 
 def leaves_of(parameters: np.ndarray, shapes: Sequence[tuple[int, ...]], device: str) -> list[torch.Tensor]:
     """Parameters of these shapes, cut from an aligned copy of a flat vector or of a row per seed; all require grad."""
-    sizes, flat = [int(np.prod(shape)) for shape in shapes], torch.tensor(parameters, device=device)
+    flat = torch.tensor(parameters, device=device)
+    sizes = [int(np.prod(shape)) for shape in shapes]
     *rows, l = flat.shape
     require(l == sum(sizes), f"the model has {sum(sizes)} parameters, got {l}")
-    parts = zip(flat.split(sizes, -1), shapes, strict=True)
-    return [part.reshape(*rows, *shape).detach().requires_grad_() for part, shape in parts]
+    leaves = []
+    for part, shape in zip(flat.split(sizes, -1), shapes, strict=True):
+        leaf = part.reshape(*rows, *shape).detach()
+        leaves.append(leaf.requires_grad_())
+    return leaves
 
 
 def flat_of(gradients: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -36,11 +40,13 @@ def device_of(name: str) -> str:
     """
     require_known("task.device", name, DEVICES)
     torch.set_num_threads(1)
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    is_there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if name == "auto":
-        name = "cuda" if there["cuda"] else "cpu"
-    require(there[name], f"task.device={name} is not available on this machine; use auto or cpu")
+        name = "cuda" if is_there["cuda"] else "cpu"
+    require(is_there[name], f"task.device={name} is not available on this machine; use auto or cpu")
     if name == "cuda":
-        torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = False, True
-        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cudnn.benchmark = False
+        torch.backends.cudnn.deterministic = True
+        torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cuda.matmul.allow_tf32 = False
     return name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -67,15 +68,21 @@ class LinearRegression(Settings):
             f"{data.name!r}, which has labels",
         )
         order = rng(seed, "data_order").permutation(len(data.y_train))
-        rows = data.x_train[order], data.y_train[order], data.x_test, data.y_test
-        return LeastSquares(*(part.astype(np.float64) for part in rows))
+        return LeastSquares(
+            x=data.x_train[order].astype(np.float64),
+            y=data.y_train[order].astype(np.float64),
+            x_test=data.x_test.astype(np.float64),
+            y_test=data.y_test.astype(np.float64),
+        )
 
 
 class Regression(Sliced):
     """Base of problems that see a sample x only through x . theta: theta starts from zero, and all is float64."""
 
     def __init__(self, x: Any, y: np.ndarray, x_test: Any, y_test: np.ndarray):
-        self._x, self._y, self._test, self.n_samples = x, y, (x_test, y_test), len(y)
+        self._x, self._y = x, y
+        self._x_test, self._y_test = x_test, y_test
+        self.n_samples = len(y)
 
     def initial(self) -> np.ndarray:
         return np.zeros(self._x.shape[1])
@@ -85,8 +92,11 @@ class Regression(Sliced):
         raise NotImplementedError
 
     def partition_gradients(self, parameters: np.ndarray, k: int, iteration: int) -> np.ndarray:
-        parts = [(self._x[rows], self._y[rows]) for rows in self.slices(k)]
-        return np.stack([x.T @ self.slopes(x, y, parameters) for x, y in parts])
+        gradients = []
+        for rows in self.slices(k):
+            x, y = self._x[rows], self._y[rows]
+            gradients.append(x.T @ self.slopes(x, y, parameters))
+        return np.stack(gradients)
 
     def _outputs(self, x: Any, parameters: np.ndarray) -> np.ndarray:
         l = self._x.shape[1]
@@ -109,7 +119,8 @@ class LeastSquares(Regression):
         N, l = self._x.shape
         gradient = np.zeros(l)
         edges = partition_edges(N, len(coefficients))
-        for rows, weight in spans(np.asarray(coefficients, np.float64), edges, -(-SLICE_COST // l)):
+        gap = math.ceil(SLICE_COST / l)
+        for rows, weight in spans(np.asarray(coefficients, np.float64), edges, gap):
             x, y = self._x[rows], self._y[rows]
             gradient += x.T @ (weight * self.slopes(x, y, parameters))
         return gradient
@@ -117,5 +128,12 @@ class LeastSquares(Regression):
     @np.errstate(over="ignore", invalid="ignore")
     def score(self, parameters: np.ndarray) -> dict[str, float]:
         """Half the mean squared residual, on the training and on the test samples."""
-        parts = {"train_loss": (self._x, self._y), "test_loss": self._test}
-        return {name: float(np.mean(self.slopes(*part, parameters) ** 2)) / 2 for name, part in parts.items()}
+        return {
+            "train_loss": self._loss(self._x, self._y, parameters),
+            "test_loss": self._loss(self._x_test, self._y_test, parameters),
+        }
+
+    def _loss(self, x: np.ndarray, y: np.ndarray, parameters: np.ndarray) -> float:
+        """Half the mean squared residual."""
+        residuals = self.slopes(x, y, parameters)
+        return float(np.mean(residuals**2)) / 2

@@ -85,13 +85,16 @@ class LogisticRegression(Settings):
             self.pad_to is None or self.pad_to >= l,
             f"task.pad_to must be null or at least the {l} columns of the encoding, got {self.pad_to}",
         )
+        l = self.pad_to or l
+        signs = 2.0 * labels - 1
         train, test = order[: self.train_rows], order[self.train_rows :]
-        signs, l = 2.0 * labels - 1, self.pad_to or l
         return LogisticProblem(_sparse(ones[train], l), signs[train], _sparse(ones[test], l), signs[test])
 
     def order(self, N: int, seed: int) -> np.ndarray:
         """Rows as they are split: the first `train_rows` are for training."""
-        return np.random.default_rng(seed if self.split_seed is None else self.split_seed).permutation(N)
+        if self.split_seed is not None:
+            seed = self.split_seed
+        return np.random.default_rng(seed).permutation(N)
 
 
 class LogisticProblem(Regression):
@@ -109,8 +112,8 @@ class LogisticProblem(Regression):
 
     def score(self, parameters: np.ndarray) -> dict[str, float]:
         """Area under the ROC curve, and mean logistic loss, on the test samples."""
-        x, y = self._test
-        margins = self._outputs(x, parameters)
+        y = self._y_test
+        margins = self._outputs(self._x_test, parameters)
         return {
             "test_auc": area_under_roc(margins, y > 0),
             "test_loss": float(np.mean(np.logaddexp(0, -y * margins))),

@@ -6,6 +6,7 @@ images within a few percent of plain torch needs the samples in order beforehand
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -87,13 +88,15 @@ class PerceptronProblem(Sliced):
         self._device = device_of(task.device)
         order = torch.from_numpy(task.order(data.y_train, seed))
         # Copies that torch owns are aligned alike in every process; matrix products need that to give equal bits.
-        train = torch.from_numpy(data.x_train)[order], torch.from_numpy(data.y_train)[order]
-        test = torch.from_numpy(data.x_test).clone(), torch.from_numpy(data.y_test).clone()
-        self._x, self._y = (part.to(self._device) for part in train)
-        self._test = tuple(part.to(self._device) for part in test)
+        self._x = torch.from_numpy(data.x_train)[order].to(self._device)
+        self._y = torch.from_numpy(data.y_train)[order].to(self._device)
+        self._x_test = torch.from_numpy(data.x_test).clone().to(self._device)
+        self._y_test = torch.from_numpy(data.y_test).clone().to(self._device)
+        self.n_samples = len(self._y)
         self._shapes = shapes(task, data)
-        self._gap = -(-SLICE_COST // sum(int(np.prod(shape)) for shape in self._shapes))
-        self._initial, self.n_samples = partial(initial, task, self._shapes, seed), len(self._y)
+        self._initial = partial(initial, task, self._shapes, seed)
+        l = sum(int(np.prod(shape)) for shape in self._shapes)
+        self._gap = math.ceil(SLICE_COST / l)
 
     def initial(self) -> np.ndarray:
         return self._initial()
@@ -116,8 +119,12 @@ class PerceptronProblem(Sliced):
     def partition_gradients(self, parameters: np.ndarray, k: int, iteration: int) -> np.ndarray:
         """Each partition by itself, in float64 throughout."""
         leaves = self._leaves(parameters.astype(np.float64))
-        losses = (self._loss(rows, leaves, "sum") for rows in self.slices(k))
-        return np.stack([flat_of(torch.autograd.grad(loss, leaves)).cpu().numpy() for loss in losses])
+        gradients = []
+        for rows in self.slices(k):
+            loss = self._loss(rows, leaves, "sum")
+            gradient = flat_of(torch.autograd.grad(loss, leaves))
+            gradients.append(gradient.cpu().numpy())
+        return np.stack(gradients)
 
     def _loss(self, rows: slice, leaves: list[torch.Tensor], reduction: str) -> torch.Tensor:
         output = _forward(self._x[rows].to(leaves[0]), leaves)
@@ -126,29 +133,38 @@ class PerceptronProblem(Sliced):
     @torch.no_grad()
     def score(self, parameters: np.ndarray) -> dict[str, float]:
         """Accuracy and mean cross-entropy on the test samples."""
-        x, labels = self._test
-        output = _forward(x, self._leaves(parameters))
+        output = _forward(self._x_test, self._leaves(parameters))
+        right = output.argmax(1) == self._y_test
         return {
-            "test_accuracy": float((output.argmax(1) == labels).cpu().double().mean()),
-            "test_loss": float(cross_entropy(output, labels)),
+            "test_accuracy": float(right.cpu().double().mean()),
+            "test_loss": float(cross_entropy(output, self._y_test)),
         }
 
     def _leaves(self, parameters: np.ndarray) -> list[torch.Tensor]:
-        exact = parameters.dtype == np.float64 and self._device == "mps"  # which has no float64
-        return leaves_of(parameters, self._shapes, "cpu" if exact else self._device)
+        device = self._device
+        if device == "mps" and parameters.dtype == np.float64:  # which it does not have
+            device = "cpu"
+        return leaves_of(parameters, self._shapes, device)
 
 
 def shapes(task: MultilayerPerceptron, data: Dataset) -> list[tuple[int, ...]]:
     """Of W1, b1, W2 and b2."""
-    features, classes = data.x_train.shape[1], int(max(data.y_train.max(), data.y_test.max())) + 1
+    features = data.x_train.shape[1]
+    classes = int(max(data.y_train.max(), data.y_test.max())) + 1
     return [(task.hidden, features), (task.hidden,), (classes, task.hidden), (classes,)]
 
 
 def initial(task: MultilayerPerceptron, shapes: list[tuple[int, ...]], seed: int) -> np.ndarray:
     """W ~ N(0, initial_std^2), b = 0, flat (l,)."""
     draw = rng(seed, "initial_weights")
-    parts = [task.initial_std * draw.standard_normal(s) if len(s) == 2 else np.zeros(s) for s in shapes]
-    return np.concatenate([part.ravel() for part in parts]).astype(np.float32)
+    parts = []
+    for shape in shapes:
+        is_weight = len(shape) == 2
+        if is_weight:
+            parts.append(task.initial_std * draw.standard_normal(shape).ravel())
+        else:
+            parts.append(np.zeros(shape))
+    return np.concatenate(parts).astype(np.float32)
 
 
 def _forward(x: torch.Tensor, leaves: list[torch.Tensor]) -> torch.Tensor:

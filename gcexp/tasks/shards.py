@@ -53,11 +53,15 @@ class ShardedPerceptron(MultilayerPerceptron):
 
     def order(self, labels: np.ndarray, seed: int) -> np.ndarray:
         order = super().order(labels, seed)
-        return order if self.shards == "random" else order[np.argsort(labels[order], kind="stable")]
+        if self.shards == "by_label":
+            return order[np.argsort(labels[order], kind="stable")]
+        return order
 
     def problem(self, data: Dataset, seed: int) -> PerceptronProblem | Reshuffled:  # type: ignore[override]
         problem = super().problem(data, seed)
-        return Reshuffled(problem, seed) if self.reshuffle else problem
+        if self.reshuffle:
+            return Reshuffled(problem, seed)
+        return problem
 
 
 class Reshuffled:

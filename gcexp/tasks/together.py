@@ -54,13 +54,18 @@ class PerceptronsTogether:
     """
 
     def __init__(self, task: MultilayerPerceptron, data: Dataset, seeds: Sequence[int]):
-        self._task, self._seeds, self._shapes = task, seeds, shapes(task, data)
+        self._task = task
+        self._seeds = seeds
+        self._shapes = shapes(task, data)
         device = device_of(task.device)
         # Copies that torch owns are aligned alike in every process, as matrix products need for equal bits.
-        x, test = torch.from_numpy(data.x_train).clone(), torch.from_numpy(data.x_test).clone()
-        labels = one_hot(torch.from_numpy(data.y_train), self._shapes[-1][0]).T.contiguous()
-        self._x, self._test, self._labels = (part.to(device) for part in (x, test, labels))
-        self._y_test, self.n_samples = torch.from_numpy(data.y_test).to(device), len(x)
+        self._x = torch.from_numpy(data.x_train).clone().to(device)
+        self._x_test = torch.from_numpy(data.x_test).clone().to(device)
+        self._y_test = torch.from_numpy(data.y_test).to(device)
+        (classes,) = self._shapes[-1]
+        labels = one_hot(torch.from_numpy(data.y_train), classes)
+        self._labels = labels.T.contiguous().to(device)
+        self.n_samples = len(self._x)
 
     def initial(self) -> np.ndarray:
         return np.stack([initial(self._task, self._shapes, seed) for seed in self._seeds])
@@ -77,22 +82,23 @@ class PerceptronsTogether:
         """
         leaves = self._leaves(parameters)
         W1, _, W2, _ = leaves
-        found = [torch.zeros_like(leaf) for leaf in leaves]
+        gradients = [torch.zeros_like(leaf) for leaf in leaves]
+        of_W1, of_b1, of_W2, of_b2 = gradients
         for x, labels in zip(self._x.split(ROWS), self._labels.split(ROWS, 1), strict=True):
             x = x.to(W1.dtype)
             hidden, output = _forward(x, leaves)
             D = output.softmax(1).sub_(labels)
             E = (W2.mT @ D).mul_(hidden > 0)
-            found[0].view(-1, x.shape[1]).addmm_(E.flatten(0, 1), x)
-            found[1] += E.sum(2)
-            found[2].baddbmm_(D, hidden.mT)
-            found[3] += D.sum(2)
-        return torch.cat([g.flatten(1) for g in found], 1).cpu().numpy()
+            of_W1.view(-1, x.shape[1]).addmm_(E.flatten(0, 1), x)
+            of_b1 += E.sum(2)
+            of_W2.baddbmm_(D, hidden.mT)
+            of_b2 += D.sum(2)
+        return torch.cat([gradient.flatten(1) for gradient in gradients], 1).cpu().numpy()
 
     @torch.no_grad()
     def score(self, parameters: np.ndarray) -> dict[str, np.ndarray]:
         """Accuracy and mean cross-entropy on the test samples, (S,) each."""
-        _, output = _forward(self._test, self._leaves(parameters))
+        _, output = _forward(self._x_test, self._leaves(parameters))
         labels = self._y_test.expand(len(output), -1)
         losses = cross_entropy(output, labels, reduction="none")
         right = (output.argmax(1) == labels).cpu()

@@ -33,6 +33,16 @@ def _first(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
+def _refuse_dropout(module: nn.Module) -> None:
+    """Refuse a module with dropout."""
+    dropped = [name for name, m in module.named_modules() if isinstance(m, _DropoutNd) and m.p > 0]
+    require(
+        not dropped,
+        f"dropout ({', '.join(dropped)}) draws new random numbers in every pass, so the workers "
+        "that hold a partition would disagree",
+    )
+
+
 class TorchProblem(Sliced):
     """A torch module, a loss and data of one seed; see `gcexp.tasks.Problem`.
 
@@ -62,37 +72,39 @@ class TorchProblem(Sliced):
         device: str = "auto",
         precision: type = np.float64,
     ):
-        device = device_of(device)
-        self._device, self._passes, self.partitions, self.precision = device, passes, partitions, precision
-        self._data, self._seed = data, seed
-        self._loss, self._inputs, self._augment = loss, inputs, augment
+        self._device = device_of(device)
+        self._passes = passes
+        self.partitions = partitions
+        self.precision = precision
+        self._data = data
+        self._seed = seed
+        self._loss = loss
+        self._inputs = inputs
+        self._augment = augment
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(rng(seed, "initial_weights").integers(2**63)))
             module = make()
-        dropped = [name for name, m in module.named_modules() if isinstance(m, _DropoutNd) and m.p > 0]
-        require(
-            not dropped,
-            f"dropout ({', '.join(dropped)}) draws new random numbers in every pass, so the workers "
-            "that hold a partition would disagree",
-        )
+        _refuse_dropout(module)
         self._classes = data.y_train.dtype.kind in "iu"
         self._blocks = Blocks()
-        self._module = by_partition(module, self._blocks).to(device)
+        self._module = by_partition(module, self._blocks).to(self._device)
         self._names, leaves = zip(*self._module.named_parameters(), strict=True)
-        self._shapes = [p.shape for p in leaves]
+        self._shapes = [leaf.shape for leaf in leaves]
         self._normalised = [m for m in self._module.modules() if isinstance(m, PartitionNorm)]
         require(
             not self._normalised or partitions is not None,
             "a module with batch normalisation needs the number of partitions, since each partition "
             "is normalised separately",
         )
-        # Full batches are in the seed's order, like those of every other task.
-        self._batch, self._order = batch, {}
+        self._batch = batch
+        self._order = {}
         if batch is None:
-            self._order[0] = rng(seed, "data_order").permutation(len(data.y_train))
+            # Full batches are in the seed's order, like those of every other task.
+            self.n_samples = len(data.y_train)
+            self._order[0] = rng(seed, "data_order").permutation(self.n_samples)
         else:
             require(batch >= 1, f"a batch has 1 or more samples, got {batch}")
-        self.n_samples = len(data.y_train) if batch is None else batch
+            self.n_samples = batch
         self._require_fit()
 
     @torch.no_grad()
@@ -123,7 +135,8 @@ class TorchProblem(Sliced):
 
     def initial(self) -> np.ndarray:
         with torch.no_grad():
-            return torch.cat([p.reshape(-1).float().cpu() for p in self._module.parameters()]).numpy()
+            parts = [leaf.reshape(-1).float().cpu() for leaf in self._module.parameters()]
+            return torch.cat(parts).numpy()
 
     def statistics(self) -> np.ndarray:
         """Running means and variances of batch normalisation before training: 0 and 1."""
@@ -138,7 +151,8 @@ class TorchProblem(Sliced):
         """Samples of an iteration in order: partition i is the i-th contiguous slice of them."""
         if self._batch is None:
             return self._order[0]
-        N, first = len(self._data.y_train), iteration * self._batch
+        N = len(self._data.y_train)
+        first = iteration * self._batch
         position = np.arange(first, first + self._batch)
         rows = np.empty(self._batch, dtype=np.int64)
         for epoch in np.unique(position // N).tolist():
@@ -162,10 +176,15 @@ class TorchProblem(Sliced):
         total = None
         for part in np.array_split(used, min(self._passes, max(len(used), 1))):
             for gradient in self._passed(parameters, [part], weights, iteration):
-                total = gradient if total is None else total.add_(gradient)
+                if total is None:
+                    total = gradient
+                else:
+                    total.add_(gradient)
         if statistics is not None:
             self._renew(statistics)
-        return np.zeros_like(parameters) if total is None else total.cpu().numpy()
+        if total is None:  # nothing was recovered
+            return np.zeros_like(parameters)
+        return total.cpu().numpy()
 
     def partition_gradients(self, parameters: np.ndarray, k: int, iteration: int) -> np.ndarray:
         """Each partition by itself, in `precision` throughout."""
@@ -185,12 +204,15 @@ class TorchProblem(Sliced):
         x, y = self._data.x_test, self._data.y_test
         leaves = dict(zip(self._names, self._leaves(parameters), strict=True))
         if self._normalised:
-            leaves |= self._buffers(self.statistics() if statistics is None else statistics)
+            if statistics is None:
+                statistics = self.statistics()
+            leaves |= self._buffers(statistics)
         self._module.eval()
         right, lost = 0, 0.0
         for start in range(0, len(y), _SCORED):
-            targets = torch.from_numpy(y[start : start + _SCORED]).to(self._device)
-            output = functional_call(self._module, leaves, (self._tensor(x[start : start + _SCORED]),))
+            rows = slice(start, start + _SCORED)
+            targets = torch.from_numpy(y[rows]).to(self._device)
+            output = functional_call(self._module, leaves, (self._tensor(x[rows]),))
             lost += float(self._losses(output, targets).double().sum())
             if self._classes:
                 right += int((output.argmax(1) == targets).sum())
@@ -203,14 +225,18 @@ class TorchProblem(Sliced):
     @contextmanager
     def _in_float64(self) -> Iterator[None]:
         """What is computed exactly goes to the processor where the device has no float64."""
-        device = self._device
-        if device == "mps":
-            self._device, self._module = "cpu", self._module.to("cpu")
+        if self._device != "mps":
+            yield
+            return
+        self._move_to("cpu")
         try:
             yield
         finally:
-            if device == "mps":
-                self._device, self._module = device, self._module.to(device)
+            self._move_to("mps")
+
+    def _move_to(self, device: str) -> None:
+        self._device = device
+        self._module = self._module.to(device)
 
     def _passed(
         self, parameters: np.ndarray, parts: list[np.ndarray], weights: np.ndarray, iteration: int
@@ -223,7 +249,8 @@ class TorchProblem(Sliced):
             if not len(part):
                 continue
             x, targets, weight = self._samples(part, weights, iteration)
-            losses = self._losses(functional_call(self._module, named, (x.to(leaves[0].dtype),)), targets)
+            output = functional_call(self._module, named, (x.to(leaves[0].dtype),))
+            losses = self._losses(output, targets)
             gradients = torch.autograd.grad(weight.to(losses) @ losses, leaves)
             yield flat_of(gradients)
 
@@ -231,9 +258,10 @@ class TorchProblem(Sliced):
         self, part: np.ndarray, weights: np.ndarray, iteration: int
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Inputs, targets and weight of each sample in the partitions `part`, which the module now takes."""
-        edges, rows = partition_edges(self.n_samples, len(weights)), self.rows(iteration)
+        edges = partition_edges(self.n_samples, len(weights))
         sizes = np.diff(edges)[part]
-        chosen = np.concatenate([rows[:0], *(rows[edges[i] : edges[i + 1]] for i in part)])
+        rows = self.rows(iteration)
+        chosen = np.concatenate([rows[edges[i] : edges[i + 1]] for i in part])
         self._blocks.sizes = sizes.tolist()
         x = self._tensor(self._augmented(chosen, iteration))
         targets = torch.from_numpy(self._data.y_train[chosen]).to(self._device)
@@ -242,8 +270,10 @@ class TorchProblem(Sliced):
     def _losses(self, output: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         """Loss of each sample (N,)."""
         if not self._classes:
-            # One number per sample: (N, 1) and (N,) would be broadcast to (N, N).
-            output = output.squeeze(1) if output.shape[1:] == (1,) else output
+            if output.shape[1:] == (
+                1,
+            ):  # one number per sample: (N, 1) and (N,) would be broadcast to (N, N)
+                output = output.squeeze(1)
             targets = targets.to(output.dtype)
         losses = self._loss(output, targets)
         require(
@@ -255,14 +285,19 @@ class TorchProblem(Sliced):
             losses.ndim >= 1 and len(losses) == len(targets),
             "a loss has one number per sample (torch: reduction='none'), got " + str(tuple(losses.shape)),
         )
-        return losses if losses.ndim == 1 else losses.flatten(1).sum(1)
+        if losses.ndim == 1:
+            return losses
+        return losses.flatten(1).sum(1)
 
     def _augmented(self, chosen: np.ndarray, iteration: int) -> np.ndarray:
         x = self._data.x_train[chosen]
         if self._augment is None:
             return x
-        draws = [rng(self._seed, "augmentation", iteration, sample) for sample in chosen.tolist()]
-        return np.stack([self._augment(one, draw) for one, draw in zip(x, draws, strict=True)])
+        augmented = []
+        for stored, sample in zip(x, chosen.tolist(), strict=True):
+            draw = rng(self._seed, "augmentation", iteration, sample)
+            augmented.append(self._augment(stored, draw))
+        return np.stack(augmented)
 
     def _tensor(self, x: np.ndarray) -> torch.Tensor:
         return self._inputs(x).to(self._device)
@@ -280,11 +315,12 @@ class TorchProblem(Sliced):
     def _buffers(self, statistics: np.ndarray) -> dict[str, torch.Tensor]:
         """Running statistics by the name of their buffer."""
         values = torch.tensor(statistics, device=self._device)
-        where = {m: name for name, m in self._module.named_modules()}
-        found, end = {}, 0
+        name_of = {m: name for name, m in self._module.named_modules()}
+        found = {}
+        end = 0
         for m in self._normalised:
             for kind in ("running_mean", "running_var"):
-                name = f"{where[m]}.{kind}" if where[m] else kind
+                name = f"{name_of[m]}.{kind}".removeprefix(".")  # the module itself has no name
                 found[name] = values[end : end + m.num_features]
                 end += m.num_features
         return found

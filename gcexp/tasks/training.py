@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from gcexp.errors import ParameterError, UserError, require
 from gcexp.extras import extras
 from gcexp.files import written
 from gcexp.progress import bar
-from gcexp.tasks.base import Optimizer, ProblemExtras, Task, TaskExtras
+from gcexp.tasks.base import Optimizer, Problem, ProblemExtras, Task, TaskExtras
 from gcexp.tasks.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
 _SCORE = "score."  # npz names of scores start with this
 _STATE = "state."  # those of the optimiser's state at the kept parameters
+_STATE_AFTER = "state_after."  # and with which the next iteration began
 _RULE = "at_rule."  # and in a checkpoint those of the optimiser's state as it is now
 
 
@@ -42,9 +42,9 @@ class Trajectory:
     verified : ndarray (V,)
         Iterations whose step is kept.
     parameters, parameters_after : ndarray (S, V, l)
-        Before and after the update of these iterations; float32, NaN beyond a seed's steps.
-    state : dict of ndarray (S, V, ...)
-        The optimiser's state before the update, by name, in the optimiser's own types.
+        With which these iterations began, and the ones after them; float32, NaN beyond a seed's steps.
+    state, state_after : dict of ndarray (S, V, ...)
+        The optimiser's state with which they began, by name, in the optimiser's own types.
     skipped : ndarray (S,)
         Iterations that recovered nothing and left the model as it was.
     """
@@ -57,6 +57,7 @@ class Trajectory:
     parameters: np.ndarray
     parameters_after: np.ndarray
     state: dict[str, np.ndarray]
+    state_after: dict[str, np.ndarray]
     skipped: np.ndarray
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -66,13 +67,20 @@ class Trajectory:
             found[_SCORE + name] = values
         for name, values in self.state.items():
             found[_STATE + name] = values
+        for name, values in self.state_after.items():
+            found[_STATE_AFTER + name] = values
         return found
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Trajectory:
         """Undo `arrays`; further names are ignored."""
         plain = {name: arrays[name] for name in _plain_fields()}
-        return cls(**plain, scores=_named(arrays, _SCORE), state=_named(arrays, _STATE))
+        return cls(
+            **plain,
+            scores=_named(arrays, _SCORE),
+            state=_named(arrays, _STATE),
+            state_after=_named(arrays, _STATE_AFTER),
+        )
 
     def save(self, path: Path | str, **more: np.ndarray) -> None:
         """Write all fields, and `more`, as one npz file."""
@@ -83,23 +91,27 @@ class Trajectory:
         """Raise `ValueError` for arrays that are not a trajectory."""
         S, V, l = self.parameters.shape
         E = len(self.evaluated)
-        shapes = {"seeds": (S,), "steps": (S,), "skipped": (S,), "evaluated": (E,), "verified": (V,)}
         arrays = self.arrays()
-        for name, shape in (shapes | {_SCORE + name: (S, E) for name in self.scores}).items():
+        counts = {"seeds": (S,), "steps": (S,), "skipped": (S,), "evaluated": (E,), "verified": (V,)}
+        scores = {_SCORE + name: (S, E) for name in self.scores}
+        for name, shape in {**counts, **scores}.items():
             if arrays[name].shape != shape:
                 raise ValueError(f"{name} has shape {arrays[name].shape}, not {shape}")
-        for name in shapes:
+        for name in counts:
             if arrays[name].dtype.kind not in "iu":
                 raise ValueError(f"{name} is of type {arrays[name].dtype}, not whole numbers")
         if self.parameters.dtype.kind != "f":
             raise ValueError(f"parameters are of type {self.parameters.dtype}, not numbers")
         if self.parameters_after.shape != (S, V, l):
             raise ValueError(f"parameters_after has shape {self.parameters_after.shape}, not {(S, V, l)}")
-        for name, values in self.state.items():
-            if values.shape[:2] != (S, V):
-                raise ValueError(
-                    f"{_STATE}{name} has shape {values.shape}, which does not begin with {(S, V)}"
-                )
+        if self.state.keys() != self.state_after.keys():
+            raise ValueError("the optimiser's state is kept at one end of a step only")
+        for kept in (self.state, self.state_after):
+            for name, values in kept.items():
+                if values.shape[:2] != (S, V):
+                    raise ValueError(
+                        f"{_STATE}{name} has shape {values.shape}, which does not begin with {(S, V)}"
+                    )
 
     @classmethod
     def load(cls, path: Path | str) -> Trajectory:
@@ -108,8 +120,10 @@ class Trajectory:
             arrays = {}
             with np.load(path) as stored:
                 for name in stored.files:
-                    large = name.startswith(("parameters", _STATE))
-                    arrays[name] = _mapped(Path(path), f"{name}.npy") if large else stored[name]
+                    if name.startswith(("parameters", _STATE, _STATE_AFTER)):
+                        arrays[name] = _mapped(Path(path), f"{name}.npy")
+                    else:
+                        arrays[name] = stored[name]
             found = cls.from_arrays(arrays)
             found._check()
             return found
@@ -123,7 +137,9 @@ class Trajectory:
 
 def _plain_fields() -> list[str]:
     """The fields of a trajectory that are one array each."""
-    return [field.name for field in fields(Trajectory) if field.name not in ("scores", "state")]
+    return [
+        field.name for field in fields(Trajectory) if field.name not in ("scores", "state", "state_after")
+    ]
 
 
 def _named(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
@@ -139,11 +155,14 @@ def _mapped(path: Path, member: str) -> np.ndarray:
             raise ValueError(f"{member} is compressed")
         file.seek(info.header_offset)
         header = file.read(30)  # of the member: its own name and extra field follow
-        file.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
+        length_of_name = int.from_bytes(header[26:28], "little")
+        length_of_extra = int.from_bytes(header[28:30], "little")
+        file.seek(length_of_name + length_of_extra, 1)
         version = np.lib.format.read_magic(file)
-        form = np.lib.format
-        read = form.read_array_header_1_0 if version == (1, 0) else form.read_array_header_2_0
-        shape, fortran, dtype = read(file)
+        if version == (1, 0):
+            shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+        else:
+            shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)
         if dtype.hasobject or fortran:
             raise ValueError(f"{member} holds no plain numbers")
         if not np.prod(shape):
@@ -187,7 +206,8 @@ def train(
     ParameterError
         If the arrays do not fit together, the optimiser refuses the coefficients, or training diverges.
     """
-    seeds, steps = np.array(seeds, dtype=np.int64), np.array(steps, dtype=np.int64)
+    seeds = np.array(seeds, dtype=np.int64)
+    steps = np.array(steps, dtype=np.int64)
     require(
         seeds.ndim == 1 and len(seeds) >= 1 and steps.shape == seeds.shape and bool((steps >= 0).all()),
         f"training takes S >= 1 seeds and a number of steps >= 0 for each, got {seeds.tolist()} and {steps.tolist()}",
@@ -196,103 +216,209 @@ def train(
         (coefficients is None) == (pattern is None),
         "training needs both coefficients and pattern, or neither",
     )
-    if coefficients is None:
-        k = (
-            extras(TaskExtras, task).partitions or 1
-        )  # most gradients are the same however the samples are cut
-        coefficients, pattern = np.ones((1, k)), np.zeros((len(seeds), steps.max()), dtype=np.int64)
+    about_task = extras(TaskExtras, task)
+    last = steps.max()
+    if coefficients is None or pattern is None:
+        k = about_task.partitions or 1  # most gradients are the same however the samples are cut
+        coefficients = np.ones((1, k))
+        pattern = np.zeros((len(seeds), last), dtype=np.int64)
     require(
-        len(pattern) == len(seeds) and pattern.shape[1] >= steps.max(),  # type: ignore[arg-type, union-attr]
-        f"training {len(seeds)} seeds for {steps.max()} steps needs a pattern of that size, got shape {pattern.shape}",  # type: ignore[union-attr]
+        len(pattern) == len(seeds) and pattern.shape[1] >= last,
+        f"training {len(seeds)} seeds for {last} steps needs a pattern of that size, got shape {pattern.shape}",
     )
-    if extras(TaskExtras, task).together is not None:
+    if about_task.together is not None:
         require(
             bool((coefficients == 1).all() and (steps == steps[0]).all()),
             f"{type(task).__name__} trains all seeds together, which needs coefficients of 1 and "
             "the same number of steps for each seed",
         )
-    ran = pattern[:, : steps.max()][np.arange(steps.max()) < steps[:, None]]  # type: ignore[index]
+    ran = pattern[:, :last][np.arange(last) < steps[:, None]]
     optimizer.check(coefficients[np.unique(ran)])
 
-    with checkpoint.held(seeds, steps, coefficients, pattern) if checkpoint else nullcontext():  # type: ignore[arg-type]
-        return _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoint, progress)
+    given = (task, optimizer, data, seeds, steps, coefficients, pattern, checkpoint, progress)
+    if checkpoint is None:
+        return _train(*given)
+    with checkpoint.held(seeds, steps, coefficients, pattern):
+        return _train(*given)
 
 
-def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoint, progress) -> Trajectory:
+def _train(
+    task: Task,
+    optimizer: Optimizer,
+    data: Dataset,
+    seeds: np.ndarray,
+    steps: np.ndarray,
+    coefficients: np.ndarray,
+    pattern: np.ndarray,
+    checkpoint: Checkpoint | None,
+    progress: bool,
+) -> Trajectory:
+    """Train one seed after the other, or all in one pass, from where the checkpoint is."""
     together = extras(TaskExtras, task).together
+    passes = len(seeds)
     if together is not None:
+        passes = 1
         optimizer = _EachSeed(optimizer)
     grids = [np.union1d(np.arange(0, T, task.evaluate_every), T) for T in steps.tolist()]
-    saved = (checkpoint.load() if checkpoint else None) or {}
-    trajectory = Trajectory.from_arrays(saved) if saved else None
-    first, start = int(saved.get("at_row", 0)), int(saved.get("at_step", 0))
+    saved: dict[str, np.ndarray] = {}
+    if checkpoint is not None:
+        saved = checkpoint.load() or {}
+    first_row = int(saved.get("at_row", 0))
+    first_step = int(saved.get("at_step", 0))
+    trajectory = None
+    if saved:
+        trajectory = Trajectory.from_arrays(saved)
 
-    def save(row: int, t: int) -> None:
-        at = {"at_row": np.array(row), "at_step": np.array(t), "at_parameters": parameters}
-        for name, array in rule.items():
-            at[_RULE + name] = array
-        if statistics:
-            at["at_statistics"] = statistics[0]
-        checkpoint.save(trajectory.arrays() | at)  # type: ignore[union-attr]
-
-    passes = len(seeds) if together is None else 1
-    done = int(steps[:first].sum()) + start
+    done = int(steps[:first_row].sum()) + first_step
     with bar(int(steps[:passes].sum()), "training", "step", progress, done) as moving:
-        for row in range(first, passes):
+        for row in range(first_row, passes):
             rows: int | slice = row
             if together is None:
                 problem = task.problem(data, int(seeds[row]))
             else:
                 problem = together(data, seeds.tolist())
                 rows = slice(None)  # what has a row per seed, parameters first, has them all in this one pass
-            # Running statistics go with every call of a problem that gathers them, and with no other.
-            gathered = extras(ProblemExtras, problem).statistics
-            statistics: tuple[np.ndarray, ...] = ()
-            if gathered is not None:
-                statistics = (saved["at_statistics"] if start else gathered(),)
-            if start:
-                parameters = saved["at_parameters"]
-                rule = _named(saved, _RULE)
+            if first_step:
+                model = _Model.saved(saved)
             else:
-                parameters = problem.initial()
-                rule = optimizer.init(parameters)
+                model = _Model.initial(problem, optimizer)
             if trajectory is None:
-                trajectory = _blank(task, seeds, steps, pattern, grids, parameters.shape[-1])
-            kept_at = {t: place for place, t in enumerate(trajectory.verified.tolist())}
-            column_of = dict(zip(grids[row], np.searchsorted(trajectory.evaluated, grids[row]), strict=True))
-            score = None  # of the parameters as they are; None after an update
-            for t in range(start, int(steps[row]) + 1):
-                if t in column_of:
-                    score = score or problem.score(parameters, *statistics)
-                    for name, value in score.items():
-                        blank = np.full((len(seeds), len(trajectory.evaluated)), np.nan)
-                        trajectory.scores.setdefault(name, blank)[rows, column_of[t]] = value
-                if t == steps[row]:
-                    break
-                kept = kept_at.get(t)
-                if kept is not None:
-                    trajectory.parameters[rows, kept] = parameters
-                    _keep_state(trajectory, rows, kept, rule)
-                c = coefficients[pattern[row, t]]
-                if c.any():
-                    gradient = problem.gradient(parameters, c, t, *statistics)
-                    recovered = problem.recovered_samples(c)
-                    parameters, rule = optimizer.update(
-                        gradient, rule, parameters, problem.n_samples, recovered
-                    )
-                    _require_finite(parameters, seeds[rows], t)
-                    score = None
-                else:  # the time passed, the model stays: no momentum, no decay
-                    trajectory.skipped[row] += 1
-                if kept is not None:
-                    trajectory.parameters_after[rows, kept] = parameters
+                trajectory = _blank(task, seeds, steps, pattern, grids, model.parameters.shape[-1])
+            one_pass = _Pass(problem, optimizer, model, trajectory, rows, grids[row])
+            last = int(steps[row])
+            for t in range(first_step, last):
+                one_pass.keep_what_was_left(t)
+                one_pass.score(t)
+                one_pass.step(t, coefficients[pattern[row, t]])
                 moving.update()
-                if checkpoint and checkpoint.due:
-                    save(row, t + 1)
-            start = 0
-            if checkpoint:
-                save(row + 1, 0)
-    return trajectory  # type: ignore[return-value]
+                if checkpoint is not None and checkpoint.due:
+                    checkpoint.save(trajectory.arrays() | _place(row, t + 1) | model.arrays())
+            one_pass.keep_what_was_left(last)
+            one_pass.score(last)
+            first_step = 0
+            if checkpoint is not None:
+                checkpoint.save(trajectory.arrays() | _place(row + 1, 0) | model.arrays())
+    assert trajectory is not None, "a training has at least one pass"
+    return trajectory
+
+
+def _place(row: int, step: int) -> dict[str, np.ndarray]:
+    """Where a training goes on, as a checkpoint keeps it."""
+    return {"at_row": np.array(row), "at_step": np.array(step)}
+
+
+@dataclass
+class _Model:
+    """What an update changes.
+
+    Attributes
+    ----------
+    parameters : ndarray (l,) or (S, l)
+    rule : dict of ndarray
+        The optimiser's state.
+    statistics : tuple of ndarray
+        The running statistics of a problem that gathers them, which go with each of its calls; else empty.
+    """
+
+    parameters: np.ndarray
+    rule: dict[str, np.ndarray]
+    statistics: tuple[np.ndarray, ...]
+
+    @classmethod
+    def initial(cls, problem: Problem, optimizer: Optimizer) -> _Model:
+        """The model before the first update."""
+        statistics: tuple[np.ndarray, ...] = ()
+        gathered = extras(ProblemExtras, problem).statistics
+        if gathered is not None:
+            statistics = (gathered(),)
+        parameters = problem.initial()
+        return cls(parameters, optimizer.init(parameters), statistics)
+
+    @classmethod
+    def saved(cls, arrays: dict[str, np.ndarray]) -> _Model:
+        """The model of a checkpoint."""
+        statistics: tuple[np.ndarray, ...] = ()
+        if "at_statistics" in arrays:
+            statistics = (arrays["at_statistics"],)
+        return cls(arrays["at_parameters"], _named(arrays, _RULE), statistics)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The model as a checkpoint keeps it."""
+        found = {"at_parameters": self.parameters}
+        for name, array in self.rule.items():
+            found[_RULE + name] = array
+        if self.statistics:
+            found["at_statistics"] = self.statistics[0]
+        return found
+
+
+class _Pass:
+    """The training of one seed, or of all seeds together: it changes a model, and writes a trajectory.
+
+    `rows` are the rows of the trajectory that it writes, `grid` the iterations that are scored.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        optimizer: Optimizer,
+        model: _Model,
+        trajectory: Trajectory,
+        rows: int | slice,
+        grid: np.ndarray,
+    ):
+        self._problem = problem
+        self._optimizer = optimizer
+        self._model = model
+        self._trajectory = trajectory
+        self._rows = rows
+        columns = np.searchsorted(trajectory.evaluated, grid)
+        self._column_of = dict(zip(grid.tolist(), columns.tolist(), strict=True))
+        self._kept_at = {t: place for place, t in enumerate(trajectory.verified.tolist())}
+        self._score: dict | None = None  # of the model as it is; None after an update
+
+    def keep_what_was_left(self, t: int) -> None:
+        """Keep what step t - 1 left, where it is verified: taken now, so that whatever gets lost in between is seen."""
+        trajectory, rows = self._trajectory, self._rows
+        left = self._kept_at.get(t - 1)
+        if left is not None:
+            trajectory.parameters_after[rows, left] = self._model.parameters
+            _keep_state(trajectory, trajectory.state_after, rows, left, self._model.rule)
+
+    def score(self, t: int) -> None:
+        """Score the model after t updates, if that is asked for."""
+        if t not in self._column_of:
+            return
+        model = self._model
+        if self._score is None:
+            self._score = self._problem.score(model.parameters, *model.statistics)
+        scores = self._trajectory.scores
+        for name, value in self._score.items():
+            if name not in scores:
+                scores[name] = np.full((len(self._trajectory.seeds), len(self._trajectory.evaluated)), np.nan)
+            scores[name][self._rows, self._column_of[t]] = value
+
+    def step(self, t: int, c: np.ndarray) -> None:
+        """Update the model by the gradient with coefficients c (k,), and keep the step where it is verified."""
+        model, trajectory, rows = self._model, self._trajectory, self._rows
+        kept = self._kept_at.get(t)
+        if kept is not None:
+            trajectory.parameters[rows, kept] = model.parameters
+            _keep_state(trajectory, trajectory.state, rows, kept, model.rule)
+        if c.any():
+            self._update(t, c)
+        else:  # the time passed, the model stays: no momentum, no decay
+            trajectory.skipped[rows] += 1
+
+    def _update(self, t: int, c: np.ndarray) -> None:
+        model, problem = self._model, self._problem
+        gradient = problem.gradient(model.parameters, c, t, *model.statistics)
+        recovered = problem.recovered_samples(c)
+        model.parameters, model.rule = self._optimizer.update(
+            gradient, model.rule, model.parameters, problem.n_samples, recovered
+        )
+        _require_finite(model.parameters, self._trajectory.seeds[self._rows], t)
+        self._score = None
 
 
 def _blank(
@@ -310,6 +436,7 @@ def _blank(
         parameters=parameters,
         parameters_after=parameters.copy(),
         state={},
+        state_after={},
         skipped=np.zeros(len(seeds), np.int64),
     )
 
@@ -332,16 +459,22 @@ def verified_iterations(pattern: np.ndarray, steps: np.ndarray, every: int) -> n
     return np.union1d(kept, later[changes.any(0)][:1])
 
 
-def _keep_state(trajectory: Trajectory, rows: int | slice, kept: int, rule: dict[str, np.ndarray]) -> None:
-    """Keep the optimiser's state of one seed, or of all of them where `rows` is a slice."""
+def _keep_state(
+    trajectory: Trajectory,
+    states: dict[str, np.ndarray],
+    rows: int | slice,
+    kept: int,
+    rule: dict[str, np.ndarray],
+) -> None:
+    """Keep the optimiser's state of one seed, or of all of them where `rows` is a slice, among `states`."""
     for name, array in rule.items():
         values = np.asarray(array)
         shape = values.shape[1:] if isinstance(rows, slice) else values.shape
-        if name not in trajectory.state:
+        if name not in states:
             blank = np.nan if values.dtype.kind == "f" else 0
             seeds_and_steps = trajectory.parameters.shape[:2]
-            trajectory.state[name] = np.full((*seeds_and_steps, *shape), blank, values.dtype)
-        place = trajectory.state[name]
+            states[name] = np.full((*seeds_and_steps, *shape), blank, values.dtype)
+        place = states[name]
         require(
             place.shape[2:] == shape,
             f"the optimiser's state {name!r} must keep its shape {place.shape[2:]} while it trains, got {shape}",
@@ -352,13 +485,14 @@ def _keep_state(trajectory: Trajectory, rows: int | slice, kept: int, rule: dict
 def _require_finite(parameters: np.ndarray, seeds: np.ndarray, iteration: int) -> None:
     """Raise `ParameterError` that names the first seed whose parameters (l,) or (S, l) are not finite."""
     finite = np.isfinite(parameters)
-    if not finite.all():
-        finite = finite.reshape(-1, finite.shape[-1]).all(1)
-        seed = np.atleast_1d(seeds)[finite.argmin()]
-        raise ParameterError(
-            f"training diverged: seed {seed} has parameters that are not finite after "
-            f"iteration {iteration}; a smaller optimizer.learning_rate may help"
-        )
+    if finite.all():
+        return
+    is_finite = finite.reshape(-1, finite.shape[-1]).all(1)
+    seed = np.atleast_1d(seeds)[is_finite.argmin()]
+    raise ParameterError(
+        f"training diverged: seed {seed} has parameters that are not finite after "
+        f"iteration {iteration}; a smaller optimizer.learning_rate may help"
+    )
 
 
 class _EachSeed:
@@ -367,17 +501,27 @@ class _EachSeed:
     def __init__(self, rule: Optimizer):
         self._rule = rule
 
+    def check(self, coefficients: np.ndarray) -> None:
+        self._rule.check(coefficients)
+
     def init(self, parameters: np.ndarray) -> dict[str, np.ndarray]:
-        return _stacked([self._rule.init(each) for each in parameters])
+        return _stacked([self._rule.init(parameters_of_seed) for parameters_of_seed in parameters])
 
     def update(self, gradient, state, parameters, n_samples, recovered):
-        states = [{name: values[i] for name, values in state.items()} for i in range(len(parameters))]
-        found = [
-            self._rule.update(*each, n_samples, recovered)
-            for each in zip(gradient, states, parameters, strict=True)
-        ]
-        return np.stack([new for new, _ in found]), _stacked([new for _, new in found])
+        new_parameters, new_states = [], []
+        for i in range(len(parameters)):
+            state_of_seed = {name: values[i] for name, values in state.items()}
+            updated, updated_state = self._rule.update(
+                gradient[i], state_of_seed, parameters[i], n_samples, recovered
+            )
+            new_parameters.append(updated)
+            new_states.append(updated_state)
+        return np.stack(new_parameters), _stacked(new_states)
 
 
 def _stacked(states: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    return {name: np.stack([state[name] for state in states]) for name in states[0]}
+    """The states of all seeds with a row for each."""
+    stacked = {}
+    for name in states[0]:
+        stacked[name] = np.stack([state[name] for state in states])
+    return stacked

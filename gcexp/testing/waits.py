@@ -13,9 +13,10 @@ from gcexp.codes import Code
 from gcexp.delays import DelayModel, Draws, ShiftedExponential
 from gcexp.extras import extras
 from gcexp.schemes import Lead, Scheme
+from gcexp.schemes.limits import is_relative
 from gcexp.schemes.waiting import WaitingExtras
 from gcexp.testing.check import ITERATIONS, SEEDS, first_place
-from gcexp.timeline import simulate
+from gcexp.timeline import in_times_of, simulate
 
 #: Seconds of the hidden delays of waiting rules: a limit of milliseconds hears nobody among delays of seconds.
 UNITS = (1.0, 1e-3, 1e-6)
@@ -24,11 +25,15 @@ UNITS = (1.0, 1e-3, 1e-6)
 class WaitContract:
     """What every waiting rule keeps, in a scheme whose code it can use.
 
-    A rule that orders messages is given each by itself, as `gcexp.timeline` does, here in the code's own order.
+    A rule that orders messages is given each by itself, as `gcexp.timeline` does, here in the code's own order. Limits
+    that are multiples of the median time are those of the delay model that was given, else of one in seconds.
     """
 
     def __init__(self, scheme: Scheme, delay: DelayModel | None = None):
-        self.scheme, self._given = scheme, delay
+        if is_relative(scheme.wait) and delay is None:
+            delay = ShiftedExponential(shift=0.5)
+        self.scheme = scheme if delay is None else in_times_of(scheme, delay)
+        self._given = delay
         self.extras = extras(WaitingExtras, scheme.wait)
         self.name = f"{type(scheme.wait).__name__}-{type(scheme.code).__name__}"
 

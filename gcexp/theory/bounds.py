@@ -275,9 +275,13 @@ def one_assignment(fixed: np.ndarray, growing: np.ndarray, load: float) -> float
         f"workers of relative load {load:g} cannot hold all data: the load of an exact code is a finite number >= 1",
     )
     at = F + load * C
-    holders = [list(A) for r in range(1, n + 1) for A in combinations(range(n), r)]
+    holders: list[list[int]] = []
+    for r in range(1, n + 1):
+        holders += map(list, combinations(range(n), r))
     U, first = len(holders), np.stack([at[:, A].min(1) for A in holders], axis=1)
-    held = np.array([[w in A for A in holders] for w in range(n)], float)
+    held = np.zeros((n, U))
+    for u, A in enumerate(holders):
+        held[A, u] = 1
     # Variables: D_t, s_A, and whether A holds anything.
     waited = np.hstack(
         [

@@ -8,9 +8,13 @@ from math import gcd, nan, prod
 import numpy as np
 
 from gcexp.errors import DataError
+from gcexp.traces.long_rows import Rows
+from gcexp.traces.matching import Matched, typed
+from gcexp.traces.moments import other_scale, refuse_moments
 from gcexp.traces.record import Flags, TraceFile
-from gcexp.traces.rows import Matrix, Rows
 from gcexp.traces.tables import MOST_CELLS
+from gcexp.traces.twice import StandsTwice
+from gcexp.traces.wide_rows import Matrix
 
 _SHOWN = 10  # numbers in a sentence
 _MOSTLY = 0.5  # a trace that lacks more of its iterations than this is a sample
@@ -25,11 +29,48 @@ class _Numbering:
     decisions: list[str]
 
 
-def arranged(found: Rows | Matrix, name: str, place: str, flags: Flags) -> TraceFile:
-    """The record of times that were read; raise `DataError` for times that stand twice and other faults."""
+def arranged(found: Rows | Matrix, name: str, place: str, flags: Flags, unit: str) -> TraceFile:
+    """The record of times that were read.
+
+    Parameters
+    ----------
+    found : Rows or Matrix
+    name, place : str
+        That of the record, and how sentences begin.
+    flags : Flags
+    unit : str
+        That of the times, where a person has named it: then they are durations, whatever they look like.
+
+    Raises
+    ------
+    DataError
+        For times that stand twice, moments in place of times, and other faults.
+    """
     if isinstance(found, Matrix):
-        return _of_matrix(found, name, place, flags)
-    return _of_rows(found, name, place, flags)
+        trace = _of_matrix(found, name, place, flags)
+    else:
+        trace = _of_rows(found, name, place, flags)
+    times = trace.values["time"]
+    if not unit and not flags.unit:
+        refuse_moments(times, place, _cure_of_moments(found))
+    told = other_scale(times, trace.labels)
+    if not told:
+        return trace
+    return replace(trace, decisions=(*trace.decisions, told))
+
+
+def _cure_of_moments(found: Rows | Matrix) -> str:
+    """What to type where times turn out to be moments."""
+    if isinstance(found, Matrix):
+        return (
+            'take the differences of its rows first: python -c "import pandas as pd; '
+            "pd.read_csv('FILE', index_col=0).diff().iloc[1:].to_csv('differences.csv')\""
+        )
+    column = (found.found.times or (found.found.end,))[0]
+    return (
+        f"for the time since the worker's previous row: columns=end:{typed(column)}; where another column is the time: "
+        "columns=time:NAME"
+    )
 
 
 def _of_matrix(found: Matrix, name: str, place: str, flags: Flags) -> TraceFile:
@@ -47,7 +88,7 @@ def _of_matrix(found: Matrix, name: str, place: str, flags: Flags) -> TraceFile:
         names=found.hosts,
         values={"time": times},
         flags=_flags(flags, found.unit, numbering),
-        missing=missing if missing.any() else None,
+        missing=_if_any(missing),
         gap=numbering.gap,
         decisions=(*found.decisions, *numbering.decisions),
     )
@@ -57,20 +98,25 @@ def _of_rows(found: Rows, name: str, place: str, flags: Flags) -> TraceFile:
     index = [found.iterations, found.workers]
     if found.chunks is not None:
         index.append(found.chunks)
-    known = [np.unique(numbers, return_inverse=True) for numbers in index]
-    numbering = _numbering(known[0][0])
+    known = []
+    places = []
+    for numbers in index:
+        values, where = np.unique(numbers, return_inverse=True)
+        known.append(values)
+        places.append(where)
+    numbering = _numbering(known[0])
     if found.chunks is not None:
-        _check_chunks(known[2][0], place)
-    shape = tuple(len(numbers) for numbers, _ in known)
+        _check_chunks(known[2], place)
+    shape = tuple(map(len, known))
     if prod(shape) > MOST_CELLS:
         raise DataError(
             f"{place} has {shape[0]} iterations and {shape[1]} workers in {len(found.workers)} lines; a matrix of more "
             f"than {MOST_CELLS} cells is not read"
         )
-    cell = np.ravel_multi_index([where for _, where in known], shape)
-    workers = tuple(known[1][0].tolist())
+    cell = np.ravel_multi_index(places, shape)
+    workers = tuple(known[1].tolist())
     labels = found.hosts or workers
-    _check_twice(cell, known, shape, labels, place)
+    _check_twice(cell, known, shape, labels, place, found.found)
     there = np.zeros(shape, dtype=bool)
     there.ravel()[cell] = True
     there = there.reshape(*shape[:2], -1)
@@ -96,10 +142,15 @@ def _of_rows(found: Rows, name: str, place: str, flags: Flags) -> TraceFile:
         values=matrices,
         chunks=chunks,
         flags=_flags(flags, found.unit, numbering),
-        missing=missing if missing.any() else None,
+        missing=_if_any(missing),
         gap=numbering.gap,
         decisions=(*found.decisions, *numbering.decisions),
     )
+
+
+def _if_any(missing: np.ndarray) -> np.ndarray | None:
+    """Which rows are missing, or None where none is."""
+    return missing if missing.any() else None
 
 
 def _flags(flags: Flags, unit: str, numbering: _Numbering) -> Flags:
@@ -147,19 +198,18 @@ def _check_chunks(numbers: np.ndarray, place: str) -> None:
         raise DataError(f"{place}: chunks go {shown}: {missing[0]} is missing")
 
 
-def _check_twice(cell: np.ndarray, known: list, shape: tuple[int, ...], labels: tuple, place: str) -> None:
-    """Raise `DataError` where two lines are of the same iteration and worker."""
+def _check_twice(
+    cell: np.ndarray, known: list, shape: tuple[int, ...], labels: tuple, place: str, found: Matched
+) -> None:
+    """Raise `StandsTwice` where two lines are of the same iteration and worker."""
     twice = np.flatnonzero(np.bincount(cell) > 1)
     if not len(twice):
         return
     t, i, *chunk = np.unravel_index(twice[0], shape)
-    told = f"iteration {known[0][0][t]}, worker {labels[i]}"
+    told = f"iteration {known[0][t]}, worker {labels[i]}"
     if chunk:
-        told += f", chunk {known[2][0][chunk[0]]}"
-    raise DataError(
-        f"{place}: {told} stands twice; keep one of the rows, or name the columns that tell them apart, as in "
-        "columns=iteration:epoch+step,worker:host+rank"
-    )
+        told += f", chunk {known[2][chunk[0]]}"
+    raise StandsTwice(place, told, found)
 
 
 def _missing(there: np.ndarray, labels: tuple, flags: Flags, place: str) -> np.ndarray:

@@ -29,7 +29,7 @@ class _Recording:
 def is_profiler_folder(path: Path | str) -> bool:
     """Whether a folder, or a folder in it, holds a profiler trace of PyTorch, recognised by its content."""
     path = Path(path)
-    return path.is_dir() and any(is_trace(file) for file in _files_in(path))
+    return path.is_dir() and any(map(is_trace, _files_in(path)))
 
 
 def read_profiler_folder(source: Path | str | Iterable[Path | str]) -> tuple[pd.DataFrame, list[str]]:
@@ -57,7 +57,7 @@ def read_profiler_folder(source: Path | str | Iterable[Path | str]) -> tuple[pd.
         ranks that wait for each other before the backward pass, and a step that a rank has twice.
     """
     files, left_out_files = _files_of(source)
-    recordings = [_recording(file) for file in files]
+    recordings = list(map(_recording, files))
     decisions = [*left_out_files, *_check_world(recordings)]
     steps_of_ranks = _by_rank(recordings)
     _check_collectives(recordings)
@@ -86,7 +86,7 @@ def _files_of(source: Path | str | Iterable[Path | str]) -> tuple[list[Path], li
         path = Path(source)
         files = _files_in(path) if path.is_dir() else [path]
     else:
-        files = [Path(path) for path in source]
+        files = list(map(Path, source))
     traces, others = [], []
     for file in files:
         if is_trace(file):
@@ -99,8 +99,9 @@ def _files_of(source: Path | str | Iterable[Path | str]) -> tuple[list[Path], li
             others.append(file.name)
     if not traces:
         raise DataError(f"{_named(source)} holds no profiler trace of PyTorch")
-    told = [f"left out {len(others)} files that are no profiler traces: {_listed(others)}"] if others else []
-    return traces, told
+    if not others:
+        return traces, []
+    return traces, [f"left out {len(others)} files that are no profiler traces: {_listed(others)}"]
 
 
 def _named(source: object) -> str:
@@ -115,9 +116,11 @@ def _listed(items: Iterable[object]) -> str:
     >>> _listed(range(12))
     '0, 1, 2, 3, 4, 5, 6, 7 and 4 more'
     """
-    texts = [str(item) for item in items]
-    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-    return ", ".join(texts[:_SHOWN]) + more
+    texts = list(map(str, items))
+    shown = ", ".join(texts[:_SHOWN])
+    if len(texts) > _SHOWN:
+        shown += f" and {len(texts) - _SHOWN} more"
+    return shown
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------
@@ -136,23 +139,29 @@ def _recording(file: Path) -> _Recording:
 
 def _check_world(recordings: list[_Recording]) -> list[str]:
     """Raise `DataError` unless the files are of several ranks of one world; what is told of ranks without a file."""
-    ranks = {recording.rank for recording in recordings}
-    worlds = sorted({recording.world_size for recording in recordings} - {0})
+    ranks = set()
+    worlds = set()
+    for recording in recordings:
+        ranks.add(recording.rank)
+        if recording.world_size:
+            worlds.add(recording.world_size)
     if len(worlds) > 1:
         raise DataError(
-            f"the files are of runs with {_listed(worlds)} ranks; put each run into a folder of its own"
+            f"the files are of runs with {_listed(sorted(worlds))} ranks; put each run into a folder of its own"
         )
+    world_size = max(worlds, default=0)
     if len(ranks) == 1:
-        rank = recordings[0].rank
-        world = f" of {worlds[0]}" if worlds else ""
+        rank = f"rank {recordings[0].rank}"
+        if world_size:
+            rank += f" of {world_size}"
         raise DataError(
-            f"there are files of one rank only, rank {rank}{world}: who is slow is seen by comparing ranks; profile on "
+            f"there are files of one rank only, {rank}: who is slow is seen by comparing ranks; profile on "
             "every rank, and put their files into one folder"
         )
-    missing = [rank for rank in range(worlds[0] if worlds else 0) if rank not in ranks]
+    missing = sorted(set(range(world_size)) - ranks)
     if not missing:
         return []
-    return [f"{len(missing)} of {worlds[0]} ranks have no file: {_listed(missing)}"]
+    return [f"{len(missing)} of {world_size} ranks have no file: {_listed(missing)}"]
 
 
 def _by_rank(recordings: list[_Recording]) -> dict[int, dict[int, Step]]:
@@ -164,7 +173,9 @@ def _by_rank(recordings: list[_Recording]) -> dict[int, dict[int, Step]]:
         for step in recording.steps:
             if step.number in steps:
                 first = files[recording.rank, step.number]
-                places = first.name if first == recording.file else f"{first.name} and {recording.file.name}"
+                places = first.name
+                if first != recording.file:
+                    places += f" and {recording.file.name}"
                 raise DataError(
                     f"rank {recording.rank} has step {step.number} twice, in {places}; take one out, or put each run "
                     "into a folder of its own"
@@ -176,19 +187,22 @@ def _by_rank(recordings: list[_Recording]) -> dict[int, dict[int, Step]]:
 
 def _check_collectives(recordings: list[_Recording]) -> None:
     """Raise `DataError` where no step of a rank says what the rank took by itself."""
+    collectives = 0
     for recording in recordings:
-        steps = recording.steps
-        if any(step.is_usable for step in steps):
-            continue
-        waiting = sorted({kind for step in steps for kind in step.waits_for})
-        if waiting:
+        waits_for: set[str] = set()
+        usable = 0
+        for step in recording.steps:
+            waits_for.update(step.waits_for)
+            usable += step.is_usable
+            collectives += step.collectives
+        if waits_for and not usable:
             raise DataError(
-                f"the ranks wait for each other before the backward pass is over ({_listed(waiting)} in "
+                f"the ranks wait for each other before the backward pass is over ({_listed(sorted(waits_for))} in "
                 f"{recording.file.name}), as with FSDP, tensor or pipeline parallelism, SyncBatchNorm, a loss "
                 "that is reduced, or several backward passes that reduce: what a rank takes by itself cannot be read "
                 "from such steps"
             )
-    if not any(step.collectives for recording in recordings for step in recording.steps):
+    if not collectives:
         raise DataError(
             "no step has a gradient collective (all_reduce or reduce_scatter), so ranks do not wait for each other in "
             "what was profiled; profile training steps of DistributedDataParallel on the CPU side "
@@ -203,7 +217,10 @@ def _kept_steps(ranks: dict[int, dict[int, Step]]) -> tuple[list[int], list[str]
     """Numbers of the steps that are usable on every rank, and what is told of the others."""
     kept: list[int] = []
     without, waiting, cut_off, incomplete = [], [], [], []
-    for number in sorted({number for steps in ranks.values() for number in steps}):
+    numbers: set[int] = set()
+    for steps in ranks.values():
+        numbers.update(steps)
+    for number in sorted(numbers):
         of_ranks = [steps[number] for steps in ranks.values() if number in steps]
         if any(step.cut_off for step in of_ranks):
             cut_off.append(number)
@@ -222,10 +239,10 @@ def _kept_steps(ranks: dict[int, dict[int, Step]]) -> tuple[list[int], list[str]
         "that not every rank has": incomplete,
     }
     told = []
-    for reason, numbers in reasons.items():
-        if numbers:
-            steps = "step" if len(numbers) == 1 else "steps"
-            told.append(f"left out {len(numbers)} {steps} {reason}: {_listed(numbers)}")
+    for reason, left_out in reasons.items():
+        if left_out:
+            noun = "step" if len(left_out) == 1 else "steps"
+            told.append(f"left out {len(left_out)} {noun} {reason}: {_listed(left_out)}")
     if not kept:
         raise DataError(f"no step is whole on every rank: {'; '.join(told)}")
     return kept, told
@@ -246,7 +263,9 @@ def _meaning(
     recordings: list[_Recording], ranks: dict[int, dict[int, Step]], kept: list[int], frame: pd.DataFrame
 ) -> list[str]:
     """What the columns mean in these files."""
-    steps = [of_rank[number] for of_rank in ranks.values() for number in kept]
+    steps: list[Step] = []
+    for of_rank in ranks.values():
+        steps += map(of_rank.__getitem__, kept)
     if any(step.after_backward for step in steps):
         time = (
             "step start to the first gradient collective, since the gradients are reduced after the backward pass, and "

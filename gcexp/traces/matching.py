@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
-from gcexp.errors import DataError, ParameterError, unknown
-from gcexp.traces.names import NOT_USED, Name, column_given, listed, name_of
-from gcexp.traces.numbers import cells_of, is_empty
+from gcexp.errors import DataError, ParameterError
+from gcexp.traces.names import BRACKETS, LABEL, NOT_USED, Name, Names, column_given, listed, names_of
+from gcexp.traces.numbers import is_numeric
 from gcexp.traces.record import NEEDED
 from gcexp.traces.tables import Table
 
@@ -20,14 +21,15 @@ _JOINS = "+"  # columns=worker:node+local_rank
 
 @dataclass(frozen=True)
 class Matched:
-    """Columns of a long table, by what they are; a key may be made of several columns.
+    """Columns of a long table, by what they are; a key may be made of several columns, and times may be added up.
 
-    ``time`` is empty where it is the difference of `start` and `end`, ``iteration`` where no column says it.
+    ``times`` is empty where the time is the difference of `start` and `end`, ``iteration`` where no column says it.
+    Where there is an `end` and no `start`, a time begins with the end of the worker's previous row.
     """
 
     iteration: tuple[str, ...]
     worker: tuple[str, ...]
-    time: str = ""
+    times: tuple[str, ...] = ()
     start: str = ""
     end: str = ""
     compute: str = ""
@@ -38,8 +40,12 @@ class Matched:
     @property
     def used(self) -> set[str]:
         """Names of all these columns."""
-        single = {self.time, self.start, self.end, self.compute, self.load, self.chunk}
-        return (single | {*self.iteration, *self.worker}) - {""}
+        single = {self.start, self.end, self.compute, self.load, self.chunk}
+        return (single | {*self.iteration, *self.worker, *self.times}) - {""}
+
+    def with_column(self, role: str, column: str) -> Matched:
+        """The same with a column of computing, loads or micro-batches."""
+        return replace(self, **{role: column})  # type: ignore[arg-type]
 
 
 def is_canonical(table: Table) -> bool:
@@ -49,9 +55,11 @@ def is_canonical(table: Table) -> bool:
 
 def canonical(table: Table) -> Matched:
     """The columns of this project's format; others are further columns, whatever they are called."""
-    found = [name if name in table.columns else "" for name in ("compute", "load", "chunk")]
-    compute, load, chunk = found
-    return Matched(("iteration",), ("worker",), "time", compute=compute, load=load, chunk=chunk)
+    found = Matched(("iteration",), ("worker",), ("time",))
+    for name in ("compute", "load", "chunk"):
+        if name in table.columns:
+            found = found.with_column(name, name)
+    return found
 
 
 def looks_long(table: Table, given: dict[str, str]) -> bool:
@@ -60,23 +68,44 @@ def looks_long(table: Table, given: dict[str, str]) -> bool:
         return False
     if {"time", "start", "end", "worker"} & set(given):
         return True
-    names = [name_of(column) for column in table.columns]
-    if any(name.fits("worker") for name in names):
+    names = table.names
+    if names.has("worker"):
         return True
-    timed = any(name.fits("time") for name in names)
-    from_to = any(name.fits("start") for name in names) and any(name.fits("end") for name in names)
-    return (timed or from_to) and len(of_workers(names)) < 2
+    is_timed = names.has("time") or (names.has("start") and names.has("end"))
+    return is_timed and len(of_workers(names)) < 2
 
 
-def of_workers(names: list[Name]) -> list[str]:
-    """Columns that differ in a number only, as ``rank0`` and ``rank1`` do; none where there are several such groups."""
+def of_workers(names: Names) -> list[str]:
+    """Columns that are surely those of workers, as ``rank0`` and ``rank1``; none if there are several such groups."""
     groups: dict[str, list[str]] = {}
-    for name in names:
-        if re.search(r"\d", name.base):
+    for name in names.items:
+        if re.search(r"\d", name.base) and name.is_of_worker:
             without_numbers = re.sub(r"\d+", "0", name.base)
             groups.setdefault(without_numbers, []).append(name.written)
-    several = [group for group in groups.values() if len(group) > 1]
-    return several[0] if len(several) == 1 else []
+    found: list[str] = []
+    for group in groups.values():
+        if len(group) < 2:
+            continue
+        if found:
+            return []
+        found = group
+    return found
+
+
+def numbered(columns: Iterable[str]) -> tuple[str, list[str]]:
+    """The first columns that differ in a number only, and a pattern that fits them; nothing where there are none.
+
+    >>> numbered(["step", "run-0 - time", "run-1 - time", "run-1 - time_max"])
+    ('run-* - time', ['run-0 - time', 'run-1 - time'])
+    """
+    groups: dict[str, list[str]] = {}
+    for column in columns:
+        if re.search(r"\d", column):
+            groups.setdefault(re.sub(r"\d+", "*", column), []).append(column)
+    for pattern, group in groups.items():
+        if len(group) > 1:
+            return pattern, group
+    return "", []
 
 
 def matched(table: Table, given: dict[str, str], alone: bool) -> Matched:
@@ -95,51 +124,53 @@ def matched(table: Table, given: dict[str, str], alone: bool) -> Matched:
     DataError
         Where a column is missing or several fit; the sentence shows what to type.
     """
-    place, columns = table.place, table.columns
-    chosen = {role: _columns_given(role, column, table) for role, column in given.items()}
-    taken = {column for found in chosen.values() for column in found}
-    names = [name_of(column) for column in columns if column not in taken]
+    chosen: dict[str, tuple[str, ...]] = {}
+    names = table.names
+    for role, column in given.items():
+        chosen[role] = _columns_given(role, column, table)
+        names = names.without(chosen[role])
     decisions: list[str] = []
-    single = {"time": "", "start": "", "end": "", "compute": "", "load": "", "chunk": ""}
-    for role in single:
-        if role in chosen:
-            single[role] = chosen[role][0] if chosen[role] else ""
-    if not single["time"] and not (single["start"] and single["end"]):
-        _match_times(table, names, single, decisions)
-    elif single["time"]:
-        single["start"] = single["end"] = ""
-    rest = [name for name in names if name.written not in single.values()]
+    found = _times(table, chosen, names, decisions)
+    names = names.without(found.used)
     for role in ("compute", "load", "chunk"):
-        fitting = [name.written for name in rest if name.fits(role)]
-        if role not in chosen and fitting:
-            single[role] = _one_of(role, fitting, table)
-    rest = [name for name in rest if name.written not in single.values()]
-    iterations = chosen.get("iteration") or tuple(name.written for name in rest if name.fits("iteration"))
-    workers = chosen.get("worker") or tuple(name.written for name in rest if name.fits("worker"))
+        columns = _columns_of(role, chosen, names)
+        if len(columns) > 1:
+            _ask(role, columns, table)
+        if columns:
+            found = found.with_column(role, columns[0])
+    names = names.without(found.used)
+    iterations = _columns_of("iteration", chosen, names)
+    workers = _columns_of("worker", chosen, names)
     if not workers and not alone:
-        raise DataError(
-            f"{place}: {_no_column('worker', table)}; of files of one "
-            "worker each name all: gcexp trace import FILE FILE ..."
-        )
-    if not iterations and not alone:
-        raise DataError(f"{place}: {_no_column('iteration', table)}")
-    chunk = single["chunk"]
-    iteration, worker = _keys(table, iterations, workers, chunk, given)
-    said = [
-        f"iteration = {_joined(iteration)}" if iteration else "",
-        f"worker = {_joined(worker)}" if worker else "",
-    ]
-    said.append(
-        f"time = {single['time']}" if single["time"] else f"time = {single['end']} - {single['start']}"
-    )
-    for role in ("compute", "load", "chunk"):
-        if single[role]:
-            said.append(f"{role} = {single[role]}")
-    decisions.insert(0, f"took {', '.join(part for part in said if part)}")
-    others = [name for name in (*iterations, *workers) if name not in {*iteration, *worker}]
+        raise DataError(f"{table.place}: {_no_worker(table, iterations)}")
+    if not iterations and not alone and "iteration" not in chosen:
+        raise DataError(f"{table.place}: {_no_iteration(table)}")
+    iteration, worker = _keys(table, iterations, workers, found.chunk, given)
+    found = replace(found, iteration=iteration, worker=worker)
+    decisions.insert(0, _said(found))
+    others = names_of([*iterations, *workers]).without([*iteration, *worker]).written
     if others:
         decisions.append(f"did not need {listed(others)} to tell the rows apart")
-    return Matched(iteration, worker, decisions=decisions, **single)
+    return replace(found, decisions=decisions)
+
+
+def _said(found: Matched) -> str:
+    """What was taken for what."""
+    parts = []
+    if found.iteration:
+        parts.append(f"iteration = {_joined(found.iteration)}")
+    if found.worker:
+        parts.append(f"worker = {_joined(found.worker)}")
+    if found.times:
+        parts.append(f"time = {' + '.join(found.times)}")
+    elif found.start:
+        parts.append(f"time = {found.end} - {found.start}")
+    else:
+        parts.append(f"time = {found.end} - that of the worker's previous row")
+    for role in ("compute", "load", "chunk"):
+        if getattr(found, role):
+            parts.append(f"{role} = {getattr(found, role)}")
+    return f"took {', '.join(parts)}"
 
 
 def _columns_given(role: str, column: str, table: Table) -> tuple[str, ...]:
@@ -147,69 +178,117 @@ def _columns_given(role: str, column: str, table: Table) -> tuple[str, ...]:
     if column == NOT_USED:
         return ()
     parts = [column]
-    if _JOINS in column and column not in table.columns and role in ("iteration", "worker"):
+    if _JOINS in column and column not in table.columns and role in ("iteration", "worker", "time"):
         parts = column.split(_JOINS)
     return tuple(column_given(part, table.columns, table.place) for part in parts)
 
 
-def _match_times(table: Table, names: list[Name], single: dict[str, str], decisions: list[str]) -> None:
-    """Find the column of times, or those of starts and ends."""
-    timed = [name.written for name in names if name.fits("time")]
-    starts = [name.written for name in names if name.fits("start")]
-    ends = [name.written for name in names if name.fits("end")]
-    if single["start"]:
-        starts = [single["start"]]
-    if single["end"]:
-        ends = [single["end"]]
+def _columns_of(role: str, chosen: dict[str, tuple[str, ...]], names: Names) -> tuple[str, ...]:
+    """The columns that a person named for a role, or all those whose names fit."""
+    if role in chosen:
+        return chosen[role]
+    return tuple(names.fitting(role))
+
+
+def _times(table: Table, chosen: dict[str, tuple[str, ...]], names: Names, decisions: list[str]) -> Matched:
+    """The columns of times, or those of starts and ends; the keys are found later."""
+    if chosen.get("time"):
+        return Matched((), (), chosen["time"])
+    timed = names.where(lambda name: name.fits("time") and not _is_least(name, names))
+    if chosen.get("start") or chosen.get("end"):
+        timed = []
+    starts = _columns_of("start", chosen, names)
+    ends = _columns_of("end", chosen, names)
     if len(timed) > 1:
         _ask("time", timed, table)
     if timed:
-        single["time"] = timed[0]
-        single["start"] = single["end"] = ""
         if starts and ends:
             decisions.append(f"did not use {starts[0]} and {ends[0]}, for {timed[0]} is the time")
-        return
-    if not starts or not ends:
-        raise DataError(f"{table.place}: {_no_column('time', table)}")
+        return Matched((), (), (timed[0],))
+    if not ends or not (starts or chosen.get("end")):
+        raise DataError(f"{table.place}: {_no_time(table)}")
     if len(starts) > 1:
         _ask("start", starts, table)
     if len(ends) > 1:
         _ask("end", ends, table)
-    single["start"], single["end"] = starts[0], ends[0]
+    return Matched((), (), start=starts[0] if starts else "", end=ends[0])
 
 
-def _one_of(role: str, fitting: list[str], table: Table) -> str:
-    if len(fitting) > 1:
-        _ask(role, fitting, table)
-    return fitting[0]
+def _is_least(name: Name, names: Names) -> bool:
+    """Whether ``time_min`` stands beside ``time_max`` or ``time_mean``, so that it has the least time, not minutes."""
+    if not re.search(r"min\W*$", name.written, re.IGNORECASE):
+        return False
+    for word in ("max", "mean", "avg", "average", "median"):
+        beside = f"{name.base}_{word}".strip("_")
+        for other in names.items:
+            if other.base == beside:
+                return True
+    return False
 
 
-def _ask(role: str, fitting: list[str], table: Table) -> None:
+def _ask(role: str, fitting: Sequence[str], table: Table) -> None:
     """Raise `DataError`: several columns fit."""
-    raise DataError(
-        f"{table.place}: {listed(fitting)} may each be the {role}; say which one: "
-        f"{' or '.join(f'columns={role}:{_typed(column)}' for column in fitting[:_CHOICES])}"
-    )
+    choices = " or ".join(f"columns={role}:{typed(column)}" for column in fitting[:_CHOICES])
+    raise DataError(f"{table.place}: {listed(fitting)} may each be the {role}; say which one: {choices}")
 
 
-def _typed(column: str) -> str:
+def typed(column: str) -> str:
     """A column's name as it is typed in ``columns=``; quoted where a shell would divide it."""
-    return f"'{column}'" if any(sign in column for sign in " ()[]&;|<>*?$") else column
+    if re.search(r"[ ()\[\]&;|<>*?$]", column):
+        return f"'{column}'"
+    return column
+
+
+def _no_time(table: Table) -> str:
+    """That no column is known to be the time, and what to type."""
+    told = _no_column("time", table)
+    if not table.named:
+        return told
+    parts = table.names.where(lambda name: bool(name.unit) and is_numeric(table.frame[name.written]))
+    if len(parts) > 1:
+        told += f"; the sum of several is typed columns=time:{typed(_JOINS.join(parts[:_CHOICES]))}"
+    stamps = table.names.where(lambda name: name.is_stamp)
+    if stamps:
+        told += f"; for the time since the worker's previous row: columns=end:{typed(stamps[0])}"
+    pattern, group = numbered(table.columns)
+    if len(group) > 2:
+        told += (
+            f"; where each of the columns {typed(pattern)} is an iteration, turn the table: python -c "
+            "\"import pandas as pd; pd.read_csv('FILE', index_col=0).T.to_csv('turned.csv', index_label='iteration')\""
+        )
+    return told
+
+
+def _no_worker(table: Table, iterations: tuple[str, ...]) -> str:
+    """That no column is known to be the worker, and what to type."""
+    told = _no_column("worker", table)
+    if BRACKETS in table.columns:
+        told += f"; where the number in brackets is it: columns=worker:{BRACKETS}"
+    elif LABEL in table.columns:
+        told += f"; where the number that begins a line is it: columns=worker:{LABEL}"
+    elif iterations:
+        told += "; the log of one worker alone does not show who is slow"
+    return f"{told}; of files of one worker each name all: gcexp trace import FILE FILE ..."
+
+
+def _no_iteration(table: Table) -> str:
+    """That no column is known to be the iteration, and what to type."""
+    told = _no_column("iteration", table)
+    if table.named:
+        told += "; columns=iteration:none numbers the rows of each worker in their order"
+    return told
 
 
 def _no_column(role: str, table: Table) -> str:
     """That no column is known to be something, and what to type."""
-    columns = table.columns
-    shown = listed(columns)
+    shown = listed(table.columns)
     if not table.named:
         return (
             f"has no header, so no column is known to be the {role!r}; its columns are {shown}: say which they are, as "
             "in columns=iteration:column1,worker:column2,time:column3, or columns=workers:* where each is a worker"
         )
-    hint = unknown("column", role, columns)
-    near = f" ({hint[hint.index('did you mean') : hint.index('?') + 1]})" if "did you mean" in hint else ""
     return (
-        f"has no column {role!r} nor one of a similar name{near}; it has {shown}: say which one it is, as in "
+        f"has no column {role!r} nor one of a similar name; it has {shown}: say which one it is, as in "
         f"columns={role}:NAME"
     )
 
@@ -218,7 +297,7 @@ def _joined(columns: tuple[str, ...]) -> str:
     return _JOINS.join(columns)
 
 
-def key_of(table: Table, columns: tuple[str, ...]) -> np.ndarray:
+def key_of(table: Table, columns: Sequence[str]) -> np.ndarray:
     """Numbers of the rows' distinct values in some columns, in the order of their appearance."""
     codes = np.zeros(len(table.frame), np.int64)
     for column in columns:
@@ -239,27 +318,27 @@ def _keys(
     Of several that fit, one is taken if with it no pair of an iteration and a worker stands twice, and if all others
     that do so say the same. Where no single one suffices, all together are tried: an epoch and a batch within it.
     """
-    choices_of_iteration = [iterations]
+    by_iteration = [iterations]
     if "iteration" not in given and iterations:
-        choices_of_iteration = [(name,) for name in iterations]
-    choices_of_worker = [workers]
+        by_iteration = [(name,) for name in iterations]
+    by_worker = [workers]
     if "worker" not in given and workers:
-        choices_of_worker = [(name,) for name in workers]
-    if len(choices_of_iteration) == len(choices_of_worker) == 1:
-        return choices_of_iteration[0], choices_of_worker[0]
-    fitting = _that_tell_rows_apart(table, choices_of_iteration, choices_of_worker, chunk)
+        by_worker = [(name,) for name in workers]
+    if len(by_iteration) == len(by_worker) == 1:
+        return by_iteration[0], by_worker[0]
+    fitting = _that_tell_rows_apart(table, by_iteration, by_worker, chunk)
     if not fitting:
-        wider_iteration = choices_of_iteration
-        wider_worker = choices_of_worker
-        if len(choices_of_iteration) > 1:
-            wider_iteration = [*choices_of_iteration, _coarsest_first(table, iterations)]
-        if len(choices_of_worker) > 1:
-            wider_worker = [*choices_of_worker, _coarsest_first(table, workers)]
+        wider_iteration = list(by_iteration)
+        wider_worker = list(by_worker)
+        if len(by_iteration) > 1:
+            wider_iteration.append(_coarsest_first(table, iterations))
+        if len(by_worker) > 1:
+            wider_worker.append(_coarsest_first(table, workers))
         fitting = _that_tell_rows_apart(table, wider_iteration, wider_worker, chunk)
+    if not fitting and len(by_worker) > 1:
+        _ask("worker", workers, table)
     if not fitting:
-        several = workers if len(choices_of_worker) > 1 else iterations
-        role = "worker" if len(choices_of_worker) > 1 else "iteration"
-        _ask(role, list(several), table)
+        _ask("iteration", iterations, table)
     first = fitting[0]
     for other in fitting[1:]:
         for role, mine, its in zip(("iteration", "worker"), first, other, strict=True):
@@ -268,13 +347,15 @@ def _keys(
     return first
 
 
-def _that_tell_rows_apart(table, choices_of_iteration, choices_of_worker, chunk) -> list[tuple]:
+def _that_tell_rows_apart(table, by_iteration, by_worker, chunk) -> list[tuple]:
     """Pairs of keys with which no row stands twice."""
     fitting = []
-    more = (chunk,) if chunk else ()
-    for iteration in choices_of_iteration:
-        for worker in choices_of_worker:
-            codes = key_of(table, (*iteration, *worker, *more))
+    for iteration in by_iteration:
+        for worker in by_worker:
+            columns = [*iteration, *worker]
+            if chunk:
+                columns.append(chunk)
+            codes = key_of(table, columns)
             if codes.max(initial=-1) + 1 == len(codes):
                 fitting.append((iteration, worker))
     return fitting
@@ -289,18 +370,6 @@ def _same(table: Table, mine: tuple[str, ...], its: tuple[str, ...]) -> bool:
     """Whether two keys divide the rows alike."""
     together = key_of(table, (*mine, *its)).max() + 1
     return together == key_of(table, mine).max() + 1 == key_of(table, its).max() + 1
-
-
-def refuse_empty(table: Table, column: str, role: str) -> None:
-    """Raise `DataError` where a key is empty in some row."""
-    cells = cells_of(table.frame[column])
-    if cells.dtype == object:
-        empty = np.array([is_empty(cell) for cell in cells])
-    else:
-        empty = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(len(cells), bool)
-    if empty.any():
-        row = int(np.flatnonzero(empty)[0])
-        raise DataError(f"{table.place}: {role} in {table.place_of(row)} is empty; delete such rows")
 
 
 def refuse_wide_roles(given: dict[str, str]) -> None:

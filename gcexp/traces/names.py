@@ -3,141 +3,65 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from gcexp.errors import ParameterError, require_known, unknown
 
 #: Names of what a column may be, without a unit, in lower case and with underscores.
 SYNONYMS = {
-    "iteration": (
-        *("iteration", "iter", "it", "step", "batch", "epoch", "round", "minibatch", "mini_batch"),
-        *("global_step", "train_step", "training_step", "global_batch", "superstep"),
+    "iteration": frozenset(
+        """
+        iteration iter it step batch epoch round minibatch mini_batch superstep update num_updates
+        global_step train_step training_step current_step global_iteration train_iter global_batch
+        server_round comm_round communication_round
+        """.split()
     ),
-    "worker": (
-        *(
-            "worker",
-            "rank",
-            "node",
-            "host",
-            "replica",
-            "process",
-            "proc",
-            "machine",
-            "server",
-            "client",
-            "device",
-        ),
-        *(
-            "gpu",
-            "executor",
-            "hostname",
-            "nodename",
-            "node_name",
-            "host_name",
-            "nodelist",
-            "node_list",
-            "task",
-        ),
-        *("global_rank", "local_rank", "mpi_rank", "pod", "instance", "container", "peer", "learner", "pid"),
+    "worker": frozenset(
+        """
+        worker rank node host replica process proc machine server client device gpu executor task pod instance
+        container peer learner trainer actor party participant pid cid ip ip_address hostname nodename node_name
+        host_name nodelist node_list global_rank local_rank mpi_rank mpirank node_rank worker_rank process_rank
+        gpu_rank dp_rank data_parallel_rank
+        """.split()
     ),
-    "time": (
-        *(
-            "time",
-            "duration",
-            "elapsed",
-            "latency",
-            "runtime",
-            "run_time",
-            "walltime",
-            "wall_time",
-            "wall_clock",
-        ),
-        *(
-            "wallclock",
-            "took",
-            "time_taken",
-            "total_time",
-            "elapsed_time",
-            "iteration_time",
-            "iter_time",
-            "step_time",
-        ),
-        *(
-            "batch_time",
-            "worker_time",
-            "compute_and_send",
-            "per_step",
-            "per_iteration",
-            "per_iter",
-            "per_batch",
-        ),
-        *(
-            "time_per_step",
-            "time_per_iteration",
-            "time_per_iter",
-            "time_per_batch",
-            "step_duration",
-            "completion_time",
-        ),
-        *("iteration_duration", "response_time", "step_latency", "time_elapsed"),
+    "time": frozenset(
+        """
+        time duration dur elapsed latency runtime run_time walltime wall_time wall_clock wallclock took time_taken
+        total_time elapsed_time time_elapsed iteration_time iter_time step_time batch_time epoch_time round_time
+        worker_time client_time task_time training_time train_time fit_time execution_time exec_time
+        processing_time completion_time response_time compute_and_send step_duration iteration_duration
+        step_latency iteration_latency time_per_step time_per_iteration time_per_iter time_per_batch
+        elapsed_time_per_iteration per_step per_iteration per_iter per_it per_batch
+        """.split()
     ),
-    "start": (
-        *(
-            "start",
-            "begin",
-            "started",
-            "began",
-            "start_time",
-            "begin_time",
-            "starttime",
-            "t_start",
-            "time_start",
-        ),
-        *(
-            "start_ts",
-            "ts_start",
-            "start_timestamp",
-            "begin_timestamp",
-            "start_at",
-            "started_at",
-            "t0",
-            "tic",
-        ),
+    "start": frozenset(
+        """
+        start begin started began start_time begin_time starttime t_start time_start start_ts ts_start
+        start_timestamp begin_timestamp start_at started_at launch_time launched_at t0 tic
+        """.split()
     ),
-    "end": (
-        *(
-            "end",
-            "stop",
-            "finish",
-            "finished",
-            "ended",
-            "end_time",
-            "stop_time",
-            "finish_time",
-            "endtime",
-            "t_end",
-        ),
-        *("time_end", "end_ts", "ts_end", "end_timestamp", "end_at", "ended_at", "finished_at", "t1", "toc"),
+    "end": frozenset(
+        """
+        end stop finish finished ended end_time stop_time finish_time endtime t_end time_end end_ts ts_end
+        end_timestamp end_at ended_at finished_at t1 toc
+        """.split()
     ),
-    "compute": ("compute", "compute_time", "computation", "computation_time", "comp_time"),
-    "load": ("load", "relative_load"),
-    "chunk": ("chunk", "microbatch", "micro_batch"),
+    "compute": frozenset("compute compute_time computation computation_time comp_time".split()),
+    "load": frozenset("load relative_load".split()),
+    "chunk": frozenset("chunk microbatch micro_batch".split()),
 }
 #: Endings of names of numbers that count: ``step_id``, ``rank_no``.
 _COUNTED = ("_id", "_idx", "_index", "_no", "_num", "_number", "_nr")
-_STAMPS = {
-    "timestamp",
-    "datetime",
-    "date",
-    "ts",
-    "time_stamp",
-    "logged_at",
-    "created",
-    "created_at",
-    "utc",
-    "clock",
-}
+_STAMPS = frozenset("timestamp datetime date ts time_stamp logged_at created created_at utc clock".split())
+#: Names that are those of times where a unit stands in them: ``total_ms``.
+_TIMES_WITH_UNIT = SYNONYMS["iteration"] | frozenset(("", "total", "wall", "real"))
+#: Words of the names of a worker's column in a wide table, as in ``rank0_step_time``.
+_WORKER_WORDS = SYNONYMS["worker"] | frozenset(
+    "w r p n wk workers ranks nodes hosts mpi global local".split()
+)
+_TIME_WORDS = frozenset("t time times duration durations elapsed latency latencies took runtime".split())
+_BESIDE_TIME = SYNONYMS["iteration"] | frozenset(("per", "id"))
 
 #: How many seconds a unit has, as a quotient of whole numbers: a division is rounded once.
 UNITS = {"s": (1, 1), "ms": (1, 10**3), "us": (1, 10**6), "ns": (1, 10**9), "min": (60, 1), "h": (3600, 1)}
@@ -149,11 +73,15 @@ _SPELLED = {
     "min": ("min", "mins", "minute", "minutes"),
     "h": ("h", "hr", "hrs", "hour", "hours"),
 }
-_UNIT_OF = {word: unit for unit, words in _SPELLED.items() for word in words}
+_UNIT_OF = {}
+for _unit, _words in _SPELLED.items():
+    _UNIT_OF.update(dict.fromkeys(_words, _unit))
 
 #: What ``columns=`` may name: columns of a long table, or all columns of workers of a wide one, by a pattern.
 _ROLES = (*SYNONYMS, "workers")
 _SHOWN, _LETTERS = 8, 30  # names of columns in a sentence, and letters of one
+BRACKETS = "brackets"  # the name of a number that stands alone in brackets, as [3] before a line
+LABEL = "label"  # that of a number that begins a line, as 3: of srun --label
 NOT_USED = "none"  # what a role is given that no column has
 COLUMNS_EXAMPLE = "columns=iteration:STEP,worker:HOST,time:MS_PER_STEP"
 
@@ -171,27 +99,81 @@ class Name:
         """Whether such a column says when a row was written."""
         return self.base in _STAMPS
 
+    @property
+    def is_of_worker(self) -> bool:
+        """Whether a numbered column of this name is surely that of a worker's times: ``rank0``, ``step_time_3``."""
+        words = set(re.findall(r"[a-z]+", self.base))
+        if not words:
+            return True
+        return words <= _WORKER_WORDS | _TIME_WORDS | _BESIDE_TIME and bool(
+            words & (_WORKER_WORDS | _TIME_WORDS)
+        )
+
     def fits(self, role: str) -> bool:
         """Whether a column of this name may be that."""
         known = SYNONYMS[role]
+        if self.base in known and (role in ("time", "start", "end", "compute") or not self.unit):
+            return True
         if role == "time":
-            step_with_unit = (
-                bool(self.unit) and self.base in SYNONYMS["iteration"]
-            )  # step_ms: the time of a step
-            return self.base in known or (self.base == "" and bool(self.unit)) or step_with_unit
-        if role in ("start", "end", "compute"):
-            return self.base in known
-        if self.unit:
-            return False
-        if role in ("iteration", "worker", "chunk"):
-            for ending in _COUNTED:
-                if self.base.endswith(ending) and self.base.removesuffix(ending) in known:
-                    return True
-        return self.base in known
+            return bool(self.unit) and self.base in _TIMES_WITH_UNIT
+        if role in ("iteration", "worker", "chunk") and not self.unit:
+            return _without_counted(self.base) in known
+        return False
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names of a table's columns, in their order.
+
+    Examples
+    --------
+    >>> names = names_of(["step", "rank", "node", "time_ms"])
+    >>> names.fitting("worker"), names.has("time"), names.without(["step"]).written
+    (['rank', 'node'], True, ['rank', 'node', 'time_ms'])
+    """
+
+    items: tuple[Name, ...]
+
+    @property
+    def written(self) -> list[str]:
+        """The names as they were written."""
+        return [name.written for name in self.items]
+
+    def fitting(self, role: str) -> list[str]:
+        """Columns that may be that, by their names."""
+        return self.where(lambda name: name.fits(role))
+
+    def has(self, *roles: str) -> bool:
+        """Whether some column may be one of these."""
+        return any(self.fitting(role) for role in roles)
+
+    def where(self, holds: Callable[[Name], bool]) -> list[str]:
+        """Columns of whose names something holds."""
+        return [name.written for name in self.items if holds(name)]
+
+    def without(self, columns: Iterable[str]) -> Names:
+        """The names without those of some columns."""
+        left_out = set(columns)
+        return Names(tuple(name for name in self.items if name.written not in left_out))
+
+
+def names_of(columns: Iterable[object]) -> Names:
+    """What the names of columns say."""
+    return Names(tuple(map(name_of, columns)))
+
+
+def _without_counted(base: str) -> str:
+    """A name without an ending that says that it counts."""
+    for ending in _COUNTED:
+        if base.endswith(ending):
+            return base.removesuffix(ending)
+    return base
 
 
 def name_of(written: object) -> Name:
     """What a column's name says.
+
+    Of ``perf/step_time`` and ``metrics.step_time`` the last part counts. A rate, as ``tokens/s``, has no unit of time.
 
     Examples
     --------
@@ -200,12 +182,16 @@ def name_of(written: object) -> Name:
     ...     name_of("duration_s").unit,
     ...     name_of("ms_per_step").base,
     ...     name_of("hostId").base,
+    ...     name_of("times_ms.0").unit,
+    ...     name_of("steps/s").unit,
     ... )
-    (Name(written='Step time (ms)', base='step_time', unit='ms'), 's', 'per_step', 'host_id')
+    (Name(written='Step time (ms)', base='step_time', unit='ms'), 's', 'per_step', 'host_id', 'ms', '')
     """
     text = str(written).strip().replace("µ", "u").replace("μ", "u")  # noqa: RUF001  # both signs for micro
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text).lower()
-    words = [word for word in re.split(r"[^a-z0-9]+", spaced) if word]
+    words = _last_part(spaced)
+    if len(words) > 1 and words[-2] == "per" and words[-1] in _UNIT_OF:
+        return Name(str(written), "_".join(words), "")
     unit = ""
     if words and words[-1] in _UNIT_OF:
         unit = _UNIT_OF[words.pop()]
@@ -213,7 +199,36 @@ def name_of(written: object) -> Name:
             words.pop()
     elif len(words) > 1 and words[0] in _UNIT_OF and words[1] == "per":
         unit = _UNIT_OF[words.pop(0)]
+    elif len(words) > 2 and words[-2] in _UNIT_OF and re.fullmatch(r"[a-z]*\d+", words[-1]):
+        unit = _UNIT_OF[words.pop(-2)]
     return Name(str(written), "_".join(words), unit)
+
+
+def _last_part(text: str) -> list[str]:
+    """The words of a name, without those of the group that it belongs to where the rest is known; ``ms/it`` is a rate.
+
+    >>> (
+    ...     _last_part("perf/step_time"),
+    ...     _last_part("metrics.rank"),
+    ...     _last_part("tokens/step"),
+    ...     _last_part("ms/it"),
+    ... )
+    (['step', 'time'], ['rank'], ['tokens', 'step'], ['ms', 'per', 'it'])
+    """
+    words = re.findall(r"[a-z0-9]+", text)
+    if "%" in text:
+        return words
+    before, slash, last = text.rpartition("/")
+    first, behind = re.findall(r"[a-z0-9]+", before), re.findall(r"[a-z0-9]+", last)
+    if slash and first and behind:
+        if first[-1] in _UNIT_OF or behind[0] in _UNIT_OF:
+            return [*first, "per", *behind]
+        is_known = "_".join(behind) in SYNONYMS["time"] or behind[-1] in _UNIT_OF
+        return behind if is_known else words
+    behind = re.findall(r"[a-z0-9]+", text.rpartition(".")[2])
+    if behind and not all(word.isdecimal() for word in behind):  # of times.0 all words count
+        return behind
+    return words
 
 
 def listed(columns: Iterable[str]) -> str:
@@ -222,9 +237,16 @@ def listed(columns: Iterable[str]) -> str:
     >>> listed(["step", "rank"]), listed(map(str, range(20)))
     ('step, rank', '0, 1, 2, 3, 4, 5, 6, 7, ...')
     """
-    names = [" ".join(str(name).split()) for name in columns]
-    shown = [name if len(name) <= _LETTERS else f"{name[:_LETTERS]}..." for name in names[:_SHOWN]]
-    return ", ".join(shown) + (", ..." if len(names) > _SHOWN else "")
+    shown: list[str] = []
+    for column in columns:
+        if len(shown) == _SHOWN:
+            shown.append("...")
+            break
+        name = " ".join(str(column).split())
+        if len(name) > _LETTERS:
+            name = f"{name[:_LETTERS]}..."
+        shown.append(name)
+    return ", ".join(shown)
 
 
 def unit_named(given: str) -> str:
@@ -244,18 +266,17 @@ def roles_given(columns: str | Mapping[str, object] | None) -> dict[str, str]:
     if columns is None:
         return {}
     if isinstance(columns, Mapping):
-        pairs = [(str(role), str(column)) for role, column in columns.items()]
+        parts = [f"{role}:{column}" for role, column in columns.items()]
     else:
-        pairs = []
-        for part in str(columns).split(","):
-            role, colon, column = part.partition(":")
-            if not colon or not column.strip():
-                raise ParameterError(
-                    f"columns={columns}: {part!r} is no ROLE:COLUMN; an example is {COLUMNS_EXAMPLE}"
-                )
-            pairs.append((role.strip(), column.strip()))
+        parts = str(columns).split(",")
     found: dict[str, str] = {}
-    for role, column in pairs:
+    for part in parts:
+        role, _, column = part.partition(":")
+        role, column = role.strip(), column.strip()
+        if not column:
+            raise ParameterError(
+                f"columns={columns}: {part!r} is no ROLE:COLUMN; an example is {COLUMNS_EXAMPLE}"
+            )
         require_known("role in columns=", role, _ROLES)
         if role in found:
             raise ParameterError(f"columns={columns}: {role} is given twice")

@@ -8,15 +8,15 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-from gcexp.errors import DataError, unknown
+from gcexp.errors import DataError, ParameterError, require, unknown
 from gcexp.files import bundled, used
-from gcexp.traces.missing import Absent, resolved
-from gcexp.traces.names import roles_given
-from gcexp.traces.record import Flags, TraceFile
+from gcexp.traces.how import Columns, How, how_given
+from gcexp.traces.missing import Absent, resolved, without_first
+from gcexp.traces.names import listed
+from gcexp.traces.record import Flags, TraceFile, is_recorder_folder
 
-Columns: TypeAlias = str | Mapping[str, str] | None
 _ENDINGS = (".csv", ".tsv", ".txt", ".log", ".json", ".jsonl", ".ndjson", ".parquet", ".npy", ".npz")
 _PACKED = (".gz", ".zip", ".xz", ".bz2")
 _MOST_FILES = 4096
@@ -58,6 +58,7 @@ def read_trace(
     *,
     columns: Columns = None,
     unit: str | None = None,
+    decimal: str | None = None,
 ) -> TraceFile:
     """Read a trace and check that it is complete.
 
@@ -82,17 +83,22 @@ def read_trace(
         The time of missing rows that are late, in the unit of the record.
     columns : str or mapping, optional
         What the columns of a long table are, as ``iteration:step,worker:host,time:ms_per_step``; also ``start`` and
-        ``end`` in place of ``time``, ``compute``, ``load`` and ``chunk``. A key may be made of several columns:
-        ``iteration:epoch+batch``. Of a wide table ``workers:PATTERN``, as ``workers:rank*``.
+        ``end`` in place of ``time``, ``compute``, ``load`` and ``chunk``. A key may be made of several columns,
+        ``iteration:epoch+batch``, and a time be the sum of several, ``time:forward+backward``. With an ``end`` and no
+        start a time begins with the end of the worker's previous row. ``iteration:none`` numbers the rows of each
+        worker. Of a wide table ``workers:PATTERN``, as ``workers:rank*``.
     unit : {"s", "ms", "us", "ns", "min", "h"}, optional
         That of the times, where their name does not say it. Times of a known unit become seconds.
+    decimal : {",", "."}, optional
+        The decimal sign of numbers, where that is not beyond doubt; the other sign divides thousands. The words
+        ``comma`` and ``point`` mean the same.
 
     Raises
     ------
     DataError
         The first fault, in a sentence with its place.
     """
-    return trace_of(file, absent, timeout, columns=columns, unit=unit)
+    return trace_of(file, absent, timeout, columns=columns, unit=unit, decimal=decimal)
 
 
 def trace_of(
@@ -102,6 +108,7 @@ def trace_of(
     *,
     columns: Columns = None,
     unit: str | None = None,
+    decimal: str | None = None,
 ) -> TraceFile:
     """A trace from a path, a bundled trace's name, several paths, a frame, or an array (iterations, workers).
 
@@ -118,7 +125,7 @@ def trace_of(
     >>> trace_of(log).values["time"].tolist(), trace_of(log).labels
     ([[0.1, 0.25], [0.12, 0.09]], ('a', 'b'))
     """
-    trace = trace_with_gaps(source, columns=columns, unit=unit)
+    trace = trace_with_gaps(source, columns=columns, unit=unit, decimal=decimal)
     if absent == "refuse" and trace.gap and trace is not source:
         raise DataError(
             f"trace {trace.name}: {trace.gap}; absent=late or absent=skip takes the others for consecutive ones"
@@ -126,25 +133,56 @@ def trace_of(
     return resolved(trace, absent, timeout)
 
 
-def trace_with_gaps(source: object, *, columns: Columns = None, unit: str | None = None) -> TraceFile:
-    """A trace as `trace_of` takes it, with its missing rows: ``missing`` says which, and their times are NaN."""
+def trace_with_gaps(
+    source: object,
+    *,
+    columns: Columns = None,
+    unit: str | None = None,
+    decimal: str | None = None,
+    warm_up: int | None = None,
+) -> TraceFile:
+    """A trace as `trace_of` takes it, with its missing rows: ``missing`` says which, and their times are NaN.
+
+    Parameters
+    ----------
+    source, columns, unit, decimal
+        See `trace_of`.
+    warm_up : int, optional
+        First iterations that are left out; by default none, of recordings of `gcexp.distributed.Recorder` one.
+    """
     if isinstance(source, TraceFile):
         return source
-    given = tuple(roles_given(columns).items())
+    how = how_given(columns, unit, decimal)
     if isinstance(source, str | Path):
         path = located(source)
-        if path.is_dir():
-            return _of_folder(path, given, unit or "", *_when_in(path))
-        stat = path.stat()
-        return _read(path, _flags(path), given, unit or "", stat.st_mtime_ns, stat.st_size)
+        if is_recorder_folder(path):
+            return _of_recorder(path, how, warm_up, *_when_in(path))
+        return _without_first(_of_path(path, how), warm_up)
     if isinstance(source, Sequence) and source and all(isinstance(one, str | Path) for one in source):
-        if len(source) == 1:
-            return trace_with_gaps(source[0], columns=columns, unit=unit)
-        return _of_files([located(one) for one in source], given, unit or "")
-    return _of_memory(source, given, unit or "")
+        paths = list(map(located, source))
+        trace = _of_path(paths[0], how) if len(paths) == 1 else _of_files(paths, how)
+        return _without_first(trace, warm_up)
+    return _without_first(_of_memory(source, how), warm_up)
 
 
-def _of_memory(source: Any, given: tuple, unit: str) -> TraceFile:
+def _without_first(trace: TraceFile, number: int | None) -> TraceFile:
+    """The trace without its first iterations, where some are to be left out."""
+    if not number:
+        return trace
+    require(number > 0, f"warm-up is a number of iterations >= 0, got {number}")
+    told = f"left out the first {number} iterations"
+    return replace(without_first(trace, number), decisions=(*trace.decisions, told))
+
+
+def _of_path(path: Path, how: How) -> TraceFile:
+    """The record of a file or a folder."""
+    if path.is_dir():
+        return _of_folder(path, how, *_when_in(path))
+    stat = path.stat()
+    return _read(path, _flags(path), how, stat.st_mtime_ns, stat.st_size)
+
+
+def _of_memory(source: Any, how: How) -> TraceFile:
     """The record of a frame, of what becomes one, or of an array."""
     from gcexp.traces.tables import framed, of_frame, table_in_memory
 
@@ -153,29 +191,33 @@ def _of_memory(source: Any, given: tuple, unit: str) -> TraceFile:
     if isinstance(source, Mapping):
         source = framed(source)
     if hasattr(source, "to_csv") and hasattr(source, "columns"):
-        return _recorded(of_frame(source, "frame"), "frame", Flags(), given, unit)
-    return _recorded(table_in_memory(source, "array"), "array", Flags(), given, unit)
+        return _recorded(of_frame(source, "frame"), "frame", Flags(), how)
+    return _recorded(table_in_memory(source, "array"), "array", Flags(), how)
 
 
-def _recorded(table: Any, name: str, flags: Flags, given: tuple, unit: str, alone: bool = False) -> TraceFile:
+def _recorded(table: Any, name: str, flags: Flags, how: How, alone: bool = False) -> TraceFile:
     """The record of a table."""
     from gcexp.traces.arranging import arranged
     from gcexp.traces.rows import read_rows
+    from gcexp.traces.twice import StandsTwice, with_cure
 
-    rows = read_rows(table, dict(given), unit, alone)
-    trace = arranged(rows, name, table.place, flags)
+    try:
+        rows = read_rows(table, how, alone)
+        trace = arranged(rows, name, table.place, flags, how.unit)
+    except StandsTwice as error:
+        raise with_cure(error, table) from None
     return replace(trace, decisions=(*table.decisions, *trace.decisions))
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, flags: Flags, given: tuple, unit: str, *_when: int) -> TraceFile:
-    return _recorded(_table(path), _stem(path), flags, given, unit)
+def _read(path: Path, flags: Flags, how: How, *_when: int) -> TraceFile:
+    return _recorded(_table(path), _stem(path), flags, how)
 
 
 def _table(path: Path) -> Any:
     """The table in a file."""
     from gcexp.traces.contents import content_of
-    from gcexp.traces.tables import table_of
+    from gcexp.traces.table_files import table_of
 
     place = f"trace {path.name}"
     data, told = content_of(path, place)
@@ -205,41 +247,89 @@ def _when_in(folder: Path) -> list[tuple]:
 
 
 @lru_cache(maxsize=4)
-def _of_folder(folder: Path, given: tuple, unit: str, *_when: tuple) -> TraceFile:
-    """The record of the files in a folder: of a profiler, one log for each worker, or logs with the same columns."""
+def _of_folder(folder: Path, how: How, *_when: tuple) -> TraceFile:
+    """The record of the files in a folder: of a profiler, or logs of one worker each or with the same columns."""
     from gcexp.traces.kineto import is_profiler_folder
 
     if is_profiler_folder(folder):
-        return _of_profiler(folder, folder.name, given, unit)
-    files = []
-    for path in sorted(folder.iterdir()):
-        ending = Path(path.name.removesuffix(path.suffix)).suffix if path.suffix in _PACKED else path.suffix
-        if (
-            path.is_file()
-            and ending in _ENDINGS
-            and path.name != "index.json"
-            and not path.name.startswith(".")
-        ):
-            files.append(path)
+        return _of_profiler(folder, folder.name, how)
+    files, others = _logs_in(folder)
+    trace = _of_path(files[0], how) if len(files) == 1 else _of_files(files, how, folder.name)
+    if not others:
+        return trace
+    told = f"left out {len(others)} other files of the folder: {listed(path.name for path in others)}"
+    return replace(trace, decisions=(*trace.decisions, told))
+
+
+def _logs_in(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The files of a folder that may be logs, and its others; those of folders in it where it has none itself."""
+    files, others = _logs_among(sorted(folder.iterdir()))
     if not files:
-        raise DataError(f"folder {folder} holds no log: none of its files ends with {', '.join(_ENDINGS)}")
+        inner, _ = _logs_among(sorted(folder.rglob("*")))
+        names = sorted({path.name for path in inner})
+        if len(names) > 1:
+            raise DataError(
+                f"the folders in {folder} hold logs of several names, {listed(names)}: name those of one, as gcexp "
+                f"trace import {folder}/*/{names[0]}"
+            )
+        files = inner
+    if not files:
+        told = (
+            f"folder {folder} holds no log: none of its {len(others)} files ends with {', '.join(_ENDINGS)}"
+        )
+        if others:
+            told += f"; if they are logs, name them: gcexp trace import {folder}/*"
+        raise DataError(told)
     if len(files) > _MOST_FILES:
         raise DataError(f"folder {folder} holds {len(files)} files; more than {_MOST_FILES} are not read")
-    if len(files) == 1:
-        return trace_with_gaps(files[0], columns=dict(given), unit=unit)
-    return _of_files(files, given, unit, folder.name)
+    return files, others
 
 
-def _of_profiler(source: Path | list[Path], name: str, given: tuple, unit: str) -> TraceFile:
+def _logs_among(paths: list[Path]) -> tuple[list[Path], list[Path]]:
+    """Those of some paths that may be logs by their endings, and other files."""
+    files, others = [], []
+    for path in paths:
+        if not path.is_file() or path.name.startswith(".") or path.name == "index.json":
+            continue
+        ending = path.suffix
+        if ending in _PACKED:
+            ending = Path(path.stem).suffix
+        if ending in _ENDINGS:
+            files.append(path)
+        else:
+            others.append(path)
+    return files, others
+
+
+@lru_cache(maxsize=4)
+def _of_recorder(folder: Path, how: How, warm_up: int | None, *_when: tuple) -> TraceFile:
+    """The record of what `gcexp.distributed.Recorder` wrote on all ranks."""
+    from gcexp.traces.recordings import WARM_UP, joined
+    from gcexp.traces.tables import of_frame
+
+    if how != How():
+        raise ParameterError(
+            f"{folder} holds recordings of gcexp.distributed.Recorder, whose columns, units and numbers are known: "
+            "leave out columns=, unit= and decimal="
+        )
+    first = WARM_UP
+    if warm_up is not None:
+        first = warm_up
+    require(first >= 0, f"warm-up is a number of iterations >= 0, got {first}")
+    table, told = joined(folder, first)
+    return _recorded(of_frame(table, f"trace {folder.name}", told), folder.name, Flags(unit="s"), how)
+
+
+def _of_profiler(source: Path | list[Path], name: str, how: How) -> TraceFile:
     """The record of profiler traces of PyTorch, whose times are seconds."""
     from gcexp.traces.kineto import read_profiler_folder
     from gcexp.traces.tables import of_frame
 
     frame, told = read_profiler_folder(source)
-    return _recorded(of_frame(frame, f"trace {name}", told), name, Flags(unit="s"), given, unit)
+    return _recorded(of_frame(frame, f"trace {name}", told), name, Flags(unit="s"), how)
 
 
-def _of_files(paths: list[Path], given: tuple, unit: str, name: str = "") -> TraceFile:
+def _of_files(paths: list[Path], how: How, name: str = "") -> TraceFile:
     """The record of several files: of a worker each, or with the same columns."""
     from gcexp.traces.kineto_events import is_trace
     from gcexp.traces.several import one_table
@@ -248,10 +338,28 @@ def _of_files(paths: list[Path], given: tuple, unit: str, name: str = "") -> Tra
         if path.is_dir():
             raise DataError(f"{path} is a folder; name one folder, or files")
     if all(is_trace(path) for path in paths):
-        return _of_profiler(paths, name or paths[0].parent.name or "profiler", given, unit)
+        return _of_profiler(paths, name or paths[0].parent.name or "profiler", how)
     tables = [_table(path) for path in paths]
-    table = one_table(tables, [_stem(path) for path in paths], dict(given))
-    return _recorded(table, name or _stem(paths[0]), Flags(), given, unit, alone=True)
+    table = one_table(tables, _names_of(paths), dict(how.roles))
+    return _recorded(table, name or _stem(paths[0]), Flags(), how, alone=True)
+
+
+def _names_of(paths: list[Path]) -> list[str]:
+    """What files are called, so that no two are called alike: ``rank0`` of ``logs/rank0/metrics.csv``.
+
+    >>> (
+    ...     _names_of([Path("a/rank0/log.csv"), Path("a/rank1/log.csv")]),
+    ...     _names_of([Path("x.csv"), Path("y.csv.gz")]),
+    ... )
+    (['rank0', 'rank1'], ['x', 'y'])
+    """
+    names = list(map(_stem, paths))
+    if len(set(names)) == len(names):
+        return names
+    folders = [path.parent.name for path in paths]
+    if len(set(names)) == 1 and len(set(folders)) == len(folders):
+        return folders
+    return [str(path.with_suffix("")) for path in paths]
 
 
 # --- flags ------------------------------------------------------------------------------------------------------------

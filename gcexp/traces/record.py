@@ -4,13 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 from gcexp.errors import require
 
 NEEDED = ("iteration", "worker", "time")
+#: Columns of the file that `gcexp.distributed.Recorder` writes on each rank.
+RECORDED = {"iteration": int, "worker": int, "time": float, "compute": float, "load": float}
 LEAST, MOST = 1e-150, 1e150  # times whose sums, squares and quotients are numbers
+
+
+def rank_file(folder: Path | str, rank: int) -> Path:
+    """The file of one rank's recording in a folder.
+
+    >>> rank_file("mylab", 3).name
+    'rank-0003.csv'
+    """
+    return Path(folder) / f"rank-{rank:04}.csv"
+
+
+def is_recorder_folder(folder: Path) -> bool:
+    """Whether a folder holds the recording of rank 0, recognised by its columns."""
+    try:
+        with rank_file(folder, 0).open(encoding="utf-8") as file:
+            return file.readline().strip() == ",".join(RECORDED)
+    except (OSError, ValueError):
+        return False
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,8 @@ from gcexp.traces.names import listed
 
 UNNAMED = "Unnamed: "  # begins the name of a column without one, as pandas writes it
 _TRIED = 40  # first lines by which a separator is chosen
-_SPELLED = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "spaces"}
+_PLURAL = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 _NUMBER = re.compile(r"[-+]?(\d[\d.,]*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
-_PAIR = re.compile(r"(?:^|[\s,;{\[(])([A-Za-z_][\w.-]*)=([^\s,;}\])]+)")
 _RULE = re.compile(r"^[ \t|+:=-]*[-=]{2,}[ \t|+:=-]*$", re.MULTILINE)  # ----- under a header
 _BEGINS = 40  # letters of a line in a sentence
 
@@ -57,34 +56,6 @@ def whole_lines(text: str) -> tuple[str, list[str]]:
     return whole + newline, [told]
 
 
-def pairs_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
-    r"""The rows of a log whose lines are made of ``name=value``, and what is told of them; no rows for other text.
-
-    Examples
-    --------
-    >>> rows, told = pairs_of("started\nstep=0, rank=1, time=0.3s\nstep=0 rank=0 time=0.4s\n")
-    >>> rows[0], told
-    ({'step': '0', 'rank': '1', 'time': '0.3s'}, ['read name=value from 2 lines; 1 other line was left out'])
-    """
-    head = [line for line in text.split("\n", _TRIED)[:_TRIED] if line.strip()]
-    if sum(len(_PAIR.findall(line)) > 1 for line in head) <= len(head) / 2:
-        return [], []
-    rows = []
-    others = 0
-    for line in text.split("\n"):
-        pairs = _PAIR.findall(line)
-        if len(pairs) > 1:
-            rows.append(dict(pairs))
-        else:
-            others += bool(line.strip())
-    told = f"read name=value from {len(rows)} lines"
-    if others:
-        told += (
-            f"; {others} other line was left out" if others == 1 else f"; {others} other lines were left out"
-        )
-    return rows, [told]
-
-
 def layout_of(text: str, place: str) -> Layout:
     """How a text is divided into cells.
 
@@ -100,49 +71,92 @@ def layout_of(text: str, place: str) -> Layout:
     if "--" in text[:4096] or "==" in text[:4096]:
         head = _RULE.sub("", text[:4096])
         text = head + text[4096:]
-    lines = text.split("\n", _TRIED + text[:4096].count("\n\n") + 8)
-    shown = [line for line in lines[:-1] if line.strip()][:_TRIED]
-    if not shown and lines[-1].strip():
-        shown = [lines[-1]]
+    shown = _first_lines(text)
     if not shown:
-        raise DataError(f"{place} has no column 'iteration'; it has nothing")
-    separator = _separator(shown, place)
+        raise DataError(f"{place}: is empty")
+    separator = _separator(shown)
     decisions = []
+    if separator != ",":
+        decisions.append(f"columns are divided by {_PLURAL[separator]}")
     if separator == " ":
         text = re.sub(r"[ \t]+", " ", text)
         text = re.sub(r"^ | $", "", text, flags=re.MULTILINE)
-        shown = [" ".join(line.split()) for line in shown]
-    if separator != ",":
-        decisions.append(f"columns are divided by {_plural(separator)}")
-    at = text.index(shown[0])
+        shown[0] = _with_single_spaces(shown[0])
+    begin = text.index(shown[0])
     first = _cells(shown[0], separator)
-    named = not all(_NUMBER.fullmatch(cell) or not cell for cell in first)
-    if named:
-        header = first
-        end = at + len(shown[0])
-        body, first_line = text[end + 1 :], text.count("\n", 0, end) + 2
+    if _is_header(first):
+        header, named = first, True
+        begin += len(shown[0]) + 1
+        body, repeated = _without_repeated(text[begin:], shown[0])
+        decisions += repeated
     else:
-        body, first_line = text[at:], text.count("\n", 0, at) + 1
-        header = _cells(commented, separator) if commented else []
-        if header and len(header) == len(first):
-            named = True
+        header, named = _header_without_line(commented, separator, len(first))
+        body = text[begin:]
+        if named:
             decisions.append("took the last comment before the rows for the header")
-        else:
-            header = [f"column{number}" for number in range(1, len(first) + 1)]
+    first_line = text.count("\n", 0, begin) + 1
     header, body, more = _matched(header, body, separator, first_line, place)
-    seen = [name.strip() for name in header]
-    for name in seen:
-        count = seen.count(name)
-        if count > 1 and name:
-            raise DataError(f"{place} has {count} columns {quoted(name)}; it has {listed(seen)}")
-    for number, name in enumerate(seen):
-        seen[number] = name or f"{UNNAMED}{number}"
-    return Layout(body, seen, separator, first_line, named, [*decisions, *more])
+    return Layout(body, _distinct(header, place), separator, first_line, named, [*decisions, *more])
 
 
-def _plural(separator: str) -> str:
-    name = _SPELLED[separator]
-    return name if name.endswith("s") else f"{name}s"
+def _first_lines(text: str) -> list[str]:
+    """The first lines that are not empty, whole ones where there are any."""
+    lines = text.split("\n", _TRIED + text[:4096].count("\n\n") + 8)
+    rest = lines.pop()
+    filled = list(filter(str.strip, lines))
+    if not filled and rest.strip():
+        return [rest]
+    return filled[:_TRIED]
+
+
+def _header_without_line(commented: str, separator: str, width: int) -> tuple[list[str], bool]:
+    """The header of rows without a line of names: the comment before them, if it fits, and whether it does."""
+    if commented:
+        header = _cells(commented, separator)
+        if len(header) == width:
+            return header, True
+    numbered = []
+    for number in range(1, width + 1):
+        numbered.append(f"column{number}")
+    return numbered, False
+
+
+def _distinct(header: list[str], place: str) -> list[str]:
+    """The names of columns, of which empty ones get a name; raise `DataError` for a name that stands twice."""
+    found: list[str] = []
+    for number, written in enumerate(header):
+        name = written.strip() or f"{UNNAMED}{number}"
+        if name in found:
+            count = list(map(str.strip, header)).count(name)
+            raise DataError(f"{place} has {count} columns {quoted(name)}; it has {listed(header)}")
+        found.append(name)
+    return found
+
+
+def _is_header(cells: list[str]) -> bool:
+    """Whether a first line has names; one with decimals or a number twice is a row, even if words are in it."""
+    numbers = []
+    words = 0
+    for cell in cells:
+        if _NUMBER.fullmatch(cell):
+            numbers.append(cell)
+        elif cell:
+            words += 1
+    if not words:
+        return False
+    written = " ".join(numbers)
+    has_decimals = "." in written or "," in written
+    return len(set(numbers)) == len(numbers) and not has_decimals
+
+
+def _without_repeated(body: str, header: str) -> tuple[str, list[str]]:
+    """The rows without further headers, as of a run that was started again, and what is told of these."""
+    count = f"\n{body}".count(f"\n{header}\n")
+    if not count:
+        return body, []
+    body = f"\n{body}".replace(f"\n{header}\n", "\n\n").removeprefix("\n")
+    lines = "1 further header" if count == 1 else f"{count} further headers"
+    return body, [f"left out {lines} between the rows"]
 
 
 def _last_comment(text: str) -> str:
@@ -164,32 +178,51 @@ def _cells(line: str, separator: str) -> list[str]:
         return [line]
 
 
-def _separator(lines: list[str], place: str) -> str:
+def _separator(lines: list[str]) -> str:
     """What divides the lines into cells: the sign that gives the header most of them, equally many as the rows."""
     found: dict[str, int] = {}
     for separator in (";", "\t", "|", ",", " "):
-        divided = [" ".join(line.split()) if separator == " " else line for line in lines]
-        widths = [len(_cells(line, separator)) for line in divided]
-        rows = widths[1:] or widths
-        regular = sum(width == rows[0] for width in rows) > 0.5 * len(rows)
-        if widths[0] > 1 and regular and abs(rows[0] - widths[0]) <= 1:
+        widths = _widths_of(lines, separator)
+        usual = widths[1] if len(widths) > 1 else widths[0]
+        regular = widths[1:].count(usual) > 0.5 * len(widths[1:]) or len(widths) == 1
+        if widths[0] > 1 and regular and abs(usual - widths[0]) <= 1:
             found[separator] = widths[0]
     if not found:
         return ","
-    in_text = [separator for separator in found if separator != " "] or [" "]
-    best = in_text[0]
-    names = [cell for cell in _cells(lines[0], best) if not _NUMBER.fullmatch(cell)]
-    if names:  # in a header a comma is no decimal sign
-        best = max(in_text, key=lambda separator: found[separator])
+    has_spaces = found.pop(" ", 0)
+    if not found:
+        return " "
+    best = next(iter(found))
+    are_numbers = map(_NUMBER.fullmatch, _cells(lines[0], best))
+    if not all(are_numbers):  # in a header a comma is no decimal sign
+        best = max(found, key=found.__getitem__)
     if best == "," and ";" not in found and _decimal_commas_only(lines):
-        return " " if " " in found else ","
+        return " " if has_spaces else ","
     return best
+
+
+def _widths_of(lines: list[str], separator: str) -> list[int]:
+    """How many cells some lines have."""
+    widths = []
+    for line in lines:
+        if separator == " ":
+            line = _with_single_spaces(line)
+        widths.append(len(_cells(line, separator)))
+    return widths
+
+
+def _with_single_spaces(line: str) -> str:
+    return " ".join(line.split())
 
 
 def _decimal_commas_only(lines: list[str]) -> bool:
     """Whether the commas of the rows stand within numbers of cells that spaces divide: ``0 1 0,321``."""
-    rows = lines[1:] or lines
-    return "," not in lines[0] and all(" " in row.strip() for row in rows)
+    if "," in lines[0]:
+        return False
+    for row in lines[1:] or lines:
+        if " " not in row.strip():
+            return False
+    return True
 
 
 def _matched(

@@ -8,11 +8,9 @@ import numpy as np
 import pandas as pd
 
 from gcexp.errors import DataError
-from gcexp.traces.names import listed, name_of
-from gcexp.traces.rows import labels_of
+from gcexp.traces.keys import labels_of
+from gcexp.traces.names import listed, names_of
 from gcexp.traces.tables import Table
-
-_WORKER = "worker"
 
 
 @dataclass(frozen=True)
@@ -40,37 +38,65 @@ def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> T
         For tables of different columns.
     """
     first = tables[0]
-    for table in tables[1:]:
-        if table.columns != first.columns:
-            raise DataError(
-                f"{table.place} has the columns {listed(table.columns)}, {first.place} has "
-                f"{listed(first.columns)}; files of one run have the same"
-            )
-    names = [name_of(column) for column in first.columns]
+    columns, left_out = _common_columns(tables)
+    names = names_of(columns)
     decisions = []
+    if left_out:
+        decisions.append(f"left out {listed(left_out)}, which not every file has")
+    frames = []
     for table in tables:
+        frames.append(table.frame[columns])
         for decision in table.decisions:
-            told = f"{table.place.removeprefix('trace ')}: {decision}" if "left out" in decision else decision
+            told = decision
+            if "left out" in decision:
+                told = f"{table.place.removeprefix('trace ')}: {decision}"
             if told not in decisions:
                 decisions.append(told)
-    frames = [table.frame for table in tables]
-    if "worker" not in given and not any(name.fits("worker") for name in names):
+    if "worker" not in given and not names.has("worker"):
         numbers, hosts = labels_of(stems)
         labels = hosts or numbers
-        frames = [frame.assign(**{_WORKER: label}) for frame, label in zip(frames, labels, strict=True)]
+        for place, label in enumerate(labels):
+            frames[place] = frames[place].assign(worker=label)
         decisions.append(
             f"took each of {len(tables)} files for that of one worker: {stems[0]} to {stems[-1]}"
         )
-        if "iteration" not in given and not any(name.fits("iteration") for name in names):
-            frames = [frame.assign(iteration=np.arange(len(frame))) for frame in frames]
+        if "iteration" not in given and not names.has("iteration"):
+            for place, frame in enumerate(frames):
+                frames[place] = frame.assign(iteration=np.arange(len(frame)))
             decisions.append("no column says the iteration: the rows of each file are numbered")
     else:
         decisions.append(f"put the rows of {len(tables)} files together")
-    starts = np.append(0, np.cumsum([len(frame) for frame in frames])[:-1])
+    lengths = list(map(len, frames))
+    starts = np.append(0, np.cumsum(lengths)[:-1])
     return Table(
         place=f"trace of {len(tables)} files",
         frame=pd.concat(frames, ignore_index=True),
         place_of=_Places(tuple(tables), starts),
         decisions=decisions,
+        named=first.named,
         semicolons=first.semicolons,
     )
+
+
+def _common_columns(tables: list[Table]) -> tuple[list[str], list[str]]:
+    """The columns that all tables have, and others; raise `DataError` where the common ones have no time."""
+    everything: dict[str, int] = {}  # how many tables have a column
+    for table in tables:
+        for column in table.columns:
+            everything[column] = everything.get(column, 0) + 1
+    common, others = [], []
+    for column, count in everything.items():
+        if count == len(tables):
+            common.append(column)
+        else:
+            others.append(column)
+    if not others:
+        return common, []
+    if not names_of(common).has("time", "end"):
+        first = tables[0]
+        other = next(table for table in tables if table.columns != first.columns)
+        raise DataError(
+            f"{other.place} has the columns {listed(other.columns)}, {first.place} has {listed(first.columns)}; files "
+            "of one run have the same"
+        )
+    return common, others

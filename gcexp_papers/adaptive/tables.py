@@ -5,7 +5,6 @@ Costs are exact, mean times are sums over the restart chain.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from itertools import product
 from math import lcm
@@ -13,8 +12,9 @@ from math import lcm
 import numpy as np
 
 from gcexp.analysis.declared import columns
+from gcexp.delays.base import alike
 from gcexp.delays.epochs import Epochs, Restarts
-from gcexp.errors import ParameterError, require
+from gcexp.errors import require
 from gcexp.schemes import Restart, Scheme
 
 from . import experiment, theory
@@ -232,9 +232,7 @@ def expected_iteration_time(scheme: Scheme, delay: Epochs | Restarts, iterations
     sizes = [len(quorum.workers) for quorum in code.quorums]
     first = code.quorums[0]
     s_max = len(first.workers) - min(q for _, q in first.need)
-    if isinstance(delay.p, Sequence):
-        raise ParameterError(f"the closed form needs the same p of all workers, got {delay.p}")
-    chances = theory.last_epoch(sizes, delay.p, s_max)
+    chances = theory.last_epoch(sizes, alike(delay, "p"), s_max)
     if isinstance(scheme.wait, Restart):
         prices = scheme.wait.first, scheme.wait.later, scheme.wait.lost
     else:

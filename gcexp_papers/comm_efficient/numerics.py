@@ -17,6 +17,7 @@ from numpy.polynomial.polynomial import polydiv, polyfromroots, polyval
 from gcexp.analysis.declared import columns
 from gcexp.codes.comm_efficient import CommunicationEfficient, evaluation_points
 from gcexp.decoding_error.straggler_sets import all_sets
+from gcexp.delays.base import alike
 from gcexp.delays.compute_transmit import ComputeTransmit
 from gcexp.errors import require
 from gcexp.schemes import Scheme
@@ -145,8 +146,8 @@ def expected_iteration_time(scheme: Scheme, delay: ComputeTransmit, iterations: 
     """
     code, n = scheme.code, scheme.code.n
     s = n - (code.quorums[0].need[0][1] if code.quorums else n)
-    computing = {"t1": delay.compute_shift / n, "lambda1": n / delay.compute_mean}
-    sending = {"t2": delay.transmit_shift, "lambda2": 1 / delay.transmit_mean}
+    computing = {"t1": alike(delay, "compute_shift") / n, "lambda1": n / alike(delay, "compute_mean")}
+    sending = {"t2": alike(delay, "transmit_shift"), "lambda2": 1 / alike(delay, "transmit_mean")}
     return scheme.overhead + theory.expected_time(
         n, int(code.load.max()), code.blocks, s=s, **computing, **sending
     )

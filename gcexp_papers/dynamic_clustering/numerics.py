@@ -16,6 +16,7 @@ import numpy as np
 from gcexp.analysis.declared import columns
 from gcexp.codes.clustered import Clustered
 from gcexp.decoding_error.straggler_sets import all_sets
+from gcexp.delays.base import alike
 from gcexp.schemes.placement import best_clusters, cluster_matrix, greedy_clusters, home, membership, seats
 
 from .theory import expected_time, mean_time, recoverable_sets
@@ -45,7 +46,8 @@ def expected_iteration_time(scheme: Scheme, delay: TwoStateMarkov, iterations: i
     groups, spare = code.clusters, code.d - 1
     if getattr(scheme.wait, "durations_only", False):  # LB: whichever results are missing
         groups, spare = 1, groups * spare
-    law = {key: getattr(delay, key) for key in ("initial_slow", "p", "alpha", "mu_s", "mu_f", "load_model")}
+    law: dict[str, Any] = {key: alike(delay, key) for key in ("p", "alpha", "mu_s", "mu_f")}
+    law |= {key: getattr(delay, key) for key in ("initial_slow", "load_model")}
     return mean_time(code.n, groups, spare, iterations=iterations, load=code.d, **law)
 
 

@@ -263,6 +263,40 @@ def expected_times(n: int, samples: int, models: list[dict[str, Any]], fractions
                 yield given["name"], i / n, (i - 1) / n, scheme, time, times[1] / times[0], at
 
 
+@columns("model", "n", "settings", "settings_won", "cases", "cases_won", "share_won", "least_alpha_won")
+def regimes(models: dict[str, list[dict[str, float]]], sizes: list[int], twentieths: list[int]):
+    """Section VIII: on how much of a grid the combinatorial scheme has the smaller expected time, by model and n.
+
+    A model has a letter (A to C) and its settings, the parameters of `theory.expected_times`; a setting has one case
+    for each wanted fraction alpha = i/20, i in `twentieths`, and n samples, so that the work is that of all data.
+    Equal times are no win.
+    ``settings_won`` counts the settings in which the scheme wins for the largest of these fractions and the one before
+    it, and so over a range; ``least_alpha_won`` is the least fraction for which it wins in any setting.
+    """
+    fractions = [Fraction(i, 20) for i in sorted(twentieths)]
+    for (model, settings), n in product(models.items(), sizes):
+        settings_won, won = 0, []
+        for setting in settings:
+            here = []
+            for alpha in fractions:
+                uncoded, combinatorial = theory.expected_times(model, n, alpha, n, **setting)
+                here.append(combinatorial < uncoded * (1 - _SPAN))
+            settings_won += here[-1] and here[-2]
+            won.append(here)
+        of_alpha = np.array(won)
+        least = float(fractions[int(of_alpha.any(0).argmax())]) if of_alpha.any() else float("nan")
+        yield (
+            model,
+            n,
+            len(settings),
+            settings_won,
+            of_alpha.size,
+            int(of_alpha.sum()),
+            of_alpha.mean(),
+            least,
+        )
+
+
 def expected_iteration_time(scheme: Scheme, delay: Pareto | ShiftedExponential, iterations: int) -> float:
     """Expected iteration time of a scheme that waits for the fastest n - s of equally loaded workers.
 

@@ -88,6 +88,11 @@ def rho(n: int, s: int, y: int) -> Fraction:
     return Fraction(choose(s, y), comb(n, y))
 
 
+def _is_rho_at_most(limit: Fraction, n: int, s: int, y: int) -> bool:
+    """Whether `rho` is at most a limit; compared in whole numbers, since searches ask for it very often."""
+    return choose(s, y) * limit.denominator <= limit.numerator * comb(n, y)
+
+
 def invisible_fraction(replicas: Iterable[int], n: int, s: int) -> Fraction:
     r"""Lemma 1: fraction of pairs (straggler set, partition) in which nobody heard holds the partition.
 
@@ -184,7 +189,7 @@ def minimal_y(n: int, s: int, alpha: float | Fraction) -> int:
     """
     _workers(n, s)
     missing = 1 - exact(alpha)
-    return next(y for y in range(1, s + 2) if rho(n, s, y) <= missing)
+    return next(y for y in range(1, s + 2) if _is_rho_at_most(missing, n, s, y))
 
 
 def most_stragglers(n: int, y: int, alpha: float | Fraction) -> int:
@@ -197,7 +202,7 @@ def most_stragglers(n: int, y: int, alpha: float | Fraction) -> int:
     """
     require(1 <= y <= n, f"the number of copies needs 1 <= y <= n, got n={n}, y={y}")
     missing = 1 - exact(alpha)
-    return max(s for s in range(n) if rho(n, s, y) <= missing)
+    return max(s for s in range(n) if _is_rho_at_most(missing, n, s, y))
 
 
 def combinatorial(n: int, y: int) -> Cost:

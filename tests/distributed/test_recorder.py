@@ -128,6 +128,11 @@ def test_a_trace_of_all_ranks(recordings, tmp_path, capsys):
     assert main(["trace", "import", str(folder), "-o", str(output)]) == 0
     assert "3 iterations of 2 workers" in capsys.readouterr().out
     trace = read_trace(output)
+    of_folder = read_trace(folder)  # every command reads the folder as the import does
+    assert (of_folder.columns, of_folder.flags.unit) == (trace.columns, "s")
+    assert of_folder.values["time"].tolist() == trace.values["time"].tolist()
+    assert main(["trace", "check", str(folder)]) == 0
+    assert "3 iterations, 2 workers" in capsys.readouterr().out
     assert trace.columns == ("iteration", "worker", "time", "compute", "load")
     assert trace.values["time"].tolist() == [[0.5, 1.5]] * 3
     assert Trace(str(output)).draw((0,), 3, 2).arrival(0.5, 1)[0, 0].tolist() == [0.5, 1.5]
@@ -174,7 +179,7 @@ def test_what_is_no_whole_recording_is_refused(recordings, tmp_path, told, rank_
 def test_arguments_of_joining_and_checking(recordings, tmp_path, refused_command):
     folder, output = recordings(), tmp_path / "jobs.csv"
     for line, told in {
-        f"trace import {folder} absent=skip -o {output}": "absent=skip",
+        f"trace import {folder} columns=time:compute -o {output}": "columns=",
         f"trace import {folder} -o {output} --warm-up -1": "-1",
         f"trace check pai-job1 -o {output}": "-o",
     }.items():

@@ -7,9 +7,9 @@ import threading
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 from torch import nn
 
+from gcexp.data import readers
 from gcexp.data.load import Dataset
 from gcexp.errors import UserError
 from gcexp.run.run import Run
@@ -35,8 +35,10 @@ def data_of(x, y, name="made") -> Dataset:
     return Dataset(name, x, y, x[-200:], y[-200:], "")
 
 
-x, y = load_digits(return_X_y=True)
-DIGITS = data_of((x[:500] / 16).astype(np.float32), y[:500], "digits")
+images = readers.digits([])
+DIGITS = data_of(
+    images["x_train"][:500].astype(np.float32) / 16, images["y_train"][:500].astype(np.int64), "digits"
+)
 
 
 def failing(rule, at=0):

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 from gcexp.command.main import main
+from gcexp.experiments import compare
 from gcexp.figures.rows import time_to
 from gcexp.figures.tables import read_table
-from gcexp.report.comparison import comparison, identifying_columns
+from gcexp.report.comparison import comparison, format_comparison, identifying_columns
 from gcexp.report.figurefile import figure
 from gcexp.report.published import table_of
 from gcexp.run.compose import compose
@@ -69,16 +70,13 @@ def test_from_the_shell(shown, capsys):
     assert capsys.readouterr().out.startswith("| label | seeds | time\\_to\\_0.88 |")
 
 
-def test_rows_with_one_label_are_told_apart(capsys):
+def test_rows_with_one_label_are_told_apart():
     """By the columns of the figure's own where they do, and by no more than it takes."""
-    target = ["compare", "dynamic_clustering_ablation", "--preset", "paper", "--format"]
-    assert main([*target, "csv"]) == 0
-    read = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    found = compare("dynamic_clustering_ablation", preset="paper")
+    read = pd.read_csv(io.StringIO(format_comparison(found, "csv")))
     assert list(read)[:5] == ["label", "run", "setting", "known", "seeds"]
     assert not read.duplicated(["label", "setting", "known"]).any() and read["label"].duplicated().any()
-    assert main([*target, "markdown"]) == 0
-    shown = capsys.readouterr().out
-    assert "| GC-SC | n = 12, P = 4, r = 2, m = 2 | – | 400 |" in shown
+    assert "| GC-SC | n = 12, P = 4, r = 2, m = 2 | – | 400 |" in format_comparison(found, "markdown")
 
 
 def test_a_swept_label_is_told_apart_by_its_key():

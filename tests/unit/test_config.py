@@ -96,16 +96,22 @@ def composes_as_in_hydra(through_hydra):
 
 @pytest.mark.slow
 def test_all_options_compose_as_in_hydra(composes_as_in_hydra):
-    """Each option of ours, as many groups at a time as can be, by every name that it has."""
+    """Each option of ours, as many groups at a time as can be; a code that is a scheme of its name, as that scheme.
+
+    Of the names for which a paper has another one, the first of each group is tried: all are read in one way.
+    """
     files = "".join(path.read_text() for path in (conf_dir() / "scheme").glob("*.yaml"))
     chosen_by_schemes = set(re.findall(r"override /(\w+): (\w+)", files))
+    schemes = {("code", aliases("scheme").get(name, name)) for name in options("scheme")}
+    with_schemes = chosen_by_schemes | schemes
     alone = {
-        group: [option for option in options(group) if (group, option) not in chosen_by_schemes]
+        group: [option for option in options(group) if (group, option) not in with_schemes]
         for group in ("code", "wait", "placement", "loads")
     }
+    alone["code"].append(options("code")[0])
     beside_schemes = {group: options(group) for group in ("scheme", "delay", "task", "optimizer")}
     for group in ("scheme", "delay"):
-        beside_schemes[group] += aliases(group).values()
+        beside_schemes[group].append(next(iter(aliases(group).values())))
     for groups in (alone, beside_schemes):
         for together in zip_longest(*groups.values()):
             chosen = zip(groups, together, strict=True)

@@ -144,7 +144,7 @@ def test_a_list_as_a_value_is_text_in_its_column():
 
 
 def test_recorded_times_are_swept_and_named_by_their_size():
-    times = np.arange(1.0, 601.0).reshape(100, 6)
+    times = np.random.default_rng(0).permutation(np.arange(1.0, 601.0)).reshape(100, 6)
     keys = {"scheme": "cgc", "n": 6, "s": 1, "iterations": 100, "seeds": 1, "overhead": 0}
     found = gcexp.sweep({"delay": [times, times[::-1]]}, **keys)
     assert found["delay"].nunique() == 2 and found["delay"].str.contains("100 .* 6 ").all()
@@ -198,6 +198,17 @@ def test_a_result_knows_times_loads_and_origin():
     assert {"numpy", "torch"} <= {*found.provenance["versions"]} and "gcexp" in found.provenance["packages"]
     with pytest.raises(UserError, match="'test_acuracy'.*'test_accuracy'"):
         found.time_to(0.2, "test_acuracy")
+    # Fewer than five seeds have no interval, and nobody reaches all: what is printed says so.
+    never = found.time_to(1.1)
+    assert np.isneginf(never["low"]).all() and np.isposinf(never["time_to_1.1"]).all()
+    for said in (
+        repr(never),
+        str(never.sort_values("low")),
+        never._repr_html_(),
+        repr(gcexp.compare(found, 1.1)),
+    ):
+        assert "5 seeds" in said and "do not reach" in said
+    assert "do not reach" not in repr(found.mean_time())
 
 
 @pytest.mark.parametrize("rows", ["seeds", "running", "iterations"])

@@ -14,7 +14,7 @@ from matplotlib.colors import to_rgb
 
 from gcexp.command import job
 from gcexp.errors import DataError
-from gcexp.figures import draw, lines, parse, plots, read_table, rows, save, style, typeset, write_table
+from gcexp.figures import draw, overlap, parse, plots, read_table, rows, save, style, typeset, write_table
 from gcexp.figures.lines import GRID, middle
 from gcexp.report import figurefile
 from gcexp.report.figure import RenderOptions
@@ -276,7 +276,7 @@ def test_no_marker_hides_another_one():
     """Where lines meet at single points, one of them has the marker, and none is left without."""
     x = np.arange(5.0)
     near = {"a": (x, x), "b": (x, x + 0.01), "c": (x, 4 - x), "d": (x[:1], x[:1])}
-    marked = lines.marked_points(near)
+    marked = overlap.marked_points(near)
     taken = [(point, round(near[name][1][point])) for name, points in marked.items() for point in points]
     assert len(taken) == len(set(taken)) == 9 and min(map(len, marked.values())) >= 1
 

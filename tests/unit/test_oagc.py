@@ -36,6 +36,15 @@ def test_the_layouts_differ_in_the_error_of_single_partitions():
     assert staircase.load.tolist() == [2] * 20
 
 
+def test_errors_are_near_those_of_a_known_trial_for_probabilities_in_no_order():
+    """Its own p is not known: .0146, .156, 1.42 and .088, the last of fractional repetition in pairs."""
+    p = np.random.RandomState(24).uniform(0.01, 0.5, 20)
+    corner, staircase = (OAGC(n=20, p=p.tolist(), layout=layout) for layout in ("corner", "staircase"))
+    errors = [equal_gradients_error(p), *(unbiased_error(code.encoding, p) for code in (corner, staircase))]
+    both_straggle = p.reshape(10, 2).prod(1).mean()
+    np.testing.assert_allclose([*errors, both_straggle], [0.0146, 0.156, 1.42, 0.088], rtol=0.05)
+
+
 def test_no_other_row_sums_have_a_smaller_error_for_equal_gradients():
     random = np.random.default_rng(1)
     for _ in range(50):

@@ -178,6 +178,57 @@ def test_selective_repeat_finishes_every_gradient_in_time(burst, window, s):
     assert repeated > 0
 
 
+def rounds(at, *, burst, window, mu, s):
+    """Durations of SR-SGC, and the round at whose end each gradient is decoded, by loops and sets over times (T, n).
+
+    The master tries to end a round after (1 + mu) times the fastest worker, then at each later arrival, until those who
+    are late keep the bursty model.
+    """
+    n = at.shape[1]
+    most = s * (window - 1 + burst) // burst
+    durations, late, sent, completed = [], [], [], {}
+    for t, times in enumerate(at.tolist()):
+        within, long_ago = set(), set()
+        for before in range(max(t - window + 1, 0), t):
+            within |= late[before]
+            if t - before >= burst:
+                long_ago |= late[before]
+        patient = (1 + mu) * min(times)
+        for end in [patient, *sorted(time for time in times if time > patient)]:
+            now = {worker for worker in range(n) if times[worker] > end}
+            if len(within | now) <= most and not now & long_ago:
+                break
+        late.append(now)
+        durations.append(min(end, max(times)))
+        job = t - burst
+        repeat = set()
+        if job >= 0 and job not in completed:
+            lacking = [worker for worker in range(n) if worker not in sent[job]]
+            repeat = {*lacking[: n - s - len(sent[job])]}
+            if not repeat & now:
+                completed[job] = t
+        sent.append({*range(n)} - now - repeat)
+        if len(sent[t]) >= n - s:
+            completed[t] = t
+    return durations, completed
+
+
+@pytest.mark.parametrize(
+    ("burst", "window", "s", "n"), [(1, 2, 1, 6), (1, 4, 2, 9), (2, 5, 2, 9), (3, 7, 3, 12)]
+)
+@pytest.mark.parametrize("mu", [0.0, 0.4, 2.0])
+def test_times_of_selective_repeat_are_those_of_its_description(burst, window, s, n, mu):
+    code = CyclicRepetition(n=n, s=s)
+    draws = DELAY.draw(SEEDS, T, n)
+    timeline = simulate(Scheme(code, SelectiveRepeat(burst=burst, window=window, mu=mu)), draws)
+    at = draws.arrival(code.load / code.k, 1.0)
+    for seed, times in enumerate(at):
+        durations, completed = rounds(times, burst=burst, window=window, mu=mu, s=s)
+        assert timeline.duration[seed].tolist() == durations
+        decoded = timeline.completed[seed].tolist()
+        assert {t: last for t, last in enumerate(decoded) if last < T} == completed
+
+
 def test_selective_repeat_gains_where_stragglers_are_rare_and_bursts_short():
     """With a load of 2 it endures two stragglers of an iteration, for which a code by itself needs a load of 3."""
     delay = Pareto(shape=6.0, persistence=1, scaling="server")

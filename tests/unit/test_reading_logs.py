@@ -150,6 +150,40 @@ def test_files_of_one_worker_each(tmp_path):
         trace_of(tmp_path)
 
 
+def test_a_folder_for_each_worker(tmp_path, refused):
+    for rank in (0, 1):
+        (tmp_path / f"rank{rank}").mkdir()
+        (tmp_path / f"rank{rank}" / "log.csv").write_text(f"step,time\n0,{rank + 1}\n")
+    (tmp_path / "notes.md").write_text("now and then")
+    trace = trace_of(tmp_path)
+    assert (trace.labels, trace.values["time"].tolist()) == (("0", "1"), [[1, 2]])
+    assert any("notes.md" in decision for decision in trace.decisions)
+    assert trace_of(sorted(tmp_path.glob("*/log.csv"))).labels == ("0", "1")
+    (tmp_path / "rank0" / "err.log").write_text("none")
+    refused("*/err.log", trace_of, tmp_path)
+
+
+def test_files_of_workers_may_differ_in_other_columns(tmp_path, refused):
+    (tmp_path / "rank0.log").write_text("saving\nstep 0 loss 0.5 time 1 s\nstep 1 loss 0.4 time 1 s\n")
+    (tmp_path / "rank1.log").write_text("step 0 time 2 s\nstep 1 time 3 s\n")
+    trace = trace_of(tmp_path)
+    assert trace.values["time"].tolist() == [[1, 2], [1, 3]]
+    assert any("loss" in decision and "left out" in decision for decision in trace.decisions)
+    (tmp_path / "rank2.log").write_text("step,seconds_to_go\n0,1\n")
+    refused("the same", trace_of, tmp_path)
+
+
+def test_a_worker_whose_unit_may_differ_is_told(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("step,rank,time\n0,0,300\n0,1,0.3\n0,2,0.3\n")
+    assert any("worker 0 takes 1e+03 times" in decision for decision in trace_of(path).decisions)
+
+
+def test_durations_of_pandas_are_seconds():
+    frame = pd.DataFrame({"step": [0, 0], "rank": [0, 1], "time": pd.to_timedelta(["1.5s", "200ms"])})
+    assert trace_of(frame).values["time"].tolist() == [[1.5, 0.2]]
+
+
 def test_profiler_traces_are_a_source_of_every_command(capsys):
     folder = Path(__file__).parent / "profiler_folder"
     trace = trace_of(folder)
@@ -172,10 +206,73 @@ LOGS = {
     "step,alice,bob\n3,1,2\n5,1,3\n": ({"columns": {"workers": "*"}}, [[1, 2], [1, 3]]),
     "0,0,5\n0,1,6\n": ({"columns": "iteration:column1,worker:column2,time:column3"}, [[5, 6]]),
     "step,rank,time\n0,0,1500\n": ({"unit": "ms"}, [[1.5]]),
+    "step,rank,time\n0,0,1700000000\n0,1,1700000001\n": ({"unit": "ns"}, [[1.7, 1.700000001]]),
     "step,rank,time,duration\n0,0,1e9,2\n": ({"columns": "time:duration"}, [[2]]),
     "step,rank,start_ns,end_ns\n0,0,123456789012345678,123456789012345679\n": ({}, [[1e-9]]),
     "a b time\n0 0 1,5\n1 0 12,25\n": ({"columns": "iteration:a,worker:b"}, [[1.5], [12.25]]),
     "| step | rank | s |\n|---|---|---|\n| 0 | 1 | 2 |\n": ({}, [[2]]),
+    "step,rank,forward_ms,backward_ms\n0,0,100,200\n": (
+        {"columns": "time:forward_ms+backward_ms"},
+        [[0.3]],
+    ),
+    "step,rank,timestamp\n2,0,1700000005\n0,0,1700000000\n1,0,1700000002\n": (
+        {"columns": "end:timestamp"},
+        [[2], [3]],
+    ),
+    "worker,start,stop\na,0,1\nb,0,2\na,5,8\nb,5,9\n": ({"columns": "iteration:none"}, [[1, 2], [3, 4]]),
+    "step;rank;time\n0;0;1.234\n0;1;987\n": ({"decimal": ","}, [[1234, 987]]),
+    "step;rank;time\n0;0;1.234\n0;1;5\n": ({"decimal": "point"}, [[1.234, 5]]),
+    'step,rank,time\n0,0,"1,234"\n': ({"decimal": "."}, [[1234]]),
+    "step,rank,time\n0,0,1\n0,1,timeout\n1,0,2\n1,1,4\n": ({"absent": "skip"}, [[2, 4]]),
+    "round,client_id,perf/training_time,loss\n0,x,1.5,9\n": ({}, [[1.5]]),
+    "step,rank,time_min,time_max,dur_s\n0,0,1,9,2\n": ({}, [[2]]),
+    # text logs: numbers with names
+    "starting\n[rank1] step 0: loss 0.1, took 0.5 s\n[rank0] step 0: loss 0.1, took 250 ms\n": (
+        {},
+        [[0.25, 0.5]],
+    ),
+    "2024-05-01 12:00:01,123 [default1]:iteration 7/ 10 | elapsed time per iteration (ms): 345.1 | loss: 2 |\n": (
+        {},
+        [[0.3451]],
+    ),
+    "app | [1] training it 16/150 of epoch 0, 400 ms/it\napp | [0] training it 16/150 of epoch 0, 300 ms/it\n": (
+        {"columns": "worker:brackets"},
+        [[0.3, 0.4]],
+    ),
+    "[1,2]<stdout>:Epoch 0, Batch 5 time 0.5\n[1,0]<stdout>:Epoch 0, Batch 5 time 0.25\n": (
+        {},
+        [[0.25, 0.5]],
+    ),
+    'INFO:root:{"step": 0, "host": "b", "dur": 2}\nINFO:root:{"step": 0, "host": "a", "dur": 1}\n': (
+        {},
+        [[1, 2]],
+    ),
+    "{'step': 0, 'rank': 0, 'time': 2}\n{'step': 0, 'rank': 1, 'time': 3}\n": ({}, [[2, 3]]),
+    "step,rank,time\n0,0,1\nstep,rank,time\n1,0,2\n": ({}, [[1], [2]]),
+    "0: step 5 took 2 s\n1: step 5 took 3 s\n": ({"columns": "worker:label"}, [[2, 3]]),
+    "\x1b[32mINFO\x1b[0m [rank0] step \x1b[1m5\x1b[0m took 2 s\n": ({}, [[2]]),
+    "step,rank,time\n0,0,0 days 00:00:01.5\n": ({}, [[1.5]]),
+    "step,rank,start,end\n0,0,2024/05/01 12:00:00,2024/05/01 12:00:01\n": ({}, [[1]]),
+    # rows within JSON
+    '{"columns": ["step", "rank", "time"], "index": [0, 1], "data": [[0, 0, 1], [0, 1, 2]]}': ({}, [[1, 2]]),
+    '{"0": {"step": 3, "rank": 0, "time": 1}, "1": {"step": 3, "rank": 1, "time": 2}}': ({}, [[1, 2]]),
+    '{"lr": 1, "log": [{"step": 0, "rank": 1, "time": 2}, {"step": 0, "rank": 0, "time": 1}]}': (
+        {},
+        [[1, 2]],
+    ),
+    '[{"worker_id": 0, "epoch_times_ms": [10, 20]}, {"worker_id": 1, "epoch_times_ms": [30]}]': (
+        {"absent": "skip"},
+        [[0.01, 0.03]],
+    ),
+    '{"lr": 1, "ranks": {"1": {"step_times": [3, 4]}, "0": {"step_times": [1, 2]}}}': ({}, [[1, 3], [2, 4]]),
+    "step,rank,time\nstep_3,0,5\nstep_4,0,6\n": ({}, [[5], [6]]),
+    '{"3": {"rank0": 1, "rank1": 2}, "4": {"rank0": 3, "rank1": 4}}': ({}, [[1, 2], [3, 4]]),
+    '{"rank": {"0": 0, "1": 1}, "step": {"0": 5, "1": 5}, "time": {"0": 1, "1": 2}}': ({}, [[1, 2]]),
+    '{"rank0": [1, 2], "rank1": [3]}': ({"absent": "skip"}, [[1, 3]]),
+    '{"step": 0, "times_ms": [300, 400]}\n{"step": 1, "times_ms": [500, 600]}\n': (
+        {},
+        [[0.3, 0.4], [0.5, 0.6]],
+    ),
 }
 
 
@@ -187,6 +284,12 @@ def test_logs_of_the_field(text, tmp_path):
     assert trace_of(path, **given).values["time"].tolist() == times
 
 
+def rising(cell):
+    """A log of two workers whose cells grow from step to step."""
+    rows = [f"{step},{rank},{cell(step, rank)}" for step in range(12) for rank in range(2)]
+    return "\n".join(["step,rank,time", *rows, ""])
+
+
 DOUBTFUL = {
     "step,rank,time,duration\n0,0,1,2\n": ("columns=time:time", "columns=time:duration"),
     "step,rank,start,end\n0,0,1700000000,1700000001500\n": "unit=ms",
@@ -194,9 +297,44 @@ DOUBTFUL = {
     "epoch,train_loss,val_loss\n3,1,2\n": "columns=workers:*",
     "0,0,5\n0,1,6\n": ("columns=iteration:column1", "columns=workers:*"),
     "when,rank,time\n0,0,1\n": "columns=iteration:",
-    "step,time\n0,1\n": "columns=worker:",
-    "step;rank;time\n0;0;1.234\n0;1;987\n": ("1234", "point"),
-    "step\trank\ttime\n0\t0\t1,234\n": ("1.234", "1234"),
+    "step;rank;time\n0;0;1.234\n0;1;987\n": ("1234", "decimal=,", "decimal=."),
+    "step\trank\ttime\n0\t0\t1,234\n": ("1.234", "1234", "decimal=,", "decimal=."),
+    # no times of workers, though numbers stand in columns
+    "step,loss_rank0,loss_rank1\n0,1,2\n": "columns=workers:'loss_rank*'",
+    "epoch,top1,top5\n0,50,80\n": "columns=workers:'top*'",
+    "step,gpu0 tokens/s,gpu1 tokens/s\n0,50,80\n": "columns=workers:'gpu* tokens/s'",
+    "step,rank,it/s\n0,0,5\n": "columns=time:",
+    "0 1.5 2.5\n1 1.5 2.5\n2 1.5 2.5\n": "columns=iteration:column1,workers:*",
+    "# Size Avg Latency(us) Max Latency(us)\n1 2.05 2.5\n2 2.15 3.5\n": "columns=iteration:column1,workers:*",
+    "rank,step_0,step_1,step_2\n0,1,2,3\n": (".T.to_csv", "columns=time:"),
+    # text and JSON that are no table
+    "the loss of the model is small\nnow and then\n" * 3: ("sed -nE", "table.csv"),
+    "iteration 1/ 10 | elapsed time per iteration (ms): 5.5\n": ("one worker alone", "columns=worker:"),
+    '{"Event": "SparkListenerTaskEnd"}\n{"Event": "x"}\n': ("Spark", "Executor Run Time"),
+    '[{"ph": "X", "pid": 1, "tid": 2, "ts": 5, "dur": 1}]': ("timeline", "columns=worker:pid+tid"),
+    '{"traceEvents": [{"ph": "X", "pid": 1, "ts": 5}]}': "timeline",
+    '{"a": [{"rank": 0, "time": 1}] , "b": 3}': ("JSON", "['NAME']"),
+    '{"a": [{"rank": 0, "time": 1}, {}], "b": {"c": [{"rank": 0, "time": 1}, {}]}}': ("b.c", "['a']"),
+    '{"1": {"0": 5}, "2": {"0": 6}}': "orient='index'",
+    "job,worker,w0,5.0,6.0\njob,worker,w1,5.5,6.5\n": ("no header", "columns=iteration:column1"),
+    "[[0, 0, 0.5], [0, 1, 0.5], [1, 0, 0.5]]": "columns=iteration:0,worker:1,time:2",
+    '[{"step": 0, "rank": [[1]], "time": 2}, {"step": 0, "rank": [], "time": 2}]': "worker",
+    '[{"step": 0, "node": "a", "rank": 1, "time": 2}, {"step": 0, "node": "a", "time": 2}]': "worker",
+    "step,rank,start,end\n0,0,05/01/2024 12:00:00,05/01/2024 12:00:01\n": "2024-05-31",
+    "<table><tr><td>1</td></tr></table>\n": "HTML",
+    "\n\n": "is empty",
+    # moments
+    "step,rank,time\n0,0,1700000000.5\n0,1,1700000001.5\n": ("columns=end:time", "unit="),
+    "Wall time,Step,rank,Value\n1700000000.5,0,0,3\n": ("columns=end:'Wall time'", "columns=time:NAME"),
+    rising(lambda step, rank: 0.3 * step + 0.1 * (rank + 1)): ("columns=end:time", "unit=s"),
+    rising(lambda step, rank: f"12:00:{step:02d}"): ("columns=end:time", "unit=s"),
+    "rank0,rank1\n" + "".join(f"{t},{t + 0.5}\n" for t in range(1, 12)): (".diff()", "unit=s"),
+    # kinds of rows
+    "step,rank,phase,time\n0,0,forward,0\n0,0,backward,2\n": ("phase", "forward", "groupby(['step', 'rank']"),
+    "step,rank,compute_ms,send_ms\n0,0,1,2\n": "columns=time:compute_ms+send_ms",
+    "step,rank,timestamp\n0,0,2024-05-01T12:00:00\n": "columns=end:timestamp",
+    "rank,start,end\n0,1,2\n": "columns=iteration:none",
+    "step,time\n0,1\n1,2\n": ("one worker alone", "columns=worker:"),
     "step,rank,time\n0,0,1\n0,0,2\n": ("twice", "columns=iteration:"),
     "step,rank,time\n0,0,PT1S\n": ("line 2", "PT1S"),
     "step,rank,time\n0.5,0,1\n": ("line 2", "0.5"),
@@ -215,6 +353,7 @@ DOUBTFUL = {
     pickle.dumps([1, 2]): "pickle",
     gzip.compress(b"step,rank,time\n0,0,1\n", mtime=0)[:-9]: "damaged",
     gzip.compress(gzip.compress(b"1", mtime=0), mtime=0): "twice",
+    b'{"schemaVersion": 1, "traceEvents": []}': "gcexp trace import FOLDER",
     b'{"traceEvents": []}': "gcexp trace import FOLDER",
     b'[{"step": 0, "rank"': "JSON",
     b'{"step": 0}\n{"step": 1\n{"step": 2}\n': "line 2",

@@ -17,9 +17,9 @@ import pytest
 from gcexp.files import used
 from gcexp.report import paper
 from gcexp.run import dependencies, modules, options, records
-from gcexp.run.contents import code_of
+from gcexp.run.contents import without_remarks
 from gcexp.run.modules import own_modules
-from gcexp.run.records import EDITED, PLANNED, observed, recorded, state
+from gcexp.run.records import EDITED, PLANNED, observed, reads_recorded, state
 from gcexp.traces.reading import read_trace
 from tests.conftest import unload, write_files
 
@@ -261,7 +261,7 @@ def job(tmp_path_factory):
         def run(said="new"):
             forget_modules()
             patch.setenv(PLANNED, said)
-            with recorded(OUTPUT):
+            with reads_recorded(OUTPUT):
                 open("home/.cache/font.json").close()
                 open("results/earlier.txt").close()
                 for name in ("theirs", "foreign"):
@@ -345,7 +345,7 @@ def test_a_job_is_made_again_once(job, edited):
 
 
 def test_what_is_edited_under_a_job_is_read_again(job):
-    with recorded("results/b.txt"):
+    with reads_recorded("results/b.txt"):
         used("table.csv")
         Path("table.csv").write_text(FILES["table.csv"])
     record = json.loads(Path("results/records/results/b.txt.json").read_text())
@@ -362,10 +362,10 @@ def test_without_a_record_a_result_is_made_once_more(tmp_path, monkeypatch):
     for damaged in ("", "{", "[]", '{"planned": 1, "modules": {}, "files": {}, "versions": {}}'):
         write("results/records/results/c.txt.json", damaged)
         assert state("results/c.txt") == unknown
-    with recorded("results/c.txt"):
+    with reads_recorded("results/c.txt"):
         pass
     assert state("results/c.txt") == unknown
-    with pytest.raises(OSError), recorded("results/c.txt"):
+    with pytest.raises(OSError), reads_recorded("results/c.txt"):
         raise OSError("a job that fails has no record")
     assert state("results/c.txt") == unknown != "new"
     assert not list(tmp_path.glob("results/records/**/*.json"))
@@ -423,7 +423,7 @@ def test_a_call_leaves_the_interpreter_as_it_was(fresh):
 def test_only_libraries_that_own_modules_use_stand_in_a_record(first, monkeypatch):
     """What else the process has imported decides nothing: one process may run several jobs."""
     installed, mine = records.version_of, {k: v for k, v in own_modules().items() if "mine" in k}
-    with monkeypatch.context() as patch, recorded("results/d.txt"):
+    with monkeypatch.context() as patch, reads_recorded("results/d.txt"):
         patch.setattr(records, "own_modules", lambda: mine)
     record = json.loads(Path("results/records/results/d.txt.json").read_text())
     assert "numpy" in record["versions"] and "matplotlib" not in record["versions"]
@@ -527,7 +527,7 @@ def test_the_fingerprint_is_the_same_under_another_python():
             return name, "# none", '''a
             text'''
         """
-    kept = [line.strip() for line in code_of(textwrap.dedent(text)).splitlines()]
+    kept = [line.strip() for line in without_remarks(textwrap.dedent(text)).splitlines()]
     assert kept == ["def f(x, *, y='a\"b'):", """name = f"{x['key']:>{10}} # no remark\"""",
                     'return name, "# none", \'\'\'a', "text\'\'\'"]  # fmt: skip
 

@@ -7,7 +7,7 @@ import pytest
 from gcexp import slurm
 from gcexp.command import progress
 from gcexp.errors import UserError
-from gcexp.run.costs import Cost
+from gcexp.run.costs import Cost, of_replay
 from gcexp.run.run import Run
 from gcexp.submission import Point, estimates, packed
 
@@ -29,6 +29,21 @@ def test_points_are_packed_by_their_cost(count, seconds, jobs):
     assert all(job.cost.cpu_s == pytest.approx(seconds * len(job.points)) for job in found.values())
     sizes = [len(job.points) for job in found.values()]
     assert max(sizes) - min(sizes) <= 1
+
+
+def test_trainings_of_one_job_start_once():
+    costs = [Cost("training", 5, 100, 0, start_s=3)] * 60
+    (job,) = packed(points(60), costs).values()
+    assert job.cost.cpu_s == pytest.approx(3 + 60 * 2)
+
+
+def test_a_training_that_is_not_verified_is_not_replayed():
+    run = Run.of(
+        "scheme=forget n=30 s=3 delay=pareto task=digits_mlp seeds=2 iterations=20".split(), trains=True
+    )
+    point, verified = (Point([], "", "seeds", train=True, verify=verify) for verify in (False, True))
+    costs = estimates([(run, point), (run, verified)])
+    assert costs[1].cpu_s - costs[0].cpu_s == pytest.approx(of_replay(run).cpu_s)
 
 
 def test_points_that_wait_for_another_training_are_in_another_job():

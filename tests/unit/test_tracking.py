@@ -60,6 +60,7 @@ def fake_training(run, offset=0.0):
         parameters,
         parameters,
         {},
+        {},
         np.zeros(2, int),
     )
     Trajectory(*found).save(run.trajectory_file)
@@ -143,7 +144,7 @@ def test_the_default_database_keeps_everything_in_results_mlflow(project, finish
     assert set(runs) == {*FAMILY, CLOCK}
     experiment = client.get_experiment_by_name("partial_recovery")
     assert experiment.artifact_location == (finished / "results/mlflow/artifacts/partial_recovery").as_uri()
-    assert not Path("mlruns").exists()
+    assert not (finished / "mlruns").exists()
     found = json.loads(MARKER.read_text())
     assert found["uri"] == "sqlite:///results/mlflow/mlflow.db"
     assert found["already_there"] == found["unfinished"] == []
@@ -269,8 +270,29 @@ def test_a_changed_result_brings_its_run_up_to_date(project):
     assert set(stored(deleted=True)[1]) == set(FAMILY[1:])
 
 
+def twice(method):
+    """A method of a client that another importer calls a moment before."""
+
+    def called(client, *arguments, **more):
+        method(client, *arguments, **more)
+        return method(client, *arguments, **more)
+
+    return called
+
+
+def test_two_importers_at_once_make_one_experiment(project, monkeypatch):
+    from mlflow import MlflowClient
+
+    monkeypatch.setattr("mlflow.MlflowClient.create_experiment", twice(MlflowClient.create_experiment))
+    store = Store(f"sqlite:///{os.getcwd()}/results/mlflow/mlflow.db")
+    made = store.experiment("new")
+    assert made == store.client.get_experiment_by_name("new").experiment_id
+
+
 def test_two_importers_at_once_leave_one_set_of_runs(project, monkeypatch):
-    """The other importer writes the same figure to the same server while this one reads its table."""
+    """The other importer writes the same figure to the same server while this one reads its table, and tidies up."""
+    from mlflow import MlflowClient
+
     monkeypatch.setattr("gcexp.report.mlflow_store.Store.is_shared", True)
     fresh = figure(CGC, name="fig4")
     read = tracking.read_table
@@ -284,9 +306,37 @@ def test_two_importers_at_once_leave_one_set_of_runs(project, monkeypatch):
 
     monkeypatch.setattr(tracking, "read_table", meanwhile)
     monkeypatch.setattr("fcntl.flock", lambda *_: None)
+    for name in ("delete_run", "delete_tag"):
+        monkeypatch.setattr(f"mlflow.MlflowClient.{name}", twice(getattr(MlflowClient, name)))
     assert project(fresh)["imported"] == ["partial_recovery_fig4"]
     _, runs = stored()
     assert {name for name in runs if name[0] == "fig4"} == {("fig4", *rest) for _, *rest in FAMILY}
+
+
+def test_two_importers_of_a_changed_figure_leave_one_set_of_seeds(project, monkeypatch):
+    """The other importer brings the same run up to date while this one has made its children."""
+    monkeypatch.setattr("gcexp.report.mlflow_store.Store.is_shared", True)
+    monkeypatch.setattr("fcntl.flock", lambda *_: None)
+    one = figure(CGC, name="fig4")
+    project(one)
+    before = ids(stored()[1])
+    with open(one.table, "a") as table:
+        table.write("\n")  # another digest
+    new_runs, begun = Store.new_runs, []
+
+    def meanwhile(store, *arguments, **more):
+        made = new_runs(store, *arguments, **more)
+        if not begun:
+            begun.append(True)
+            track([one], Path("results/mlflow/other.imported"), None)
+        return made
+
+    monkeypatch.setattr(Store, "new_runs", meanwhile)
+    assert project(one)["imported"] == ["partial_recovery_fig4"]
+    after = ids(stored()[1])
+    assert after.keys() == before.keys(), "no seed stands twice"
+    assert after["fig4", "CGC", None] == before["fig4", "CGC", None]
+    assert after["fig4", "CGC", 0] != before["fig4", "CGC", 0]
 
 
 @pytest.mark.parametrize("method", ["log_batch", "set_terminated", "set_tag"])

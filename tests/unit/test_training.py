@@ -9,11 +9,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_digits
 from torch import nn
 from torch.nn.functional import cross_entropy
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from gcexp.data import readers
 from gcexp.data.load import Dataset
 from gcexp.errors import ParameterError, UserError
 from gcexp.seeding import rng
@@ -26,9 +26,11 @@ from tests.conftest import refusals
 
 
 def digits(n_train: int) -> Dataset:
-    x, y = load_digits(return_X_y=True)
-    x = np.ascontiguousarray(x / 16, dtype=np.float32)
-    return Dataset("digits", x[:n_train], y[:n_train], x[1500:], y[1500:], "")
+    images = readers.digits([])
+    x_train = images["x_train"].astype(np.float32) / 16
+    x_test = images["x_test"].astype(np.float32) / 16
+    y_train, y_test = (images[name].astype(np.int64) for name in ("y_train", "y_test"))
+    return Dataset("digits", x_train[:n_train], y_train[:n_train], x_test, y_test, "")
 
 
 DATA = digits(400)

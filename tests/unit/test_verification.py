@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
 from gcexp.codes import Code, CyclicRepetition, FractionalRepetition, Uncoded
 from gcexp.codes.comm_efficient import CommunicationEfficient
@@ -28,8 +29,10 @@ from gcexp.timeline import joined, simulate
 TASK = MultilayerPerceptron("digits", evaluate_every=5, verify_every=3)
 SEEDS, T = (0, 1), 7
 DESCENT = GradientDescent()
-X, Y = load_digits(return_X_y=True)
-X = np.ascontiguousarray(X / 16, dtype=np.float32)
+# What load_digits of scikit-learn reads, whose import takes a second; that of `gcexp.data` has another order.
+FILE = Path(find_spec("sklearn").origin).parent / "datasets/data/digits.csv.gz"
+TABLE = np.loadtxt(FILE, delimiter=",")
+X, Y = (TABLE[:, :-1] / 16).astype(np.float32), TABLE[:, -1].astype(np.int64)
 DATA = Dataset("digits", X[:400], Y[:400], X[1500:], Y[1500:], "")
 
 
@@ -71,6 +74,7 @@ def with_steps(trajectory, verified, kept):
         parameters=trajectory.parameters[:, kept],
         parameters_after=trajectory.parameters_after[:, kept],
         state={name: values[:, kept] for name, values in trajectory.state.items()},
+        state_after={name: values[:, kept] for name, values in trajectory.state_after.items()},
     )
 
 
@@ -294,6 +298,54 @@ def test_a_step_of_another_length_is_found(rule):
     timeline = clock(UNCODED, 2)
     longer = replace(rule, learning_rate=1.1 * rule.learning_rate)
     assert not replayed(UNCODED, timeline, trained(timeline, rule=longer), rule=rule)["passed"]
+
+
+def forgets_what_update_returned(rule, trajectory_of):
+    """A loop that goes on with the state with which it began."""
+
+    class Forgetful(type(rule)):
+        def update(self, gradient, state, *rest):
+            new, _ = super().update(gradient, state, *rest)
+            return new, state
+
+    return trajectory_of(Forgetful(**vars(rule)))
+
+
+def begins_anew(rule, trajectory_of):
+    """A loop that makes a new state before each step."""
+
+    class Anew(type(rule)):
+        def update(self, gradient, state, parameters, *rest):
+            new, _ = super().update(gradient, self.init(parameters), parameters, *rest)
+            return new, self.init(new)
+
+    return trajectory_of(Anew(**vars(rule)))
+
+
+STATEFUL = {name: rule for name, rule in RULES.items() if rule.init(np.zeros(1))}
+
+
+@pytest.mark.parametrize("dropped", [forgets_what_update_returned, begins_anew])
+@pytest.mark.parametrize("rule", STATEFUL.values(), ids=STATEFUL)
+def test_a_dropped_state_is_found(rule, dropped):
+    timeline = clock(UNCODED, 2)
+    honest = replayed(UNCODED, timeline, trained(timeline, rule=rule), rule=rule)
+    assert honest["passed"] and honest["state_error"] == 0
+    trajectory = dropped(rule, lambda wrong: trained(timeline, rule=wrong))
+    report = replayed(UNCODED, timeline, trajectory, rule=rule)
+    assert not report["passed"] and report["state_error"] > STEP
+    assert any("iteration 0: state" in sentence for sentence in report["failures"])
+
+
+@pytest.mark.parametrize("rule", STATEFUL.values(), ids=STATEFUL)
+def test_a_dropped_state_is_found_without_a_counter_of_updates(rule):
+    timeline = clock(UNCODED, 2)
+    trajectory = forgets_what_update_returned(rule, lambda wrong: trained(timeline, rule=wrong))
+    counted = {"updates": trajectory.state["updates"] + 1}
+    report = replayed(
+        UNCODED, timeline, replace(trajectory, state_after=trajectory.state_after | counted), rule=rule
+    )
+    assert not report["passed"] and report["state_error"] > STEP
 
 
 def test_a_state_that_outlives_its_seed_is_found():

@@ -165,7 +165,7 @@ def test_trajectories_with_other_arrays(here, refused):
     whole = {name: np.zeros(length, int) for name, length in lengths.items()}
     whole |= {"score.loss": np.zeros((2, 3)), "parameters": np.zeros((2, 1, 5), np.float32)}
     whole["parameters_after"] = whole["parameters"]
-    whole["state.velocity"] = whole["parameters"]
+    whole["state.velocity"] = whole["state_after.velocity"] = whole["parameters"]
     np.savez("whole.npz", **whole)
     assert Trajectory.load("whole.npz").state.keys() == {"velocity"}
     for content in (b"", b"garbage", Path("whole.npz").read_bytes()[:300]):

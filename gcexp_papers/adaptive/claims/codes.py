@@ -9,7 +9,7 @@ from math import lcm, prod
 import numpy as np
 
 from gcexp.analysis import enumeration as engine
-from gcexp.analysis.claims import claim
+from gcexp.analysis.claims import all_instances, because, claim
 from gcexp.analysis.solving import invertible
 from gcexp.codes import adaptive as codes
 from gcexp.codes.comm_efficient import CommunicationEfficient
@@ -37,22 +37,31 @@ def drawn_matrices():
     for n, d, L, drawn in small():
         for E, p in product(drawn, range(n)):
             Q = without(n, d, L, p)
-            triangular = all(not E[q, L + (q // n + 1) * (n - d) :].any() for q in Q)
+            triangular = True
+            for q in Q:
+                right_of_stairs = E[q, L + (q // n + 1) * (n - d) :]
+                triangular = triangular and not right_of_stairs.any()
             yield "eq_inverse_prob1", triangular and invertible(E[Q][:, L:])
-        for E in drawn if n * L <= 12 else ():
-            outside = blocks(E @ solved(E, n, d, L), n, L)[:, :, ~engine.cyclic(n, d)]
-            yield from (("b_cyclic", entry == 0) for entry in outside.ravel())
+        if n * L <= 12:
+            for E in drawn:
+                B = blocks(E @ solved(E, n, d, L), n, L)
+                for entry in B[:, :, ~engine.cyclic(n, d)].ravel():
+                    yield "b_cyclic", entry == 0
         for silent in engine.silent_sets(n, d - 1):
-            rows = codes.decode_rows(n, d, L, silent)
-            diagonal = all(k < L + (row // n + 1) * (n - d) for k, row in enumerate(rows))
+            rows = np.array(codes.decode_rows(n, d, L, silent))
+            filled = L + (rows // n + 1) * (n - d)
+            diagonal = (np.arange(len(rows)) < filled).all()
             yield "ehh_invertible", diagonal and invertible(drawn[0][rows][:, : len(rows)])
 
 
-@claim("b_cyclic", reason="Two of the 24 places of Example 3 that the paper marks as nonzero are zero.")
+@claim("b_cyclic")
 def assigned_entries_of_example_3_are_nonzero():
     """The entries of Example 3 at assigned places, the stars of (29), are nonzero."""
     E, M = _example_3()
-    yield from (blocks(E @ M, 3, 2)[:, :, engine.cyclic(3, 2)] != 0).ravel()
+    assigned = blocks(E @ M, 3, 2)[:, :, engine.cyclic(3, 2)].ravel()
+    zeros = int((assigned == 0).sum())
+    reason = f"{zeros} of the {assigned.size} places of Example 3 that the paper marks as nonzero are zero."
+    return because(all_instances(assigned != 0), reason)
 
 
 @claim("be_em")
@@ -99,7 +108,8 @@ def signals_that_suffice():
             r = engine.rounds_needed(B, s) or 0
             enough = L + (n - d) * r
             received = B[:r, : n - s].reshape(-1, n * L)
-            chosen = np.stack([generator.permutation(len(received))[:enough] for _ in range(3)])
+            drawn = [generator.permutation(len(received)) for _ in range(3)]
+            chosen = np.stack(drawn)[:, :enough]
             fewer = engine.spans(received[chosen[:, 1:]], L)
             yield from engine.spans(received[chosen], L) & ~fewer & (enough == len(rows))
 
@@ -123,7 +133,9 @@ def fixed_codes_need_a_fixed_number():
         for m in range(1, d + 1):
             code = CommunicationEfficient(n, d, m)
             sets = engine.silent_sets(n, min(d - m + 1, n - 1))
-            answers = [[int(w not in silent) for w in range(n)] for silent in sets]
+            answers = np.ones((len(sets), n), dtype=int)
+            for place, silent in enumerate(sets):
+                answers[place, list(silent)] = 0
             all_partitions = (code.decode(answers, partial=True).coefficients == 1).all(1)
             for silent, exact in zip(sets, all_partitions, strict=True):
                 yield code.s == d - m and code.length == 1 / m and exact == (len(silent) <= d - m)
@@ -171,24 +183,38 @@ def vandermonde_condition_1():
             Q = without(n, d, L, p)
             expected = 1
             for r in range(L):
-                mine = [alphas[row] for row in Q if row // n == r]
-                expected *= prod(mine) ** (L + r * (n - d))
-                expected *= prod(b - a for a, b in combinations(mine, 2))
+                of_round = [alphas[row] for row in Q if row // n == r]
+                differences = [b - a for a, b in combinations(of_round, 2)]
+                expected *= prod(of_round) ** (L + r * (n - d))
+                expected *= prod(differences)
             _, determinant = solve_exactly(E[Q][:, L:], np.zeros((len(Q), 0), dtype=int))
             yield determinant == expected != 0
 
 
-@claim(
-    "rem3_conj_ii",
-    reason="All 40 drawn sets of positive points pass, and two constructed ones are exact counterexamples: the points "
-    "(4, -4, 1; 5, 2, -2) without worker 0 and (2, 4, 1; 7, 14, 3) without worker 2 have determinant 0.",
-)
+def _vandermonde_decodes(points: list[int]) -> list[bool]:
+    """Whether the decoding matrix of a Vandermonde-like E with n = 3 is invertible, for every set of stragglers."""
+    E = np.array(codes.vandermonde(3, 2, 2, points), dtype=object)
+    found = []
+    for silent in engine.silent_sets(3, 1):
+        rows = codes.decode_rows(3, 2, 2, silent)
+        found.append(invertible(E[rows][:, : len(rows)]))
+    return found
+
+
+@claim("rem3_conj_ii")
 def vandermonde_condition_2():
     """The decoding matrix of a Vandermonde-like E is invertible, whoever straggles: 42 sets of points, n = 3."""
     generator = rng(0, "monte_carlo", 7)
-    drawn = [sorted(generator.choice(np.arange(1, 60), 6, replace=False).tolist()) for _ in range(40)]
-    for points in (*drawn, [4, -4, 1, 5, 2, -2], [2, 4, 1, 7, 14, 3]):
-        E = np.array(codes.vandermonde(3, 2, 2, points), dtype=object)
-        for silent in engine.silent_sets(3, 1):
-            rows = codes.decode_rows(3, 2, 2, silent)
-            yield invertible(E[rows][:, : len(rows)])
+    drawn = []
+    for _ in range(40):
+        points = generator.choice(np.arange(1, 60), 6, replace=False)
+        drawn.append(_vandermonde_decodes(sorted(points.tolist())))
+    constructed = [_vandermonde_decodes([4, -4, 1, 5, 2, -2]), _vandermonde_decodes([2, 4, 1, 7, 14, 3])]
+    pass_drawn = sum(all(one) for one in drawn)
+    fail_constructed = sum(not all(one) for one in constructed)
+    reason = (
+        f"{pass_drawn} of {len(drawn)} drawn sets of positive points pass, and {fail_constructed} of "
+        f"{len(constructed)} constructed ones are exact counterexamples: the points (4, -4, 1; 5, 2, -2) without "
+        "worker 0 and (2, 4, 1; 7, 14, 3) without worker 2 have determinant 0."
+    )
+    return because(all_instances(np.concatenate(drawn + constructed)), reason)

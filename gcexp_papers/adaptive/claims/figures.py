@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import pairwise, product
 
 import pandas as pd
 
@@ -11,6 +11,7 @@ from gcexp.analysis.claims import (
     REPRODUCED,
     Verdict,
     because,
+    before,
     below,
     claim,
     equals,
@@ -25,7 +26,8 @@ from gcexp.analysis.claims import (
 from .times import PHASES, RESOLUTION
 
 CHANCES = (0.05, 0.1)
-CGC, G_CGC = ([f"{family}({s})" for s in range(3)] for family in ("CGC", "G-CGC"))
+CGC = ["CGC(0)", "CGC(1)", "CGC(2)"]
+G_CGC = ["G-CGC(0)", "G-CGC(1)", "G-CGC(2)"]
 
 
 # --- Theorem 2: condition numbers ------------------------------------------------------------------------------
@@ -239,7 +241,7 @@ def _faster(table: pd.DataFrame, label: str, *others: str) -> Verdict:
     calibrated=PHASES,
 )
 def order_without_stragglers(table):
-    """At p = 0 a smaller s_max is faster, CGC(2) alone slower than uncoded, and AGC (G-AGC) as fast as CGC(0)."""
+    """At p = 0 a smaller s_max is faster, CGC(2) alone slower than uncoded, and AGC (G-AGC) not slower than CGC(0)."""
     for family, s in product((CGC, G_CGC), (0, 1)):
         yield "fig4_smaller_better", _faster(table, family[s], family[s + 1])
     yield "fig4_cgc2_uncoded", _faster(table, "uncoded", "CGC(2)")
@@ -247,7 +249,8 @@ def order_without_stragglers(table):
         yield "fig4_others_faster", _faster(table, label, "uncoded")
     times = table.groupby("label")["mean_iteration_time_s"].mean()
     for label in ("AGC", "G-AGC"):
-        yield "fig4_agc_cgc0", within(times[label] / times["CGC(0)"], above=0.95, below=1.05)
+        told = f"{label} takes {times[label]:.2f} s, and CGC(0) takes {times['CGC(0)']:.2f} s."
+        yield "fig4_agc_cgc0", because(less(times[label], times["CGC(0)"], or_equal=True), told)
 
 
 def _lost_epoch_said(constant: pd.DataFrame, column: str, what: str) -> str:
@@ -403,12 +406,32 @@ def _ends_before(table: pd.DataFrame, p: float, label: str, *others: str, or_equ
     return below(table, "simulated_time_s", label, others, {"delay.p": p}, **last)
 
 
-@claim("fig6_gagc_leftmost", "fig6_consistent", figure="fig6", calibrated=PHASES)
-def curves_are_in_the_order_of_figs_4_and_5(table):
+def _over_seeds_said(seeds: pd.DataFrame) -> str:
+    """How far G-AGC is ahead to 90 %, over the seeds of a small network: ResNet-18 has one."""
+    said = []
+    for p in CHANCES:
+        here = selected(seeds, {"delay.p": p}, "test_accuracy")
+        ratio = ratio_within(here, "AGC", "G-AGC", level=0.9, above=0).found
+        ratio = ratio.partition(": ")[2].partition(", wanted")[0]
+        verdict = before(here, "G-AGC", _SCHEMES, level=0.9).outcome
+        said.append(f"{verdict} at p = {p:g}, where AGC takes {ratio} times as long in the median")
+    count = seeds["seed"].nunique()
+    return (
+        "ResNet-18 was trained with one seed. That G-AGC is the first of all schemes to reach 90 % is, on the digits "
+        f"with {count} seeds of a small network, {' and '.join(said)}."
+    )
+
+
+@claim("fig6_gagc_leftmost", "fig6_consistent", figure=("fig6", "fig6_seeds"), calibrated=PHASES)
+def curves_are_in_the_order_of_figs_4_and_5(table, seeds):
     """G-AGC finishes the same iterations first, at p = 0 with AGC; the others follow as in Figs. 4 and 5."""
-    for p, label in product((0, *CHANCES), _SCHEMES):
-        ahead = _ends_before(table, p, "G-AGC", label, or_equal=(p, label) == (0, "AGC"))
-        yield from (("fig6_gagc_leftmost", ahead), ("fig6_consistent", ahead))
+    over_seeds = _over_seeds_said(seeds)
+    for p in (0, *CHANCES):
+        for label in _SCHEMES:
+            tie_is_fine = p == 0 and label == "AGC"
+            ahead = _ends_before(table, p, "G-AGC", label, or_equal=tie_is_fine)
+            yield "fig6_gagc_leftmost", because(ahead, over_seeds)
+            yield "fig6_consistent", ahead
     for first, then in (("CGC(0)", "CGC(1)"), ("CGC(1)", "uncoded"), ("uncoded", "CGC(2)")):
         yield "fig6_consistent", _ends_before(table, 0, first, then)
     for p in CHANCES:
@@ -439,9 +462,13 @@ def training_reaches_80_per_cent(table):
 
 @claim("intro_dynamic_grouping", figure="dynamic_grouping", assumed=True)
 def dynamic_groups_save_less_when_stragglers_change(table):
-    """Dynamic groups save less at p = 0.3 than at 0.05, and within 5 % nothing where the state is new, p = 0.5."""
-    label, seeds = "dynamic groups, previous state", table["seed"].nunique()
-    yield below(table, "saved_share", 0.3, 0.05, {"label": label}, by="delay.p", statistic="mean", rows=seeds)
-    dynamic, static = ({"delay.p": 0.5, "label": one} for one in (label, "static groups"))
-    bounds = {"above": 0.95, "below": 1.05}
-    yield ratio_within(table, dynamic, static, y="mean_iteration_time_s", seeds=20, **bounds)
+    """The more often workers change their state, p = 0.05 to 0.5, the less dynamic groups save."""
+    label = "dynamic groups, previous state"
+    saved = selected(table, {"label": label}, "saved_share").groupby("delay.p")["saved_share"].mean()
+    for (_, rare), (_, often) in pairwise(saved.items()):
+        yield less(often, rare)
+    told = [f"{share:.1%} at p = {p:g}" for p, share in saved.items()]
+    yield because(
+        less(saved.iloc[-1], saved.iloc[0]),
+        f"Dynamic groups save {', '.join(told)}, where each state is new.",
+    )

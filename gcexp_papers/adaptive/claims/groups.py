@@ -20,7 +20,7 @@ from .codes import EXAMPLE_3
 from .instances import grouped, own, sizes
 
 #: (n, d) of the groups that are built.
-_BUILT = [(n, d) for n in range(1, 8) for d in range(1, min(n, 3) + 1)]
+_BUILT = [(1, 1), *(size for size in sizes(7) if size[1] <= 3)]
 
 
 def _answers(n: int, silent: tuple[int, ...] | list[int]) -> np.ndarray:
@@ -47,10 +47,11 @@ def patterns_of_example_4():
     """Example 4 decodes every pattern with at most one straggler in each group, and AGC decodes with one at most."""
     groups, plain = _example_4(), codes.Adaptive(7, 2, search_seeds=2)
     for silent in engine.silent_sets(7, 3):
-        by_groups, by_plain = (
-            code.decode([code.messages * _answers(7, silent)], partial=True).exact for code in (groups, plain)
-        )
-        spread = all(sum(a <= w < b for w in silent) <= 1 for a, b in [(0, 2), (2, 4), (4, 7)])
+        answers = _answers(7, silent)
+        by_groups = groups.decode([groups.messages * answers], partial=True).exact
+        by_plain = plain.decode([plain.messages * answers], partial=True).exact
+        silent_in_groups = (~answers[:2]).sum(), (~answers[2:4]).sum(), (~answers[4:]).sum()
+        spread = max(silent_in_groups) <= 1
         yield (not spread or by_groups) and by_plain == (len(silent) <= 1)
 
 
@@ -60,10 +61,11 @@ def rounds_of_groups():
     for n, d in _BUILT:
         code = grouped(n, d)
         for s in product(range(d), repeat=len(code.quorums)):
-            rounds = [
-                min(r for r, q in quorum.need if q <= len(quorum.workers) - silent)
-                for quorum, silent in zip(code.quorums, s, strict=True)
-            ]
+            rounds = []
+            for quorum, silent in zip(code.quorums, s, strict=True):
+                answering = len(quorum.workers) - silent
+                enough = [r for r, q in quorum.need if q <= answering]
+                rounds.append(min(enough))
             yield 2 * max(rounds) == theory.group_length(code.blocks, d, s, 2 * code.blocks)
 
 
@@ -80,7 +82,7 @@ def vandermonde_rows_are_independent():
     """Any L rows of a Vandermonde E on d L distinct points are independent: d = 2, 3 and L <= 3, every set."""
     for d, L in product((2, 3), (1, 2, 3)):
         for rows in combinations(range(1, d * L + 1), L):
-            yield invertible(np.array([[a**k for k in range(L)] for a in rows], dtype=object))
+            yield invertible(np.vander(np.array(rows, dtype=object), L, increasing=True))
 
 
 # --- G-CGC -----------------------------------------------------------------------------------------------------
@@ -92,7 +94,9 @@ def grouped_cgc_for_any_load():
     for n, d in [(1, 1), *sizes(8)]:
         for m in range(1, d + 1):
             code = codes.GroupedCGC(n, d, m)
-            silent = [w for q in code.quorums for w in q.workers[: d - m]]
+            silent: list[int] = []
+            for quorum in code.quorums:
+                silent += quorum.workers[: d - m]
             right = [len(q.workers) for q in code.quorums] == _groups(n, d)
             yield right and code.decode([_answers(n, silent)], partial=True).exact
 
@@ -126,7 +130,9 @@ def _groups(n: int, d: int) -> list[int]:
 def grouped_cgc_decodes_more_sets():
     """G-CGC decodes every set of workers that CGC does and more, by rank and by the library: n <= 9, d = 2, 3."""
     for n, d in product(range(4, 10), (2, 3)):
-        for m in range(1, d) if n >= 2 * d else ():
+        if n < 2 * d:
+            continue
+        for m in range(1, d):
             alone, groups = _response_sets(n, d, m), _grouped_sets(n, d, m)
             yield (groups >= alone).all() and (groups > alone).any()
             built = codes.GroupedCGC(n, d, m).decode(_all_responses(n), partial=True)
@@ -137,12 +143,17 @@ def grouped_cgc_decodes_more_sets():
 def small_groups_are_simpler_and_more_stable():
     """G-CGC has CGC's length and stragglers, a cost order not above it, and weights that enlarge errors less."""
     for n, d in product((4, 6, 8, 9, 10, 12), (2, 3, 4)):
-        for m in range(1, d) if n % d == 0 < n - d else ():
-            group, plain, s = codes.GroupedCGC(n, d, m), CommunicationEfficient(n, d, m), d - m
-            survived = min(len(q.workers) - q.need[0][1] for q in group.quorums)
-            cost, plain_cost = (theory.decode_cost(kind, n, d, s, m) for kind in ("g_cgc", "cgc"))
+        if n % d != 0 or n == d:
+            continue
+        for m in range(1, d):
+            s = d - m
+            group, plain = codes.GroupedCGC(n, d, m), CommunicationEfficient(n, d, m)
+            survived = min(len(quorum.workers) - quorum.need[0][1] for quorum in group.quorums)
+            cost = theory.decode_cost("g_cgc", n, d, s, m)
+            plain_cost = theory.decode_cost("cgc", n, d, s, m)
             responses = [_answers(n, silent) for silent in combinations(range(n), s)]
-            noise, plain_noise = (code.decode(responses).noise_gain.max() for code in (group, plain))
+            noise = group.decode(responses).noise_gain.max()
+            plain_noise = plain.decode(responses).noise_gain.max()
             same = group.length == plain.length and survived == plain.s == s
             yield same and cost <= plain_cost and noise < plain_noise
 
@@ -161,17 +172,25 @@ def _group_lengths(size: int, d: int, w: int) -> tuple[int | None, ...]:
 def lengths_of_groups():
     """The least length that decodes s_j silent workers in group j is Theorem 3's, and with d of them there is none."""
     for n, d in sizes(8):
+        if d > 4:
+            continue
         groups = _groups(n, d)
         others = combinations_with_replacement(range(d), len(groups) - 1)
-        vectors = [(*first, last) for first in others for last in range(d)]
-        for w, s in product(range(1, 5), vectors) if d <= 4 else ():
-            q = max(_group_lengths(size, d, w)[x] or 0 for size, x in zip(groups, s, strict=True))
+        for w, first, last in product(range(1, 5), [*others], range(d)):
+            s = (*first, last)
+            lengths = [
+                _group_lengths(size, d, w)[silent] or 0 for size, silent in zip(groups, s, strict=True)
+            ]
+            q = max(lengths)
             right = theory.group_length(w, d, s, w) == q and theory.group_feasible(d, s, q, w)
-            right &= q == 1 or not theory.group_feasible(d, s, q - 1, w)
-            yield from (("thm3_iff", right), ("thm3_gagc_optimal", right))
-        for size in set(groups) if d <= 4 and n != d else ():
+            if q > 1:
+                right = right and not theory.group_feasible(d, s, q - 1, w)
+            yield "thm3_iff", right
+            yield "thm3_gagc_optimal", right
+        if n != d:
             feasible = theory.group_feasible(d, [0] * (n // d - 1) + [d], 2, 2)
-            yield "thm3_iff", _group_lengths(size, d, 2)[d] is None and not feasible
+            for size in set(groups):
+                yield "thm3_iff", _group_lengths(size, d, 2)[d] is None and not feasible
 
 
 # --- Theorem 4 -------------------------------------------------------------------------------------------------
@@ -179,14 +198,15 @@ def lengths_of_groups():
 
 def _survived(n: int, d: int) -> int:
     """Most silent workers with which some pattern decodes all groups from all that own codes send, by rank."""
-    return sum(
-        max(
-            len(silent)
-            for silent in engine.silent_sets(size, size - 1)
-            if engine.decodes(own(size, d, 2), 2, np.flatnonzero(_answers(size, silent)).tolist())
-        )
-        for size in _groups(n, d)
-    )
+    total = 0
+    for size in _groups(n, d):
+        most = 0
+        for silent in engine.silent_sets(size, size - 1):
+            heard = np.flatnonzero(_answers(size, silent)).tolist()
+            if engine.decodes(own(size, d, 2), 2, heard):
+                most = max(most, len(silent))
+        total += most
+    return total
 
 
 @claim("thm4_bound", "thm4_gagc_total")
@@ -195,7 +215,7 @@ def groups_survive_more_than_the_bound():
     for n, d in product(range(2, 10), (2, 3, 4)):
         if n >= d:
             # Of n workers with d copies and equal loads each holds the share d / n.
-            survived, cover = _survived(n, d), next(size for size in range(1, n + 1) if size * d >= n)
+            survived, cover = _survived(n, d), -(-n // d)
             total, bound = survived == theory.survivable(n, d), theory.survivable_bound(n, d)
             yield "thm4_bound", total and n - cover == bound and survived > n - cover - d + 1
             short = bound - survived == n % d - -(-(n % d) // d) < d - 1
@@ -227,14 +247,23 @@ def no_assignment_beats_the_bound():
 
     def survived(held: np.ndarray) -> int:
         """Most silent workers without whom the others can hold every partition."""
-        sets = engine.silent_sets(len(held), len(held) - 1)
-        return max(len(silent) for silent in sets if np.delete(held, silent, axis=0).any(0).all())
+        most = 0
+        for silent in engine.silent_sets(len(held), len(held) - 1):
+            others = np.delete(held, silent, axis=0)
+            if others.any(0).all():
+                most = max(most, len(silent))
+        return most
 
     for n, d in [(1, 1), *sizes(5)]:
         found, most = [], theory.survivable_bound(n, d)
-        for k in (k for k in range(1, 7) if k * d % n == 0 and d <= 4):
-            storages = (holders.T for holders in engine.loads(k, n, d))  # each partition on d workers
-            found += [survived(held) for held in storages if (held.sum(1) == k * d // n).all()]
-        yield from (silent <= most for silent in found)
+        for k in range(1, 7):
+            if k * d % n != 0 or d > 4:
+                continue
+            for holders in engine.loads(k, n, d):  # each partition on d workers
+                held = holders.T
+                if (held.sum(1) == k * d // n).all():
+                    found.append(survived(held))
+        for silent in found:
+            yield silent <= most
         if found:
             yield most in found

@@ -22,12 +22,17 @@ DRAWS = 4
 
 def sizes(workers: int) -> Iterator[tuple[int, int]]:
     """All (n, d) with 2 <= n <= workers and d <= n."""
-    return ((n, d) for n in range(2, workers + 1) for d in range(1, n + 1))
+    for n in range(2, workers + 1):
+        for d in range(1, n + 1):
+            yield n, d
 
 
 def divisible(loads: range) -> Iterator[tuple[int, int, int]]:
     """All (d, L, s) with a load of `loads`, s < d stragglers and L = lcm(1..d) rounds."""
-    return ((d, lcm(*range(1, d + 1)), s) for d in loads for s in range(d))
+    for d in loads:
+        L = lcm(*range(1, d + 1))
+        for s in range(d):
+            yield d, L, s
 
 
 def small() -> Iterator[tuple[int, int, int, list[np.ndarray]]]:
@@ -57,7 +62,11 @@ def grouped(n: int, d: int) -> GroupedAdaptive:
 
 def without(n: int, d: int, L: int, p: int) -> list[int]:
     """Q_p: rows of E of the workers that do not hold partition p."""
-    return [r * n + j for r in range(L) for j in range(n) if (p - j) % n >= d]
+    silent_about_p = [j for j in range(n) if (p - j) % n >= d]
+    rows = []
+    for r in range(L):
+        rows += [r * n + j for j in silent_about_p]
+    return rows
 
 
 def solved(E: np.ndarray, n: int, d: int, L: int) -> np.ndarray:

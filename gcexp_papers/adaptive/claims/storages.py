@@ -26,7 +26,9 @@ def _storages(length: int) -> pd.DataFrame:
     that a code built on the storage decodes.
     """
     generator = rng(0, "assignment", 1)
-    held_by = [held for n in range(2, 5) for k in range(1, 4) for held in engine.storages(n, k)]
+    held_by: list[np.ndarray] = []
+    for n, k in product(range(2, 5), range(1, 4)):
+        held_by += engine.storages(n, k)
     supports = [_support(held) for held in held_by]
     said, found = {}, []
     decoded = {L: _decoded_by_support(dict(supports), L, generator) for L in range(1, length + 1)}
@@ -88,7 +90,8 @@ def lengths_that_decode():
 @claim("sec2_max_stragglers")
 def most_stragglers_of_a_storage():
     """The most silent workers with which a built code decodes are the least copies less one, n <= 4 and k <= 3."""
-    for (_, copies), tried in _storages(1).groupby(["storage", "copies"]):
+    one_number = _storages(3).query("length == 1")
+    for (_, copies), tried in one_number.groupby(["storage", "copies"]):
         enough, many = (theory.feasible(copies, [1] * s, 1) for s in (copies, copies + 1))
         yield tried["s"][tried["decoded"]].max() == copies - 1 and enough and not many
 
@@ -118,7 +121,9 @@ def optimum_beats_every_cgc():
     """The vector (11) is superior to the costs of every CGC, which for d >= 2 costs more or fails for some s."""
     for d, w in product(range(1, 7), range(1, 25)):
         best = theory.optimal_costs(d, w)
-        for q in (q for q in range(1, w + 1) if w % q == 0 and w // q <= d):
+        for q in range(1, w + 1):
+            if w % q != 0 or w // q > d:
+                continue
             cgc = theory.fixed_costs(d, q, w)
             yield "rem1_superior_cgc", theory.superior(best, cgc)
             if 2 <= d <= w:

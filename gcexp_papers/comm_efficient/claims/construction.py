@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations
-from math import prod
+from math import lcm
 
 import numpy as np
 from numpy.polynomial.polynomial import polydiv, polyval
 
-from gcexp.analysis.claims import all_instances, claim
+from gcexp.analysis.claims import claim
 from gcexp.analysis.enumeration import cyclic
 from gcexp.analysis.solving import invertible
 from gcexp.codes.comm_efficient import CommunicationEfficient, evaluation_points, polynomial_rows
@@ -30,15 +30,19 @@ class Instance:
         self.B = polynomial_rows(self.theta, d, m).reshape(n, m, n - self.s)  # partition, block, power
         self.V = np.array(self.theta) ** np.arange(n - self.s)[:, None]
         self.C = self.code.exact_encoding()
-        self.responses = np.array([[w in F for w in range(n)] for F in combinations(range(n), n - self.s)])
+        responders = [np.isin(np.arange(n), heard) for heard in combinations(range(n), n - self.s)]
+        self.responses = np.array(responders)
         self.held = cyclic(n, d)  # workers by partitions
         #: Coefficient of x^(n-d-1) in each p_i^(u), (n, m); 0 where d = n.
         self.below = self.B[:, :, n - d - 1] if d < n else np.zeros((n, m), dtype=int)
 
     def values(self, x: Fraction) -> np.ndarray:
         """p_i^(1)(x), ..., p_i^(m)(x) of every partition, (n, m): products and the recursion, without coefficients."""
-        roots = ([self.theta[(i + j) % self.n] for j in range(1, self.n - self.d + 1)] for i in range(self.n))
-        first = np.array([prod(x - root for root in some) for some in roots], dtype=object)
+        first = np.ones(self.n, dtype=object)
+        for i in range(self.n):
+            for j in range(1, self.n - self.d + 1):
+                root = self.theta[(i + j) % self.n]
+                first[i] = first[i] * (x - root)
         found = [first]
         for u in range(self.m - 1):
             found.append(x * found[u] - self.below[:, u] * first)
@@ -53,18 +57,31 @@ class Instance:
         blocks = gradients.astype(object).reshape(self.n, -1, self.m)
         return blocks.transpose(0, 2, 1).reshape(self.n * self.m, -1)
 
+    @cached_property
+    def whole_weights(self) -> tuple[np.ndarray, int]:
+        """Decode weights of all sets of responders as whole numbers, and what these are divided by."""
+        weights = self.code.exact_weights(self.responses)
+        denominator = lcm(*(weight.denominator for weight in weights.flat))
+        numerators = np.frompyfunc(int, 1, 1)(weights * denominator)
+        return numerators, denominator
+
     def decodes(self, gradients: np.ndarray) -> bool:
         """Whether all sets of responders give the sum of integer gradients (n, l), exactly; zeros are appended."""
         padded = np.pad(gradients, ((0, 0), (0, -gradients.shape[1] % self.m)))
         sent = self.C @ self.interleaved(padded)
         wanted = padded.sum(0).reshape(-1, self.m).T
-        return bool((self.code.exact_weights(self.responses) @ sent == wanted).all())
+        weights, denominator = self.whole_weights
+        return bool((weights @ sent == denominator * wanted).all())
 
 
 @cache
 def every_code() -> list[Instance]:
     """All codes with n <= 6."""
-    return [Instance(n, d, m) for n in range(1, 7) for d in range(1, n + 1) for m in range(1, d + 1)]
+    found = []
+    for n in range(1, 7):
+        for d in range(1, n + 1):
+            found += [Instance(n, d, m) for m in range(1, d + 1)]
+    return found
 
 
 @claim("b_stacked_identities", "b_zero_pattern", "bv_is_evaluation", "b_rows")
@@ -90,11 +107,15 @@ def polynomials():
     for c in every_code():
         degree = c.n - c.d
         for i, rows in enumerate(c.B):
-            monic = [rows[u, degree + u] == 1 and not rows[u, degree + u + 1 :].any() for u in range(c.m)]
+            monic = []
+            for u in range(c.m):
+                leads_with_one = rows[u, degree + u] == 1
+                monic.append(leads_with_one and not rows[u, degree + u + 1 :].any())
             for w, x in enumerate(c.theta):
                 yield "roots_mark_assignment", (polyval(x, rows[0]) == 0) != c.held[w, i] and monic[0]
             yield "p_coefficients", monic[0]
-            yield from (("recursion_degrees", one) for one in monic)
+            for one in monic:
+                yield "recursion_degrees", one
             for u in range(1, c.m):
                 next_one = np.roll(rows[u - 1], 1) - c.below[i, u - 1] * rows[0]
                 yield "recursion", (rows[u] == next_one).all() and rows[u - 1, -1] == 0
@@ -107,15 +128,18 @@ def polynomials():
 def assignment_is_cyclic():
     """Worker i holds i, ..., i+d-1, and partition i is missing at the n-d workers after i."""
     for c in every_code():
-        after = [(i, [(i + j) % c.n for j in range(1, c.n - c.d + 1)]) for i in range(c.n)]
-        missing = all(not c.code.assignment[workers, i].any() for i, workers in after)
-        yield missing and (c.code.assignment == c.held).all()
+        yield (c.code.assignment == c.held).all()
+        for i in range(c.n):
+            after = [(i + j) % c.n for j in range(1, c.n - c.d + 1)]
+            yield not c.code.assignment[after, i].any()
 
 
 @claim("v_submatrices_invertible", "a_invertible")
 def matrices_of_responders_are_invertible():
     """The columns of V of any n-s responders have a determinant other than 0, exactly."""
-    return all_instances(invertible(c.V[:, heard]) for c in every_code() for heard in c.responses)
+    for c in every_code():
+        for heard in c.responses:
+            yield invertible(c.V[:, heard])
 
 
 @claim(
@@ -138,13 +162,17 @@ def any_responders_decode():
             yield "padding_footnote", c.decodes(c.drawn(c.n, c.m + extra))
         samples = c.drawn(4, c.n, 5, 2 * c.m)
         kept = generator.random((4, c.n, 5, 1)) < 0.5
-        yield from (("minibatch", c.decodes(sums)) for sums in (samples * kept).sum(2))
+        for sums in (samples * kept).sum(2):
+            yield "minibatch", c.decodes(sums)
 
 
 @claim("k_does_not_matter", assumed=True)
 def more_partitions_than_workers():
     """With k = 2 n and 3 n partitions, sums of k/n taken as one, the sum of all is decoded."""
-    return all_instances(c.decodes(c.drawn(c.n, j, c.m).sum(1)) for c in every_code() for j in (2, 3))
+    for c in every_code():
+        for partitions_each in (2, 3):
+            sums = c.drawn(c.n, partitions_each, c.m).sum(1)
+            yield c.decodes(sums)
 
 
 @claim("encode_depends_on_held")
@@ -154,7 +182,8 @@ def messages_depend_on_what_is_held():
         gradients, others = c.drawn(2, c.n, 2 * c.m)
         for w in range(c.n):
             changed = np.where(c.held[w][:, None], gradients, others)
-            before, after = (c.C[w] @ c.interleaved(some) for some in (gradients, changed))
+            before = c.C[w] @ c.interleaved(gradients)
+            after = c.C[w] @ c.interleaved(changed)
             yield (before == after).all()
 
 

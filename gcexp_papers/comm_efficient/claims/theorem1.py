@@ -25,10 +25,11 @@ def _said(holders, m):
 def _left(n, k):
     """Every storage: its load, and the fewest holders of a partition after any s silent workers, s = 0, ..., n-1."""
     survivors = [np.array(engine.survivors(n, s)) for s in range(n)]
-    return [
-        (int(held.sum(1).max()), [int(held[sets].sum(1).min()) for sets in survivors])
-        for held in engine.storages(n, k)
-    ]
+    found = []
+    for held in engine.storages(n, k):
+        fewest_holders = [int(held[sets].sum(1).min()) for sets in survivors]
+        found.append((int(held.sum(1).max()), fewest_holders))
+    return found
 
 
 @claim("theorem1_converse", "tradeoff_three_parameters", assumed=True)
@@ -38,7 +39,10 @@ def too_little_load_leaves_a_rank_deficit():
         for d, left in _left(n, k):
             for s, m in product(range(n), range(1, n + 1)):
                 feasible = theory.feasible(n, d, s, m, k)
-                yield (s + m) * k <= n * d if feasible else _said(left[s], m) < m
+                if feasible:
+                    yield (s + m) * k <= n * d
+                else:
+                    yield _said(left[s], m) < m
 
 
 @claim("theorem1_achievability", "tradeoff_three_parameters", "message_length_general_k", assumed=True)
@@ -53,10 +57,14 @@ def codes_on_balanced_storages_reach_the_limit():
                 decodes = [engine.decodes(B, m, *engine.survivors(n, s)) for s in range(n)]
                 for s, found in enumerate(decodes):
                     right = found == theory.feasible(n, d, s, m, k)
-                    yield from (("theorem1_achievability", right), ("tradeoff_three_parameters", right))
+                    yield "theorem1_achievability", right
+                    yield "tradeoff_three_parameters", right
                 s = copies - m
                 least = theory.shortest_message(n, d, s, k)
-                reached = abs(least - 1 / m) < 1e-9 if n * d % k == 0 else 1 / (m + 1) < least < 1 / m
+                if n * d % k == 0:
+                    reached = abs(least - 1 / m) < 1e-9
+                else:
+                    reached = 1 / (m + 1) < least < 1 / m
                 yield "message_length_general_k", reached and decodes[s]
 
 
@@ -69,7 +77,9 @@ def _decodes(code, s):
 def built_codes_meet_the_limit():
     """Built codes have load d = s + m, send 1/m of a gradient, and decode any n-s workers; with m = 1 no fewer do."""
     for n, d in product(range(2, 8), range(1, 8)):
-        for m in range(1, d + 1) if d <= n else ():
+        if d > n:
+            continue
+        for m in range(1, d + 1):
             code = CommunicationEfficient(n, d, m)
             inside = (code.encoding.toarray().reshape(n, n, m).any(2) <= engine.cyclic(n, d)).all()
             one_message = (code.load == d).all() and (code.messages == 1).all() and code.blocks == m
@@ -84,7 +94,11 @@ def most_stragglers_with_whole_messages():
     """Over all storages with n = k and load d, d - 1 silent workers are the most, and a built code bears them."""
     for n in range(2, 5):
         for d in range(1, n + 1):
-            most = max(sum(one > 0 for one in left) - 1 for load, left in _left(n, n) if load == d)
+            most = 0
+            for load, fewest_holders in _left(n, n):
+                if load == d:
+                    survived = np.count_nonzero(fewest_holders) - 1
+                    most = max(most, survived)
             allowed = [theory.feasible(n, d, s, 1) for s in range(n)]
             right = most == d - 1 and allowed == [s <= most for s in range(n)]
             yield right and _decodes(CommunicationEfficient(n, d, 1), most)

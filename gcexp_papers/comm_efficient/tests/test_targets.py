@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 def test_diagram_says_what_is_sent_and_decoded():
     frame, _ = assemble(figure("comm_efficient_fig2", "quick"))
     part = frame[frame["code"] == "(a) s = 2, m = 1, each coordinate alike"]
-    assert decoded(part, several=False)[0] == "without 3 4: sum = f₀ − f₁ + f₂"
+    assert decoded(part, several_rounds=False)[0] == "without 3 4: sum = f₀ − f₁ + f₂"
 
 
 def test_rounds_and_survival():

@@ -51,9 +51,8 @@ def messages_are_between_the_ends_for_most_points(table):
     "far_lower_than_naive",
     figure="all_parameters",
     assumed=True,
-    reason="With whole alpha n the combinatorial load is never above the naive one, and in more than half of the cases "
-    "the naive one is at least twice as high. Where alpha n is not whole y is rounded up, and the naive load can be "
-    "the lower one, as at n = 5, s = 1, alpha = 9/10.",
+    reason="With whole alpha n the combinatorial load is never above the naive one. Where alpha n is not whole y is "
+    "rounded up, and the naive load can be the lower one, as at n = 5, s = 1, alpha = 9/10.",
 )
 def combinatorial_load_is_never_above_the_naive_one_where_alpha_n_is_not_whole(table):
     """For n <= 24, s and alpha = i/20 with alpha n not whole the combinatorial load is at most the naive one."""

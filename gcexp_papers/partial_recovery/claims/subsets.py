@@ -48,10 +48,16 @@ def every_worker_is_chosen_equally_often():
     """For co-prime y the n shifted families are disjoint, equally large and all y-subsets, each with its worker."""
     for n, y in sizes(11):
         if y < n and gcd(n, y) == 1:
-            families = [{frozenset((w + i) % n for w in T) for T in co_prime_classes(n, y)} for i in range(n)]
-            disjoint = sum(map(len, families)) == len(set().union(*families)) == comb(n, y)
-            own = all(i in T for i, family in enumerate(families) for T in family)
-            yield disjoint and len(set(map(len, families))) == 1 and own
+            classes = np.array([sorted(T) for T in co_prime_classes(n, y)])
+            chosen: set[frozenset] = set()
+            sizes_of_families = []
+            for i in range(n):
+                shifted = (classes + i) % n
+                family = set(map(frozenset, shifted.tolist()))
+                yield (shifted == i).any(1).all() and chosen.isdisjoint(family)
+                chosen |= family
+                sizes_of_families.append(len(family))
+            yield len(chosen) == comb(n, y) and len(set(sizes_of_families)) == 1
 
 
 @claim(
@@ -81,7 +87,10 @@ def _designs() -> Iterator[tuple[str, list[frozenset], int, int]]:
 
 def _index(blocks: list[frozenset], n: int, t: int) -> set[int]:
     """In how many blocks the t-subsets of n points lie."""
-    return {sum(block.issuperset(T) for block in blocks) for T in combinations(range(n), t)}
+    found = set()
+    for T in combinations(range(n), t):
+        found.add(sum(block.issuperset(T) for block in blocks))
+    return found
 
 
 @claim(
@@ -110,18 +119,26 @@ def designs_need_divisibility_and_enough_blocks():
     """Some parameters of 2-designs fail divisibility or Fisher's inequality, but not all, and those built here pass."""
 
     def possible(n: int, size: int, index: int) -> bool:
-        blocks, through = (theory.lower_index(n, 2, size, index, i) for i in (0, 1))
+        blocks = theory.lower_index(n, 2, size, index, 0)
+        through = theory.lower_index(n, 2, size, index, 1)
         return blocks.denominator == through.denominator == 1 and (size == n or blocks >= n)
 
-    tried = [possible(n, size, 1) for n in range(3, 13) for size in range(2, n)]
+    tried = []
+    for n in range(3, 13):
+        tried += [possible(n, size, 1) for size in range(2, n)]
     yield within(float(np.mean(tried)), above=0, below=1)
-    yield all_instances(possible(n, len(b[0]), *_index(b, n, 2)) for _, b, n, _ in _designs())
+    built = []
+    for _, blocks, n, _ in _designs():
+        (index,) = _index(blocks, n, 2)
+        built.append(possible(n, len(blocks[0]), index))
+    yield all_instances(built)
 
 
 @claim("example2_much_less_than_combinatorial", figure="table3")
 def hadamard_design_sends_less_than_half(table):
     """The 3-(8,4,1) design sends less than half of the messages of the combinatorial scheme of the same load."""
-    messages, most = (number(table, one, {"worker": 0}) for one in ("messages", "combinatorial_messages"))
+    messages = number(table, "messages", {"worker": 0})
+    most = number(table, "combinatorial_messages", {"worker": 0})
     return less(messages, most / 2)
 
 
@@ -143,8 +160,9 @@ def intermediate_codes_are_made_of_lists():
             else:
                 yield "theorem10_merging", len(lists) == g * code.k and len(set(code.load)) == 1
             for s in range(n):
-                gone = map(set, combinations(range(n), s))  # the first are 0, ..., s-1
-                hidden = [sum(silent.issuperset(block) for block in code.holders) for silent in gone]
+                hidden = []
+                for silent in combinations(range(n), s):  # the first are 0, ..., s-1
+                    hidden.append(sum(set(silent).issuperset(block) for block in code.holders))
                 yield "theorem10_worst_case", max(hidden) == hidden[0]
 
 
@@ -152,7 +170,8 @@ def _lists(n: int, x: int, y: int) -> list[tuple[int, ...]]:
     """All lists of first workers of x runs of the given lengths that fit around the circle, before any merging."""
     g = gcd(x, y)
     period, total = x // g, y // g
-    lengths = [(j + 1) * total // period - j * total // period for j in range(period)] * g
+    ends = np.arange(period + 1) * total // period
+    lengths = np.tile(np.diff(ends), g)
     found = []
     for first in range(n):
         for rest in combinations(range(1, n), x - 1):
@@ -184,9 +203,12 @@ def messages_rise_and_fall_as_the_load_falls():
     for row in rows:
         code = Intermediate(7, 5, row["x"], row["y"])
         yield (code.messages == row["m"]).all() and (code.load == row["load"] * code.k).all()
-    steps = [(a["m"], b["m"]) for a, b in product(rows, rows) if a["load"] > b["load"]]
-    yield any(a > b for a, b in steps)
-    yield any(a < b for a, b in steps)
+    rises = []
+    for before, after in product(rows, rows):
+        if after["load"] < before["load"]:
+            rises.append(after["m"] - before["m"])
+    yield min(rises) < 0
+    yield max(rises) > 0
 
 
 @claim("two_classes", assumed=True)
@@ -199,15 +221,18 @@ def combinatorial_scheme_computes_no_more_and_sends_no_less():
             yield far.load <= near.load and far.m >= near.m
 
 
+def _left_side_of_3(n: int, s: int, x: int, y: int) -> Fraction:
+    """The share of partitions that s stragglers in a row hide, at worst."""
+    return Fraction(theory.intermediate_misses(n, s, x, y), theory.intermediate(n, x, y).k)
+
+
 @claim("lemma3_ratio", assumed=True)
 def left_side_of_inequality_3_falls_with_x():
     """For n <= 12, 1 <= x < y <= s < n the left side at x + 1 over that at x is (s-y+x+1)/(n-y+x), at most one."""
     for n, s in pairs(12):
         for y, x in combinations(range(s, 0, -1), 2):
-            here, there = (
-                Fraction(theory.intermediate_misses(n, s, v, y), theory.intermediate(n, v, y).k)
-                for v in (x, x + 1)
-            )
+            here = _left_side_of_3(n, s, x, y)
+            there = _left_side_of_3(n, s, x + 1, y)
             yield here * (s - y + x + 1) == there * (n - y + x) and there <= here
 
 
@@ -217,7 +242,9 @@ def ends_of_the_family_are_the_other_schemes():
     for n, y in sizes(7):
         subsets = sorted(intermediate_holders(n, y, y)) == sorted(combinations(range(n), y))
         yield "remark11_x_equals_y", subsets
-        runs = {frozenset((w + i) % n for i in range(y)) for w in range(n)}
+        runs = set()
+        for first in range(n):
+            runs.add(frozenset((first + np.arange(y)) % n))
         yield "remark11_x_1", set(map(frozenset, intermediate_holders(n, 1, y))) == runs
 
 
@@ -227,10 +254,11 @@ def cyclic_codes_send_fewer_messages():
     for n, s, beta, _ in cyclic_cases(8, 2):
         y = fewest_copies(n, s, Fraction(beta, n))
         if beta < n and y >= 2:
-            codes = CyclicTwoMessage(n, s, beta), Combinatorial(n, s, y)
-            enough = all(recovered_partitions(one, s).min() >= Fraction(beta, n) * one.k for one in codes)
-            near, far = map(_messages, codes)
-            yield enough and far.min() >= n - 1 and near.sum() < far.sum()
+            cyclic, combinatorial = CyclicTwoMessage(n, s, beta), Combinatorial(n, s, y)
+            for code in (cyclic, combinatorial):
+                yield recovered_partitions(code, s).min() >= Fraction(beta, n) * code.k
+            few, many = _messages(cyclic), _messages(combinatorial)
+            yield many.min() >= n - 1 and few.sum() < many.sum()
 
 
 def _messages(code: Code) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.analysis.claims import Verdict, all_instances, because, below, claim, equals, every, number, within
+from gcexp.analysis.ranges import range_said
 from gcexp.codes.subset_designs import Combinatorial
 from gcexp.codes.uncoded import Uncoded
 from gcexp.theory import order_statistics
@@ -38,11 +39,12 @@ def schemes_wait_for_as_many_as_stated():
             code = Uncoded(n)
             yield "scheme1_parameters", code.k == n and (recovered_partitions(code, n - i) >= i).all()
         if n >= 2:
-            s, held = theory.most_stragglers(n, 2, Fraction(i, n)), Combinatorial(n, 0, 2).assignment
-            enough, fewer = (
-                held[silent:].any(0).sum() >= Fraction(i, n) * held.shape[1] for silent in (s, s + 1)
-            )
-            yield "scheme2_parameters", enough and not fewer
+            s = theory.most_stragglers(n, 2, Fraction(i, n))
+            held = Combinatorial(n, 0, 2).assignment
+            wanted = Fraction(i, n) * held.shape[1]
+            with_s_silent = held[s:].any(0).sum()
+            with_one_more = held[s + 1 :].any(0).sum()
+            yield "scheme2_parameters", with_one_more < wanted <= with_s_silent
 
 
 @claim("scheme2_large_n", assumed=True)
@@ -84,7 +86,7 @@ _ALPHAS = [Fraction(i, 20) for i in range(1, 20)]
 _PARETO = {a: {"scale": 1.0, "shape": a} for a in (1.0, 1.2, 1.5, 2.0, 3.0)}
 #: Work and law of the settings in which each model is tried: seconds (A, B), or samples (C).
 _CASES = {
-    "A": [(work, _PARETO[a]) for a in (1.2, 1.5, 2.0, 3.0) for work in (0.1, 0.5, 2.0)],
+    "A": [(work, _PARETO[a]) for a, work in product((1.2, 1.5, 2.0, 3.0), (0.1, 0.5, 2.0))],
     "B": [(work, {"shift": 0.5, "mean": 1.0}) for work in (0.05, 0.2, 0.5, 1.0)],
     "C": [(1.0, _PARETO[a]) for a in (1.0, 1.2, 1.5)],
 }
@@ -100,8 +102,11 @@ def _order(model: str, k: int, n: int, law: dict[str, float]) -> float:
 
 def _times(model: str, n: int, alpha: Fraction, work: float, law: dict[str, float]) -> tuple[float, float]:
     """Times of both schemes; `work`: seconds of a worker's share of the data (A and B), or its samples (C)."""
-    one, two = (_order(model, k, n, law) for k in _waits(n, alpha))
-    return (work * one, 2 * work * two) if model == "C" else (work + one, 2 * work + two)
+    wait_uncoded, wait_pairs = _waits(n, alpha)
+    uncoded, pairs = _order(model, wait_uncoded, n, law), _order(model, wait_pairs, n, law)
+    if model == "C":
+        return work * uncoded, 2 * work * pairs
+    return work + uncoded, 2 * work + pairs
 
 
 @claim("viii_a_condition", "viii_b_condition", "viii_c_threshold", assumed=True)
@@ -124,7 +129,7 @@ def _pairs_win(model: str, n: int) -> tuple[np.ndarray, list[bool]]:
         own = _times(model, n, alpha, work, law)
         found = theory.expected_times(model, n, alpha, n, 0.0 if model == "C" else work, **law)
         same.append(np.allclose(own, found, rtol=1e-9))
-        won.append(own[1] < own[0])
+        won.append(own[1] < own[0] * (1 - 1e-12))  # equal times are no win
     return np.reshape(won, (-1, len(_ALPHAS))), same
 
 
@@ -138,13 +143,29 @@ def redundancy_pays_for_high_alpha_heavy_tails_and_little_work():
         yield from (np.diff(won.astype(int), axis=axis) >= 0).all(axis).ravel()
 
 
-@claim("viii_broad_regimes", assumed=True)
-def redundancy_pays_on_a_tenth_of_each_grid():
-    """At n = 20 pairs are faster on a tenth or more of the settings and alphas of each of the models A, B and C."""
+@claim("viii_broad_regimes", figure="section8_regimes", assumed=True)
+def redundancy_pays_over_ranges_of_most_settings(table):
+    """At n = 20 pairs are faster over a range of alpha in most settings of each of the models A, B and C."""
+    shares = []
     for model in "ABC":
         won, same = _pairs_win(model, 20)
+        here = {"model": model, "n": 20}
         yield all_instances(same)
-        yield within(float(won.mean()), at_least=0.1)
+        yield equals(number(table, "cases_won", here), int(won.sum()))
+        shares.append(f"{number(table, 'share_won', here):.0%} ({model})")
+    reason = (
+        "The paper gives no number for 'broad'. On the grid of settings and wanted fractions that was tried the "
+        f"redundant scheme wins in {shares[0]}, {shares[1]} and {shares[2]} of the cases at n = 20. That it wins over "
+        "a range of fractions in more than half of the settings of each model, over the assumed number of workers: "
+    )
+    verdicts = {n: _wins_in_most_settings(rows) for n, rows in table.groupby("n")}
+    yield because(verdicts[20], reason + range_said("numbers of workers", "", verdicts))
+
+
+def _wins_in_most_settings(rows: pd.DataFrame) -> Verdict:
+    """Whether pairs win over a range of alpha in more than half of the settings of each model."""
+    shares = rows["settings_won"] / rows["settings"]
+    return within(float(shares.min()), above=0.5)
 
 
 def _faster(table: pd.DataFrame, quick: str, slow: str, *models: str, **where: float) -> Verdict:

@@ -46,7 +46,7 @@ _PAIRS = [*_SMALL_PAIRS, _LARGE, ("ag_dual-2-3", "pg-2-2")]
 def _factors():
     """Pairs of designs and repetition codes with at most 12 workers together."""
     codes = [incidence("complete-3-2"), incidence("complete-4-3")]
-    codes += [repetition(*given) for given in ((2, 2, 1), (4, 4, 2), (4, 2, 2))]
+    codes += [repetition(2, 2, 1), repetition(4, 4, 2), repetition(4, 2, 2)]
     return [(a, b) for a, b in product(codes, repeat=2) if a.shape[1] * b.shape[1] <= 12]
 
 
@@ -57,8 +57,9 @@ def order_of_factors():
         yield close(worst(np.kron(a, b)), worst(np.kron(b, a)))
     factors = [incidence("complete-3-2"), repetition(2, 2, 1), repetition(3, 3, 3)]
     curve = worst(reduce(np.kron, factors))
-    for order in ((1, 0, 2), (2, 1, 0)):
-        yield close(worst(reduce(np.kron, [factors[i] for i in order])), curve)
+    for i, j, k in ((1, 0, 2), (2, 1, 0)):
+        reordered = np.kron(np.kron(factors[i], factors[j]), factors[k])
+        yield close(worst(reordered), curve)
 
 
 @claim("appB_permuted_factors")
@@ -66,7 +67,8 @@ def permuted_product():
     """The reordered product is the product with rows and columns permuted, and random sets keep their errors."""
     for a, b in _factors():
         (k1, n1), (k2, n2) = a.shape, b.shape
-        rows, columns = (np.arange(x * y).reshape(x, y).T.ravel() for x, y in ((k1, k2), (n1, n2)))
+        rows = np.arange(k1 * k2).reshape(k1, k2).T.ravel()
+        columns = np.arange(n1 * n2).reshape(n1, n2).T.ravel()
         same = np.array_equal(np.kron(a, b)[np.ix_(rows, columns)], np.kron(b, a))
         answered = random_sets(n1 * n2, n1 * n2 // 3, 20, 0)
         yield same and close(errors(np.kron(a, b), answered), errors(np.kron(b, a), answered[:, columns]))
@@ -127,7 +129,8 @@ def error_of_repetition_times_design():
             blocks = np.floor(s / n2 / r1 + 1e-12) * r1 / n1
             rest = bibd_error(design, s % (r1 * n2) // r1) if s < n else 0
             formula = close([blocks + r1 / n1 * rest, theory.frc_bibd_error(n1, r1, design, s)], largest)
-            yield from ((one, formula) for one in ("theorem4", "eq6_extended", "four_product_bounds"))
+            for one in ("theorem4", "eq6_extended", "four_product_bounds"):
+                yield one, formula
             pattern = np.isin(place, order[:s], invert=True)[None]
             yield "theorem4_worst_pattern", close(errors(A, pattern), largest)
         columns = answered.reshape(-1, n1 // r1, r1, n2).any(2).sum(2)
@@ -170,8 +173,11 @@ def best_copy_bounds_the_error():
 
 @claim("appE_monotone")
 def worst_error_does_not_fall():
-    codes = (*(A for _, A in designs()), *(repetition(*given) for given in REPETITIONS))
-    return all_instances(np.diff(worst(A)).min() >= -ROUNDING for A in (*codes, *random_matrices(30, 5)))
+    codes = [A for _, A in designs()]
+    codes += [repetition(*given) for given in REPETITIONS]
+    codes += random_matrices(30, 5)
+    for A in codes:
+        yield np.diff(worst(A)).min() >= -ROUNDING
 
 
 @claim("lemma8")
@@ -195,8 +201,10 @@ def _products(pairs=_PAIRS):
 @claim("product_not_bibd")
 def product_of_designs_is_no_design():
     """Two workers of a product do not always share equally many partitions."""
-    grams = (A.T @ A for _, _, A in _products())
-    return all_instances(np.ptp(gram[~np.eye(len(gram), dtype=bool)]) > 0 for gram in grams)
+    for _, _, A in _products():
+        shared = A.T @ A
+        of_two_workers = shared[~np.eye(len(shared), dtype=bool)]
+        yield np.ptp(of_two_workers) > 0
 
 
 @claim("appH_block_class_counts", assumed=True)
@@ -214,8 +222,11 @@ def sum_of_the_gram_matrix():
     """The sum of all entries of the survivors' Gram matrix is at most m Q(m), as restored."""
     for a, b, A in _products():
         n = A.shape[1]
-        larger = (random_sets(n, s, 10, 0) for s in range(0, n, 5))
-        answered = (survivor_sets(n)[1:] if n <= 12 else np.concatenate(list(larger))).astype(float)
+        if n <= 12:
+            answered = survivor_sets(n)[1:].astype(float)
+        else:
+            drawn = [random_sets(n, s, 10, 0) for s in range(0, n, 5)]
+            answered = np.concatenate(drawn).astype(float)
         total = ((answered @ A.T) ** 2).sum(1)
         yield (total <= product_gram(a, b, answered.sum(1)) + ROUNDING).all()
 
@@ -226,8 +237,10 @@ def bounds_of_a_product():
     for a, b, A in _products(_SMALL_PAIRS):
         curve, s = worst(A), np.arange(a.n * b.n + 1)
         above = (curve <= theory.product_upper_bound(a, b, s) + ROUNDING).all()
-        yield from ((one, above) for one in ("theorem5", "four_product_bounds"))
-        first, second = (bibd_error(one, np.arange(one.n + 1)) for one in (a, b))
+        yield "theorem5", above
+        yield "four_product_bounds", above
+        first = bibd_error(a, np.arange(a.n + 1))
+        second = bibd_error(b, np.arange(b.n + 1))
         yield "theorem6", (theory.product_lower_bound(first, second, s) <= curve + ROUNDING).all()
 
 
@@ -269,14 +282,12 @@ def product_sets_of_any_codes():
 def _optimal_and_constant():
     """Errors of random sets of a large product with the optimal and the constant vector, and Theorem 5, for each s."""
     made = _built(*_LARGE)
-    return [
-        (
-            errors_of(made, random_sets(made.n, s, 200, 0)),
-            errors_of(made, random_sets(made.n, s, 200, 0), "constant"),
-            float(theory.product_upper_bound(*map(parameters, _LARGE), s)),
-        )
-        for s in (13, 26, 45, 60, 78)
-    ]
+    found = []
+    for s in (13, 26, 45, 60, 78):
+        sets = random_sets(made.n, s, 200, 0)
+        bound = float(theory.product_upper_bound(*map(parameters, _LARGE), s))
+        found.append((errors_of(made, sets), errors_of(made, sets, "constant"), bound))
+    return found
 
 
 def _built(*names):
@@ -322,14 +333,15 @@ def products_of_products_are_codes():
 
 @cache
 def _soft_products():
-    return [np.kron(A, B) for A in three() for B in three()]
+    return [np.kron(A, B) for A, B in product(three(), repeat=2)]
 
 
 @claim("theorem7_column_weight", "theorem7_intersections")
 def expected_intersections_of_a_soft_product():
     """On average columns have l1 l2 = 4 ones, and two workers share as many partitions as for BIBDs."""
     mean = np.mean([A.T @ A for A in _soft_products()], axis=0)
-    yield from (("theorem7_column_weight", close(weight, 4)) for weight in mean.diagonal())
+    for weight in mean.diagonal():
+        yield "theorem7_column_weight", close(weight, 4)
     expected = np.kron(np.eye(3) + 1, np.eye(3) + 1)
     for found, wanted in zip(mean.ravel(), expected.ravel(), strict=True):
         yield "theorem7_intersections", close(found, wanted)
@@ -341,9 +353,13 @@ def expected_error_of_a_soft_product():
     answered = survivor_sets(9)[1::8]
     m = answered.sum(1)
     weights = answered * theory.product_constant_weight(THREE, THREE, m)[:, None]
-    constant = np.mean([((weights @ A.T - 1) ** 2).mean(1) for A in _soft_products()], axis=0)
-    optimal = np.mean([errors(A, answered) for A in _soft_products()], axis=0)
+    with_constant, with_optimal = [], []
+    for A in _soft_products():
+        with_constant.append(((weights @ A.T - 1) ** 2).mean(1))
+        with_optimal.append(errors(A, answered))
+    constant, optimal = np.mean(with_constant, axis=0), np.mean(with_optimal, axis=0)
     bound = theory.product_upper_bound(THREE, THREE, 9 - m)
     for least, plain, most in zip(optimal, constant, bound, strict=True):
-        yield from ((one, least <= most + ROUNDING) for one in ("theorem7", "four_product_bounds"))
+        yield "theorem7", least <= most + ROUNDING
+        yield "four_product_bounds", least <= most + ROUNDING
         yield "theorem7_suboptimal_decoder", least - ROUNDING <= plain <= most + ROUNDING

@@ -27,7 +27,8 @@ DRAWS = 20_000  # rows that are sampled from a law
 def _system(n):
     """Monomials of degree at most 2, evaluated on {0,1}^n: the rows of (12)."""
     bits = survivor_sets(n).T.astype(float)
-    return np.stack([np.ones(2**n), *bits, *(bits[i] * bits[j] for i, j in combinations(range(n), 2))])
+    pairs = [one * other for one, other in combinations(bits, 2)]
+    return np.stack([np.ones(2**n), *bits, *pairs])
 
 
 def _right_side(n, rho, mu):
@@ -35,7 +36,9 @@ def _right_side(n, rho, mu):
 
 
 def _binary_rank(M):
-    rows, rank = [int("".join(map(str, row)), 2) for row in M.astype(int)], 0
+    """Rank over GF(2), of rows that are numbers with a bit for each column."""
+    rows = [int("".join(map(str, row)), 2) for row in M.astype(int)]
+    rank = 0
     while rows:
         pivot = rows.pop()
         if pivot:
@@ -66,7 +69,9 @@ def laws_solve_the_system():
     """The library's laws, spread over {0,1}^n, have P(x_j = 1) = l/k and P(x_i = x_j = 1) = lambda/k."""
     for n, rho, mu, law in _laws():
         weight = survivor_sets(n).sum(1)
-        left = _system(n) @ (law / [comb(n, w) for w in range(n + 1)])[weight]
+        vectors_of_weight = [comb(n, w) for w in range(n + 1)]
+        chance_of_each = law / vectors_of_weight
+        left = _system(n) @ chance_of_each[weight]
         yield "eq8_load_on_average", close(left[1 : n + 1], rho)
         yield "eq9_intersections_on_average", close(left[n + 1 :], mu)
         yield "linear_system", close(left, _right_side(n, rho, mu)) and law.min() >= 0
@@ -79,9 +84,10 @@ def sampled_rows_follow_the_law():
     for n, rho, mu, law in _laws():
         rows = sample(law, DRAWS, random).astype(float)
         pairs = (rows.T @ rows / DRAWS)[np.triu_indices(n, 1)]
-        one, two = (4 * np.sqrt(share * (1 - share) / DRAWS) for share in (rho, mu))
-        yield "soft_only_on_average", close(rows.mean(0), rho, one) and close(pairs, mu, two + 1e-12)
-        first, second = (part.sum(1).astype(int) for part in np.split(rows, 2))
+        near_rho = 4 * np.sqrt(rho * (1 - rho) / DRAWS)
+        near_mu = 4 * np.sqrt(mu * (1 - mu) / DRAWS) + 1e-12
+        yield "soft_only_on_average", close(rows.mean(0), rho, near_rho) and close(pairs, mu, near_mu)
+        first, second = np.split(rows.sum(1).astype(int), 2)
         joint, expected = np.zeros((n + 1, n + 1)), np.outer(law, law)
         np.add.at(joint, (first, second), 1 / len(first))
         apart = np.abs(joint - expected) - 4.5 * np.sqrt(expected / len(first))
@@ -108,10 +114,11 @@ def _solvable(size, **constraints):
 @cache
 def _law_exists():
     """n, rho, mu, and whether a law on {0,1}^n exists: a non-negative solution of the system."""
-    return [
-        (point, _solvable(2 ** point[0], A_eq=_system(point[0]), b_eq=_right_side(*point)))
-        for point in _points((3, 4, 5), 25, 0)
-    ]
+    found = []
+    for n, rho, mu in _points((3, 4, 5), 25, 0):
+        exists = _solvable(2**n, A_eq=_system(n), b_eq=_right_side(n, rho, mu))
+        found.append(((n, rho, mu), exists))
+    return found
 
 
 @claim("theorem1_symmetric_reduction", assumed=True)
@@ -150,11 +157,10 @@ def three_kinds_of_rows_suffice():
 @claim("fig1_noninteger")
 def codes_with_fractional_loads():
     """Each row has one of the two weights next to n rho."""
-    return all_instances(
-        np.abs(SoftBIBD(n, k, l, seed=seed).assignment.sum(0) - n * l / k).max() < 1
-        for n, k, l in ((20, 20, 7.5), (10, 7, 2.5), (16, 11, 4.1))
-        for seed in range(10)
-    )
+    for n, k, l in ((20, 20, 7.5), (10, 7, 2.5), (16, 11, 4.1)):
+        for seed in range(10):
+            weights = SoftBIBD(n, k, l, seed=seed).assignment.sum(0)
+            yield np.abs(weights - n * l / k).max() < 1
 
 
 # Expected errors, over the 27 equally likely matrices of n = k = 3, l = 2, lambda = 1
@@ -181,9 +187,11 @@ def expected_error_of_every_set():
         bound = float(bibd_error(THREE, 3 - m))
         yield "theorem2", expected <= bound + ROUNDING
         yield "theorem2_every_set", expected <= bound + ROUNDING
-        yield "soft_expected_error_lower", expected <= bound + (-ROUNDING if m == 2 else ROUNDING)
+        slack = -ROUNDING if m == 2 else ROUNDING
+        yield "soft_expected_error_lower", expected <= bound + slack
         weights = answered * 2 / (1 + m)
-        constant = np.mean([((A @ weights - 1) ** 2).mean() for A in three()])
+        with_constant = np.stack(three()) @ weights
+        constant = ((with_constant - 1) ** 2).mean()
         yield "theorem2_constant_decoder", close(constant, bound)
 
 
