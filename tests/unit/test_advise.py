@@ -280,6 +280,14 @@ def test_phi_is_measured_where_it_can_be():
     assert advice.measured and advice.main.phi == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize("size", [2, 5])
+def test_a_search_for_groups_lowers_the_time_of_the_rows_that_it_has_seen(size):
+    x = np.exp(0.3 * np.random.default_rng(0).standard_normal((200, 10)))
+    plans = [Remedy("grouped", order, size, 1).learned(x) for order in ("snake", "search")]
+    dealt, searched = (plan.times(x, [0.0]).mean() for plan in plans)
+    assert searched < 0.99 * dealt
+
+
 def test_the_same_from_python():
     advice = gcexp.advise(AR, phi=0.5)
     assert advice.verdict == "rebalance" and advice.scheme is not None

@@ -64,7 +64,8 @@ def test_adding_a_scheme(tmp_path, monkeypatch, forget, capsys):
     plain = [sys.executable, *"-m pytest -q -n0 -p no:cacheprovider -c".split(), ROOT / "pyproject.toml"]
     *_, folder, _, word = contract.split()
     # the command and the page's own tests at once
-    of_codes = [ROOT / folder / "test_codes.py", ROOT / folder / "test_schemes.py"]  # others have no such word
+    # Other modules of the folder have no such word.
+    of_codes = [ROOT / folder / "test_codes.py", ROOT / folder / "test_schemes.py"]
     command = [*plain, "-rp", *of_codes, ".", "-k", f"{word} or mylab"]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
