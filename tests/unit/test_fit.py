@@ -255,7 +255,8 @@ def test_workers_may_be_hosts():
     assert gcexp.fit(trace).table["workers"].tolist() == ["node10"]
 
 
-def test_iterations_without_all_workers_are_left_out_when_asked(here, refused_command, capsys):
+def test_iterations_without_all_workers_are_left_out_when_asked(here, monkeypatch, refused_command, capsys):
+    monkeypatch.setattr("gcexp.advice.page.drawn", lambda picture: b"")
     x = planted(["bad_node"], 60, 4)
     lines = frame(x).to_csv(index=False).splitlines()
     del lines[1 + 12 * 10 + 3]
