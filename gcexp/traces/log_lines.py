@@ -12,20 +12,21 @@ from gcexp.traces.names import BRACKETS, LABEL, Names, name_of
 
 _TRIED = 60  # first lines by which a log is recognised
 _MOST_WORDS = 5  # of a name
+_LONGEST = 2000  # characters of a line of a log; a longer one is no such line, and would take long to search
 _PROSE = 3  # lines from which on words are no header
 _PAIR = re.compile(r"(?:^|[\s,;{\[(])([A-Za-z_][\w.-]*)=([^\s,;}\])]+)")
 #: When a line was written: dates and times of day, which are no numbers with a name.
 _WRITTEN = re.compile(r"\d{4}[-/]\d\d[-/]\d\d[T _]?|\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?Z?")
 #: A name of words, maybe with a unit in brackets, and the number behind it with its unit.
 _NAMED = re.compile(
-    r"(?P<name>[A-Za-z_µ]+(?:[ _./-][A-Za-z_µ]+)*(?:\s*\([A-Za-zµ]+\))?)"
+    r"(?P<name>[A-Za-z_µ]+(?:[ ./-][A-Za-z_µ]+)*(?:\s*\([A-Za-zµ]+\))?)"
     r"(?:\s*[:=#]\s*|\s+|-)?\[?"
     r"(?P<number>(?:(?<=[\s:=#\[])[-+])?(?:\d[\d.,]*\d|\d)(?:[eE][-+]?\d+)?)"
     r"(?P<unit>\s?(?:ns|us|µs|ms|s|sec|secs|seconds|min)\b)?"
     r"(?P<rate>\s*/\s*[A-Za-z]+)?"
 )
 #: A time for each step, which no name stands before: ``439.75 ms/it``.
-_PER_STEP = re.compile(r"(\d+\.?\d*)\s*(ns|us|µs|ms|s|sec)/(it|iter|iteration|step|batch)\b")
+_PER_STEP = re.compile(r"(?<![\d.])(\d+(?:\.\d*)?)\s*(ns|us|µs|ms|s|sec)/(it|iter|iteration|step|batch)\b")
 #: The rank that mpirun writes before a line, as ``[1,3]<stdout>:``, and a number alone in brackets.
 _TAGGED = re.compile(r"\[(?:\d+,)?(\d+)\]<std(?:out|err)>")
 _LABEL = re.compile(r"^\s*(\d+):\s")  # srun --label
@@ -147,8 +148,10 @@ def fields_in(line: str) -> dict[str, str]:
     >>> fields_in("app | [0] Finished training it 16/150 of epoch 0, 439.65 ms/it")
     {'brackets': '0', 'it': '16', 'epoch': '0', 'ms_per_it': '439.65'}
     """
-    line = _WRITTEN.sub("  ", line)
     fields: dict[str, str] = {}
+    if len(line) > _LONGEST:
+        return fields
+    line = _WRITTEN.sub("  ", line)
     tag = _TAGGED.search(line)
     bracket = _IN_BRACKETS.search(line)
     label = _LABEL.match(line)

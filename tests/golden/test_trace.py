@@ -171,7 +171,7 @@ test_refuses = refusals(
 HEAD = "iteration,worker,time\n"
 CHUNKED = "iteration,worker,chunk,time\n"
 BROKEN = [
-    ("", "'iteration'"),
+    ("", "is empty"),
     ("worker,time\n0,1\n", "'iteration'.*worker, time"),
     (HEAD, "no rows"),
     (HEAD + "0,0,1\n0,0,1\n", "iteration 0, worker 0 .*twice"),
@@ -189,6 +189,8 @@ BROKEN = [
 GAPS = [
     (HEAD + "0,0,1\n0,1,1\n1,0,1\n", "iteration 1 .* worker 1"),
     (HEAD + "0,0,1\n0,2,1\n1,0,1\n1,1,1\n1,2,1\n", "iteration 0 .* worker 1"),
+    (HEAD + "0,0,1\n0,1,1\n1,0,1\n1,1,nan\n", "iteration 1 .* worker 1"),
+    (HEAD + "0,0,1\n0,1,1\n1,0,1\n1,1,\n", "iteration 1 .* worker 1"),
     (HEAD + "0,0,1\n1,0,1\n3,0,1\n", "iterations .*0, 1, 3: 2"),
 ]
 
