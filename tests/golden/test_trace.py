@@ -177,6 +177,7 @@ BROKEN = [
     (HEAD + "0,0,1\n0,0,1\n", "iteration 0, worker 0 .*twice"),
     *((HEAD + f"0,0,1\n0,1,{bad}\n", f"time .*3 is '{bad}'") for bad in ("abc", "inf", "0", "-1")),
     *((HEAD + f"0,0,1\n0,1,{bad}\n", f"time .*3 is '{bad}'") for bad in ("1e-151", "2e150")),
+    (HEAD + "0,0,1\n0,1,nan\n", "worker 1 has no time"),
     (HEAD + "0,0,1\n0,x,1\n", "worker .*3 is 'x'"),
     (HEAD + f"0,0,1\n{'1' * 5000},0,1\n", "iteration .*3 is '1111"),
     ("iteration,worker,time,time\n0,0,1,2\n", "2 columns 'time'"),
