@@ -122,7 +122,8 @@ def _with_times(rows: Rows, table: Table) -> Rows:
         raise DataError(f"{table.place}: no row has a time")
     silent = np.setdiff1d(rows.workers, rows.workers[there])
     if len(silent):
-        raise DataError(f"{table.place}: worker {silent[0]} has no time in any iteration")
+        worker = rows.hosts[silent[0]] if rows.hosts else silent[0]
+        raise DataError(f"{table.place}: worker {worker} has no time in any iteration")
     decisions = list(rows.decisions)
     if rows.found.times:
         empty = int((~there).sum())
