@@ -19,8 +19,8 @@ _WRITTEN = re.compile(r"\d{4}[-/]\d\d[-/]\d\d[T _]?|\b\d{1,2}:\d\d:\d\d(?:[.,]\d
 #: A name of words, maybe with a unit in brackets, and the number behind it with its unit.
 _NAMED = re.compile(
     r"(?P<name>[A-Za-z_µ]+(?:[ _./-][A-Za-z_µ]+)*(?:\s*\([A-Za-zµ]+\))?)"
-    r"(?:\s*[:=#]\s*|\s+|-)?"
-    r"(?P<number>(?<=[\s:=#])[-+]\d[\d.]*(?:[eE][-+]?\d+)?|\d[\d.]*(?:[eE][-+]?\d+)?)"
+    r"(?:\s*[:=#]\s*|\s+|-)?\[?"
+    r"(?P<number>(?:(?<=[\s:=#\[])[-+])?(?:\d[\d.,]*\d|\d)(?:[eE][-+]?\d+)?)"
     r"(?P<unit>\s?(?:ns|us|µs|ms|s|sec|secs|seconds|min)\b)?"
     r"(?P<rate>\s*/\s*[A-Za-z]+)?"
 )
@@ -138,7 +138,7 @@ def numbers_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
 
 
 def fields_in(line: str) -> dict[str, str]:
-    """The numbers in a line, by their names.
+    """The numbers in a line, by their names, as they are written.
 
     Examples
     --------

@@ -161,7 +161,7 @@ def _of_array(table: Table, names: Names, writing: Writing) -> list[str]:
 def _guessed_workers(table: Table, names: Names) -> list[str]:
     """Columns whose names are surely those of workers; raise `DataError` where there are none."""
     found = of_workers(names.without(_without_numbers(table, names)))
-    if found:
+    if found and not (found[0].strip().isdecimal() and _has_unknown(names.without(found))):
         return found
     shown = listed(table.columns)
     told = (
@@ -172,6 +172,11 @@ def _guessed_workers(table: Table, names: Names) -> list[str]:
     if group and pattern != "*":
         raise DataError(f"{told}columns=workers:{typed(pattern)} where each of these columns is a worker")
     raise DataError(f"{told}columns=workers:* where each column is a worker{table.cure}")
+
+
+def _has_unknown(names: Names) -> bool:
+    """Whether columns have names of their own, so that numbers beside them may be a row, not names."""
+    return bool(names.where(lambda name: not (name.is_stamp or name.written.startswith(UNNAMED))))
 
 
 def _without_numbers(table: Table, names: Names) -> list[str]:
