@@ -2,7 +2,7 @@
 
 from gcexp.advice.advise import advise as advise
 from gcexp.advice.fit import fit as fit
-from gcexp.benchmarking import benchmark as benchmark
+from gcexp.benchmarking.table import benchmark as benchmark
 from gcexp.experiments import compare as compare
 from gcexp.experiments import error as error
 from gcexp.experiments import plot as plot
