@@ -151,4 +151,4 @@ def text_of(data: bytes, place: str) -> tuple[str, list[str]]:
         raise DataError(
             f"{place}: is no text, for it holds zero bytes; a table in UTF-16 needs its byte order mark"
         )
-    return text, [f"read as {encoding.upper()}"] if encoding == "utf-16" else []
+    return text, [f"took its text for {encoding.upper()}"] if encoding == "utf-16" else []

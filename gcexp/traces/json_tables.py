@@ -60,7 +60,7 @@ def of_json(text: str, place: str) -> Table | None:
             ) from None
         rows, decisions = _json_lines(lines, place)
         return _of_rows(rows, place, decisions)
-    decisions = ["read as JSON"]
+    decisions = ["took the file for JSON"]
     if isinstance(whole, list):
         return _of_rows(whole, place, decisions)
     if not isinstance(whole, dict) or not whole:
@@ -71,7 +71,7 @@ def of_json(text: str, place: str) -> Table | None:
 def _json_lines(lines: list[str], place: str) -> tuple[list, list[str]]:
     """The rows in lines of JSON, without a last one that was cut off, and what is told."""
     rows: list[Any] = []
-    decisions = ["read as lines of JSON"]
+    decisions = ["took the file for lines of JSON"]
     while not lines[-1].strip():
         lines = lines[:-1]
     last = len(lines) - 1

@@ -41,7 +41,7 @@ def pairs_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
     --------
     >>> rows, told = pairs_of("started\nstep=0, rank=1, time=0.3s\nstep=0 rank=0 time=0.4s\n")
     >>> rows[0], told
-    ({'step': '0', 'rank': '1', 'time': '0.3s'}, ['read name=value from 2 lines; 1 other line was left out'])
+    ({'step': '0', 'rank': '1', 'time': '0.3s'}, ['took name=value in 2 lines; 1 other line was left out'])
     """
     head = _head(text)
     if sum(len(_PAIR.findall(line)) > 1 for line in head) <= len(head) / 2:
@@ -54,7 +54,7 @@ def pairs_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
             rows.append(dict(pairs))
         else:
             others += bool(line.strip())
-    return rows, [f"read name=value from {len(rows)} lines{_left_out(others)}"]
+    return rows, [f"took name=value in {_lines(len(rows))}{_left_out(others)}"]
 
 
 def objects_of(text: str) -> tuple[list[Any], list[str]]:
@@ -63,7 +63,7 @@ def objects_of(text: str) -> tuple[list[Any], list[str]]:
     Examples
     --------
     >>> objects_of("INFO:root:{\"step\": 1, \"time\": 0.5}\n{'step': 2, 'time': 0.7}\n")
-    ([{'step': 1, 'time': 0.5}, {'step': 2, 'time': 0.7}], ['read the objects in 2 lines'])
+    ([{'step': 1, 'time': 0.5}, {'step': 2, 'time': 0.7}], ['took the objects in 2 lines'])
     """
     head = _head(text)
     if sum(_object_in(line) is not None for line in head) <= len(head) / 2:
@@ -76,7 +76,7 @@ def objects_of(text: str) -> tuple[list[Any], list[str]]:
             rows.append(found)
         else:
             others += bool(line.strip())
-    return rows, [f"read the objects in {len(rows)} lines{_left_out(others)}"]
+    return rows, [f"took the objects in {_lines(len(rows))}{_left_out(others)}"]
 
 
 def _object_in(line: str) -> dict | None:
@@ -124,7 +124,7 @@ def numbers_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
     --------
     >>> rows, told = numbers_of("loading\n[rank3] step 12: loss 0.1, took 0.345 s\n")
     >>> rows, told
-    ([{'rank': '3', 'step': '12', 'loss': '0.1', 'took': '0.345 s'}], ['read named numbers from 1 line; 1 other ...'])
+    ([{'rank': '3', 'step': '12', 'loss': '0.1', 'took': '0.345 s'}], ['took the named numbers in 1 line; 1 other ...'])
     """
     rows = []
     others = 0
@@ -134,7 +134,7 @@ def numbers_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
             rows.append(fields)
         else:
             others += bool(line.strip())
-    return rows, [f"read named numbers from {_lines(len(rows))}{_left_out(others)}"]
+    return rows, [f"took the named numbers in {_lines(len(rows))}{_left_out(others)}"]
 
 
 def fields_in(line: str) -> dict[str, str]:

@@ -12,10 +12,12 @@ import pandas as pd
 from gcexp.errors import DataError, ParameterError
 from gcexp.traces.names import BRACKETS, LABEL, NOT_USED, Name, Names, column_given, listed, names_of
 from gcexp.traces.numbers import is_numeric
+from gcexp.traces.panels import panel_of
 from gcexp.traces.record import NEEDED
 from gcexp.traces.tables import Table
 
 _CHOICES = 3  # what is offered to be typed
+_HIGH = ("p50", "p75", "p90", "p95", "p98", "p99", "p999")  # quantiles
 _JOINS = "+"  # columns=worker:node+local_rank
 
 
@@ -69,6 +71,8 @@ def looks_long(table: Table, given: dict[str, str]) -> bool:
     if {"time", "start", "end", "worker"} & set(given):
         return True
     names = table.names
+    if panel_of(names):
+        return False
     if names.has("worker"):
         return True
     is_timed = names.has("time") or (names.has("start") and names.has("end"))
@@ -77,19 +81,34 @@ def looks_long(table: Table, given: dict[str, str]) -> bool:
 
 def of_workers(names: Names) -> list[str]:
     """Columns that are surely those of workers, as ``rank0`` and ``rank1``; none if there are several such groups."""
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, list[Name]] = {}
     for name in names.items:
-        if re.search(r"\d", name.base) and name.is_of_worker:
-            without_numbers = re.sub(r"\d+", "0", name.base)
-            groups.setdefault(without_numbers, []).append(name.written)
-    found: list[str] = []
+        pattern = _pattern_of(name)
+        if pattern:
+            groups.setdefault(pattern, []).append(name)
+    found: list[Name] = []
     for group in groups.values():
-        if len(group) < 2:
+        if len(group) < 2 or are_quantiles(group):
             continue
         if found:
             return []
         found = group
-    return found
+    return [name.written for name in found]
+
+
+def are_quantiles(group: Sequence[Name]) -> bool:
+    """Whether all columns of a group are quantiles of the times of all workers, as ``p50`` and ``p99``."""
+    high = [name for name in group if name.base.endswith(_HIGH)]  # p0 and p1 alone are processes
+    return bool(high) and all(name.is_quantile for name in group)
+
+
+def _pattern_of(name: Name) -> str:
+    """What the columns of workers have in common with one of this name; empty for a column that is no worker's."""
+    if name.timers:
+        return f"{name.timers}.0"
+    if re.search(r"\d", name.base) and name.is_of_worker:
+        return re.sub(r"\d+", "0", name.base)
+    return ""
 
 
 def numbered(columns: Iterable[str]) -> tuple[str, list[str]]:
@@ -282,6 +301,12 @@ def _no_iteration(table: Table) -> str:
 def _no_column(role: str, table: Table) -> str:
     """That no column is known to be something, and what to type."""
     shown = listed(table.columns)
+    if not table.named and "worker" in table.columns:  # of files that are called after their workers
+        columns = [column for column in table.columns if column not in ("worker", "iteration")]
+        return (
+            f"has no header, so no column is known to be the {role!r}; its columns are {listed(columns)}: say which "
+            f"they are, as in columns=iteration:{columns[0]},time:{columns[-1]}, or columns=time:{columns[-1]}"
+        )
     if not table.named:
         return (
             f"has no header, so no column is known to be the {role!r}; its columns are {shown}: say which they are, as "

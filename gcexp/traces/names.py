@@ -61,6 +61,20 @@ _WORKER_WORDS = SYNONYMS["worker"] | frozenset(
     "w r p n wk workers ranks nodes hosts mpi global local".split()
 )
 _TIME_WORDS = frozenset("t time times duration durations elapsed latency latencies took runtime".split())
+_TIMERS = _TIME_WORDS | frozenset(("timer", "timers", "timing", "timings"))
+#: Words of what differs in a number and is no worker's: scores, parts of a model, quantiles, repetitions.
+_NO_WORKERS = (
+    frozenset(
+        """
+    loss losses acc accuracy error err top layer lr param grad gradient norm score metric reward weight bias prob logit
+    quantile percentile pct q pc block stage bucket head expert class level size bytes mem memory util temp power flops
+    tokens token samples throughput rate bandwidth run trial seed fold repeat rep exp experiment feature f x y z col
+    column var unnamed train val valid test eval phase timer count total sum mean std min max
+    """.split()
+    )
+    | SYNONYMS["iteration"]
+)
+_QUANTILE = re.compile(r"p(?:0|1|5|10|25|50|75|90|95|98|99|999|100)")
 _BESIDE_TIME = SYNONYMS["iteration"] | frozenset(("per", "id"))
 
 #: How many seconds a unit has, as a quotient of whole numbers: a division is rounded once.
@@ -108,6 +122,26 @@ class Name:
         return words <= _WORKER_WORDS | _TIME_WORDS | _BESIDE_TIME and bool(
             words & (_WORKER_WORDS | _TIME_WORDS)
         )
+
+    @property
+    def is_quantile(self) -> bool:
+        """Whether such a column has a quantile of the times of all workers: ``p50``, ``step_time_p99``."""
+        return bool(_QUANTILE.fullmatch(self.base.rpartition("_")[2]))
+
+    @property
+    def may_be_of_host(self) -> bool:
+        """Whether a numbered column of this name may be that of a host: ``dgx01``, but not ``loss0``."""
+        words = re.findall(r"[a-z]+", self.base)
+        return bool(words) and bool(re.search(r"\d", self.base)) and not _NO_WORKERS & set(words)
+
+    @property
+    def timers(self) -> str:
+        """The mapping of workers to times that a column comes from: ``timers.forward`` of ``timers.forward.0``."""
+        mapping, _, key = self.written.rpartition(".")
+        if not re.fullmatch(r"[A-Za-z_]*\d+", key):
+            return ""
+        is_timed = bool(self.unit) or bool(_TIMERS & set(re.findall(r"[a-z]+", mapping.lower())))
+        return mapping if is_timed else ""
 
     def fits(self, role: str) -> bool:
         """Whether a column of this name may be that."""

@@ -173,6 +173,31 @@ def test_files_of_workers_may_differ_in_other_columns(tmp_path, refused):
     refused("the same", trace_of, tmp_path)
 
 
+def test_files_of_one_column_without_a_header(tmp_path, refused):
+    for rank in (0, 1):
+        np.savetxt(tmp_path / f"rank{rank}.csv", [rank + 1.5, rank + 2.5])
+        np.save(tmp_path / f"rank{rank}.npy", [rank + 1.5, rank + 2.5])
+        (tmp_path / f"pair{rank}.csv").write_text(f"3,{rank + 1.5}\n4,{rank + 2.5}\n")
+    for ending in ("csv", "npy"):
+        trace = trace_of(sorted(tmp_path.glob(f"rank*.{ending}")))
+        assert trace.workers == (0, 1) and trace.values["time"].tolist() == [[1.5, 2.5], [2.5, 3.5]]
+        assert any("only column" in decision for decision in trace.decisions)
+    pairs = sorted(tmp_path.glob("pair*.csv"))
+    refused("columns=iteration:column1,time:column2", trace_of, pairs)
+    trace = trace_of(pairs, columns="iteration:column1,time:column2")
+    assert trace.values["time"].tolist() == [[1.5, 2.5], [2.5, 3.5]]
+
+
+def test_durations_that_rise_are_read_with_a_remark(refused):
+    drift = np.linspace(1, 1.5, 40)[:, None] * [1, 1.1]
+    assert any("only grow" in decision for decision in trace_of(drift).decisions)
+    sums = np.random.default_rng(0).lognormal(0, 0.5, (40, 2)).cumsum(0)
+    for counted in (sums, sums + 20, sums + 86_400):
+        refused(("numpy.diff", 'unit="s"'), trace_of, counted)
+        assert not any("only grow" in decision for decision in trace_of(counted, unit="s").decisions)
+    refused("frame.diff()", trace_of, pd.DataFrame(sums, columns=["rank0", "rank1"]))
+
+
 def test_a_worker_whose_unit_may_differ_is_told(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("step,rank,time\n0,0,300\n0,1,0.3\n0,2,0.3\n")
@@ -258,6 +283,22 @@ LOGS = {
     "\x1b[32mINFO\x1b[0m [rank0] step \x1b[1m5\x1b[0m took 2 s\n": ({}, [[2]]),
     "step,rank,time\n0,0,0 days 00:00:01.5\n": ({}, [[1.5]]),
     "step,rank,start,end\n0,0,2024/05/01 12:00:00,2024/05/01 12:00:01\n": ({}, [[1]]),
+    # columns of workers by other names: of runs, of hosts and of mappings
+    "Step,j-0 - perf/step_time,j-0 - perf/step_time__MIN,j-1 - perf/step_time,j-1 - perf/step_time__MAX\n0,1,8,2,9\n": (
+        {},
+        [[1, 2]],
+    ),
+    "Step,a-b - time_ms,a-b - time_ms__MIN,c-d - time_ms\n0,1,8,2\n": (
+        {"columns": "workers:* - time_ms"},
+        [[0.001, 0.002]],
+    ),
+    "dgx01,dgx02,when\n1,2,today\n": ({}, [[1, 2]]),
+    "step,p0,p1\n5,1,2\n": ({}, [[1, 2]]),
+    '{"iter": 4, "timers": {"forward": {"1": 3, "0": 2}}, "loss": {"0": 7, "1": 8}}\n'
+    '{"iter": 5, "timers": {"forward": {"1": 4, "0": 3}}, "loss": {"0": 7, "1": 8}}\n': (
+        {},
+        [[2, 3], [3, 4]],
+    ),
     # rows within JSON
     '{"columns": ["step", "rank", "time"], "index": [0, 1], "data": [[0, 0, 1], [0, 1, 2]]}': ({}, [[1, 2]]),
     '{"0": {"step": 3, "rank": 0, "time": 1}, "1": {"step": 3, "rank": 1, "time": 2}}': ({}, [[1, 2]]),
@@ -309,6 +350,11 @@ DOUBTFUL = {
     "epoch,top1,top5\n0,50,80\n": "columns=workers:'top*'",
     "step,gpu0 tokens/s,gpu1 tokens/s\n0,50,80\n": "columns=workers:'gpu* tokens/s'",
     "step,rank,it/s\n0,0,5\n": "columns=time:",
+    "Step,a-b - time,c-d - time\n0,1,2\n": "columns=workers:'* - time'",
+    "Step,lr-0.1 - time,lr-0.2 - time\n0,1,2\n": "columns=workers:'* - time'",
+    "step,p50,p99\n0,1,2\n": "columns=workers:'p*'",
+    "dgx01,dgx02\n1,200\n": "columns=workers:'dgx*'",
+    "dgx01,dgx02,loss\n1,2,3\n": "columns=workers:'dgx*'",
     "x] ITER 1,2,300\nx] ITER 1,3,400\n": "columns=",
     "0 1.5 2.5\n1 1.5 2.5\n2 1.5 2.5\n": "columns=iteration:column1,workers:*",
     "# Size Avg Latency(us) Max Latency(us)\n1 2.05 2.5\n2 2.15 3.5\n": "columns=iteration:column1,workers:*",

@@ -1,0 +1,80 @@
+"""Panels of Weights & Biases: a column ``RUN - METRIC`` for each run, and its least and greatest value beside it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from gcexp.traces.names import Names, name_of
+from gcexp.traces.tables import Table
+
+_BETWEEN = " - "  # a run and what was measured
+_BOUNDS = ("__MIN", "__MAX")
+_DECIMAL = re.compile(r"\d*\.\d+|\d+e-?\d+")  # a setting, as of a learning rate, and no number of a run
+
+
+def without_bounds(table: Table, given: dict[str, str]) -> Table:
+    """The table without ``NAME__MIN`` and ``NAME__MAX`` beside ``NAME``, unless a person names such columns."""
+    if any(bound in column for bound in _BOUNDS for column in given.values()):
+        return table
+    bounds = []
+    for column in table.columns:
+        for bound in _BOUNDS:
+            if column.endswith(bound) and column.removesuffix(bound) in table.columns:
+                bounds.append(column)
+    if not bounds:
+        return table
+    told = f"did not use the {len(bounds)} columns of the least and the greatest values, as {bounds[0]}"
+    return replace(table, frame=table.frame.drop(columns=bounds), decisions=[*table.decisions, told])
+
+
+def panel_of(names: Names) -> list[str]:
+    """The columns of the runs, where several runs have the same time; none for other tables.
+
+    Examples
+    --------
+    >>> from gcexp.traces.names import names_of
+    >>> panel_of(names_of(["Step", "run-0 - step_time", "run-1 - step_time"]))
+    ['run-0 - step_time', 'run-1 - step_time']
+    """
+    found = []
+    metrics = set()
+    for column in names.written:
+        run, dash, metric = column.rpartition(_BETWEEN)
+        if run and dash and name_of(metric).fits("time"):
+            found.append(column)
+            metrics.add(metric)
+    if len(found) < 2 or len(metrics) > 1:
+        return []
+    return found
+
+
+def pattern_of(panel: list[str]) -> str:
+    """A pattern for the columns of a panel."""
+    return f"*{_BETWEEN}{panel[0].rpartition(_BETWEEN)[2]}"
+
+
+def are_of_one_job(panel: list[str]) -> bool:
+    """Whether the runs' names differ in one place only, as those of the workers of a job do.
+
+    Examples
+    --------
+    >>> (
+    ...     are_of_one_job(["job-rank0 - time", "job-rank1 - time"]),
+    ...     are_of_one_job(["lr-0.1 - time", "lr-0.2 - time"]),
+    ... )
+    (True, False)
+    """
+    divided = []
+    for column in panel:
+        run = column.rpartition(_BETWEEN)[0]
+        divided.append(re.split(r"[-_ /:]", run))
+    if len(set(map(len, divided))) > 1:
+        return False
+    places = []
+    for words in zip(*divided, strict=True):
+        if len(set(words)) > 1:
+            places.append(words)
+    if len(places) != 1:
+        return False
+    return not any(_DECIMAL.fullmatch(word) for word in places[0])
