@@ -11,6 +11,7 @@ from gcexp.errors import DataError
 from gcexp.schema import quoted
 from gcexp.traces.names import SYNONYMS, name_of
 from gcexp.traces.numbers import Writing, cells_of, is_empty
+from gcexp.traces.panels import series_of
 from gcexp.traces.tables import Table
 
 _DIGITS = 18  # of a whole number in a file
@@ -153,6 +154,9 @@ def _without_common(columns: list[str]) -> list[str]:
     >>> _without_common(["timers.0", "timers.1"]), _without_common(["run-0 - time", "run-1 - time"])
     (['0', '1'], ['run-0', 'run-1'])
     """
+    series = series_of(columns)
+    if len(series) == len(columns):
+        return list(series.values())
     mappings = {name_of(column).timers for column in columns}
     if len(mappings) == 1 and "" not in mappings and len(columns) > 1:
         return [column.rpartition(".")[2] for column in columns]

@@ -30,6 +30,8 @@ _PER_STEP = re.compile(r"(\d+\.?\d*)\s*(ns|us|µs|ms|s|sec)/(it|iter|iteration|s
 _TAGGED = re.compile(r"\[(?:\d+,)?(\d+)\]<std(?:out|err)>")
 _LABEL = re.compile(r"^\s*(\d+):\s")  # srun --label
 _IN_BRACKETS = re.compile(r"(?:^|\s)\[(\d+)\]")
+#: A batch within an epoch, as ``Epoch: [0][ 10/5005]``.
+_OF_TOTAL = re.compile(r"[\]\d]\s*\[\s*(\d+)\s*/\s*\d+")
 _HOST = re.compile(r"\b(host|hostname|node|worker|client|pod)\s*[:=]\s*([A-Za-z][\w.-]*)")
 _WORD = re.compile(r"[A-Za-z_]{2,}")
 
@@ -167,6 +169,9 @@ def fields_in(line: str) -> dict[str, str]:
         if found["rate"] and found["unit"]:
             continue
         fields.setdefault(name, found["number"] + (found["unit"] or ""))
+    batch = _OF_TOTAL.search(line)
+    if batch:
+        fields.setdefault("batch", batch[1])
     for found in _PER_STEP.finditer(line):
         fields.setdefault(f"{found[2]}_per_{found[3]}", found[1])
     return fields

@@ -10,9 +10,20 @@ import numpy as np
 import pandas as pd
 
 from gcexp.errors import DataError, ParameterError
-from gcexp.traces.names import BRACKETS, LABEL, NOT_USED, Name, Names, column_given, listed, names_of
-from gcexp.traces.numbers import is_numeric
-from gcexp.traces.panels import panel_of
+from gcexp.traces.names import (
+    BRACKETS,
+    COLUMNS_EXAMPLE,
+    LABEL,
+    NOT_USED,
+    Name,
+    Names,
+    column_given,
+    listed,
+    name_of,
+    names_of,
+)
+from gcexp.traces.numbers import Writing, are_dates, is_numeric
+from gcexp.traces.panels import panel_of, series_of
 from gcexp.traces.record import NEEDED
 from gcexp.traces.tables import Table
 
@@ -71,12 +82,26 @@ def looks_long(table: Table, given: dict[str, str]) -> bool:
     if {"time", "start", "end", "worker"} & set(given):
         return True
     names = table.names
-    if panel_of(names):
+    if panel_of(names) or series_of(names.written):
         return False
     if names.has("worker"):
         return True
-    is_timed = names.has("time") or (names.has("start") and names.has("end"))
+    timed = names.fitting("time")
+    numbers = names.without([*timed, *names.fitting("iteration")]).where(
+        lambda name: is_numeric(table.frame[name.written])
+    )
+    if len(numbers) > 1:
+        timed = [name for name in timed if not says_when(table, name)]
+    is_timed = bool(timed) or (names.has("start") and names.has("end"))
     return is_timed and len(of_workers(names)) < 2
+
+
+def says_when(table: Table, column: str) -> bool:
+    """Whether a column says when a row was written, as ``timestamp``, or ``Time`` where it holds dates."""
+    name = name_of(column)
+    if name.is_stamp:
+        return True
+    return name.fits("time") and are_dates(table.frame[column], Writing(table.place))
 
 
 def of_workers(names: Names) -> list[str]:
@@ -220,6 +245,11 @@ def _times(table: Table, chosen: dict[str, tuple[str, ...]], names: Names, decis
     ends = _columns_of("end", chosen, names)
     if len(timed) > 1:
         _ask("time", timed, table)
+    if timed and not chosen and "Value" in names.written and says_when(table, timed[0]):
+        raise DataError(
+            f"{table.place}: {timed[0]} is a date, as in a table of TensorBoard: where the values are the times, "
+            f"columns=time:Value; for the time since the worker's previous row: columns=end:{typed(timed[0])}"
+        )
     if timed:
         if starts and ends:
             decisions.append(f"did not use {starts[0]} and {ends[0]}, for {timed[0]} is the time")
@@ -256,6 +286,42 @@ def typed(column: str) -> str:
     if re.search(r"[ ()\[\]&;|<>*?$]", column):
         return f"'{column}'"
     return column
+
+
+def example_of(table: Table) -> str:
+    """What to type so that columns are known, with those of the table that may be meant; raise nothing.
+
+    A worker is named by words or small numbers that come back, an iteration by whole numbers that do, and a time is
+    what has a unit, or the last of the other numbers.
+    """
+    left = table.names.without(table.names.where(lambda name: says_when(table, name.written)))
+    chosen: dict[str, str] = {}
+    looks = (("time", _has_unit), ("worker", _has_names), ("iteration", _comes_back), ("worker", _comes_back))
+    for role, looks_so in looks:
+        fitting = left.fitting(role) or [name.written for name in left.items if looks_so(table, name)]
+        if fitting and role not in chosen:
+            chosen[role] = fitting[0]
+            left = left.without([fitting[0]])
+    numbers = left.where(lambda name: is_numeric(table.frame[name.written]))
+    if "time" not in chosen and numbers:
+        chosen["time"] = numbers[-1]
+    if len(chosen) < len(NEEDED):
+        return COLUMNS_EXAMPLE
+    return "columns=" + typed(",".join(f"{role}:{chosen[role]}" for role in NEEDED))
+
+
+def _has_unit(table: Table, name: Name) -> bool:
+    return bool(name.unit) and is_numeric(table.frame[name.written])
+
+
+def _has_names(table: Table, name: Name) -> bool:
+    return not is_numeric(table.frame[name.written]) and _comes_back(table, name)
+
+
+def _comes_back(table: Table, name: Name) -> bool:
+    """Whether a column has several values, each in several rows."""
+    count = table.frame[name.written].nunique()
+    return 1 < count <= len(table.frame) / 2
 
 
 def _no_time(table: Table) -> str:

@@ -96,7 +96,7 @@ def _count_from_a_start(times: np.ndarray) -> bool:
         are_even = max(early, late) <= _EVEN * min(early, late)
         are_sums = seen[-1] >= _GROWN * seen[0] and are_even
         are_of_clock = np.median(steps) < _FINE * seen[0]
-        votes.append(are_sums or are_of_clock)
+        votes.append(bool(are_sums or are_of_clock))
     return 2 * sum(votes) > len(votes)
 
 

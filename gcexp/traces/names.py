@@ -14,7 +14,7 @@ SYNONYMS = {
         """
         iteration iter it step batch epoch round minibatch mini_batch superstep update num_updates
         global_step train_step training_step current_step global_iteration train_iter global_batch
-        server_round comm_round communication_round
+        training_iteration server_round comm_round communication_round
         """.split()
     ),
     "worker": frozenset(
@@ -32,7 +32,7 @@ SYNONYMS = {
         worker_time client_time task_time training_time train_time fit_time execution_time exec_time
         processing_time completion_time response_time compute_and_send step_duration iteration_duration
         step_latency iteration_latency time_per_step time_per_iteration time_per_iter time_per_batch
-        elapsed_time_per_iteration per_step per_iteration per_iter per_it per_batch
+        time_this_iter time_this_iteration elapsed_time_per_iteration per_step per_iteration per_iter per_it per_batch
         """.split()
     ),
     "start": frozenset(

@@ -1,4 +1,4 @@
-"""Panels of Weights & Biases: a column ``RUN - METRIC`` for each run, and its least and greatest value beside it."""
+"""Columns of several series: a panel of Weights & Biases has ``RUN - METRIC``, Prometheus writes ``{instance="a"}``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from gcexp.traces.tables import Table
 _BETWEEN = " - "  # a run and what was measured
 _BOUNDS = ("__MIN", "__MAX")
 _DECIMAL = re.compile(r"\d*\.\d+|\d+e-?\d+")  # a setting, as of a learning rate, and no number of a run
+_SERIES = re.compile(r"(?P<metric>\w*)\{(?P<labels>.*)\}")
+_SERIES_LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
 def without_bounds(table: Table, given: dict[str, str]) -> Table:
@@ -78,3 +80,36 @@ def are_of_one_job(panel: list[str]) -> bool:
     if len(places) != 1:
         return False
     return not any(_DECIMAL.fullmatch(word) for word in places[0])
+
+
+def series_of(columns: list[str]) -> dict[str, str]:
+    """The workers of columns that Prometheus names by labels, of which one differs; none for other columns.
+
+    Examples
+    --------
+    >>> series_of(["Time", '{instance="a:9100", job="x"}', '{instance="b:9100", job="x"}'])
+    {'{instance="a:9100", job="x"}': 'a:9100', '{instance="b:9100", job="x"}': 'b:9100'}
+    """
+    labels = {}
+    metrics = set()
+    for column in columns:
+        found = _SERIES.fullmatch(column.strip())
+        if found:
+            labels[column] = dict(_SERIES_LABEL.findall(found["labels"]))
+            metrics.add(found["metric"])
+    if len(labels) < 2 or len(metrics) > 1 or not _may_be_time(metrics.pop()):
+        return {}
+    differing = []
+    for label in next(iter(labels.values())):
+        values = {of_column.get(label, "") for of_column in labels.values()}
+        if len(values) == len(labels) and name_of(label).fits("worker"):
+            differing.append(label)
+    if not differing:
+        return {}
+    return {column: of_column[differing[0]] for column, of_column in labels.items()}
+
+
+def _may_be_time(metric: str) -> bool:
+    """Whether a metric is a time by its name, or has no name."""
+    name = name_of(metric)
+    return not metric or bool(name.unit) or name.fits("time")

@@ -10,10 +10,10 @@ import numpy as np
 
 from gcexp.errors import DataError, ParameterError
 from gcexp.traces.keys import by_number, labels_of, whole_numbers
-from gcexp.traces.matching import are_quantiles, numbered, of_workers, typed
-from gcexp.traces.names import COLUMNS_EXAMPLE, NOT_USED, Names, column_given, listed, name_of
+from gcexp.traces.matching import are_quantiles, example_of, numbered, of_workers, says_when, typed
+from gcexp.traces.names import NOT_USED, Names, column_given, listed, name_of
 from gcexp.traces.numbers import Writing, floats, in_seconds, is_numeric
-from gcexp.traces.panels import are_of_one_job, panel_of, pattern_of
+from gcexp.traces.panels import are_of_one_job, panel_of, pattern_of, series_of
 from gcexp.traces.record import LEAST, MOST
 from gcexp.traces.separators import UNNAMED
 from gcexp.traces.tables import Table
@@ -171,6 +171,9 @@ def _guessed_workers(table: Table, names: Names, writing: Writing) -> list[str]:
     panel = panel_of(names)
     if panel:
         return _runs_of_a_job(table, panel)
+    series = series_of(names.written)
+    if series:
+        return list(series)
     numbers = names.without(_without_numbers(table, names))
     found = of_workers(numbers) or _of_hosts(table, numbers, writing)
     if found and not (found[0].strip().isdecimal() and _has_unknown(names.without(found))):
@@ -178,7 +181,7 @@ def _guessed_workers(table: Table, names: Names, writing: Writing) -> list[str]:
     shown = listed(table.columns)
     told = (
         f"{table.place}: has no column 'iteration', 'worker' and 'time' by these or similar names, nor a numbered "
-        f"column for each worker; it has {shown}: say which are which, as in {COLUMNS_EXAMPLE}, or "
+        f"column for each worker; it has {shown}: say which are which, as in {example_of(table)}, or "
     )
     pattern, group = numbered(table.columns)
     if group and pattern != "*":
@@ -220,7 +223,9 @@ def _has_unknown(names: Names) -> bool:
 
 def _without_numbers(table: Table, names: Names) -> list[str]:
     """The columns that cannot be times, since they hold words or say when a row was written."""
-    return names.where(lambda name: name.is_stamp or not is_numeric(table.frame[name.written]))
+    return names.where(
+        lambda name: says_when(table, name.written) or not is_numeric(table.frame[name.written])
+    )
 
 
 def _unnamed_workers(table: Table, names: Names, writing: Writing) -> list[str]:

@@ -279,6 +279,14 @@ LOGS = {
         [[3, 0.2]],
     ),
     "[rank0] step 5 at time 12:00:01 took 2 s\n[rank1] step 5 at time 12:00:02 took 3 s\n": ({}, [[2, 3]]),
+    "(Worker pid=9, ip=10.0.0.1) step 5: loss=1, time=2s\n(Worker pid=8, ip=10.0.0.2) step 5: loss=1, time=3s\n": (
+        {},
+        [[3, 2]],
+    ),
+    "[rank1]:Epoch: [0][  5/5005]\tTime 2.5 (2.0)\n[rank0]:Epoch: [0][  5/5005]\tTime 3.5 (2.0)\n": (
+        {},
+        [[3.5, 2.5]],
+    ),
     "0: step 5 took 2 s\n1: step 5 took 3 s\n": ({"columns": "worker:label"}, [[2, 3]]),
     "\x1b[32mINFO\x1b[0m [rank0] step \x1b[1m5\x1b[0m took 2 s\n": ({}, [[2]]),
     "step,rank,time\n0,0,0 days 00:00:01.5\n": ({}, [[1.5]]),
@@ -299,7 +307,19 @@ LOGS = {
         {},
         [[2, 3], [3, 4]],
     ),
+    'Time,"{instance=""b:9"",job=""x""}","{instance=""a:9"",job=""x""}"\n2026-01-01 00:00:00,1,2\n': (
+        {},
+        [[2, 1]],
+    ),
+    "Time,dgx01,dgx02\n1767225600000,1,2\n": ({}, [[1, 2]]),
     # rows within JSON
+    '{"round": 1, "clients": [{"cid": 1, "fit_time": 2}, {"cid": 0, "fit_time": 1}]}\n'
+    '{"round": 2, "clients": [{"cid": 1, "fit_time": 4}, {"cid": 0, "fit_time": 3}]}\n': (
+        {},
+        [[1, 2], [3, 4]],
+    ),
+    '{"step": 1, "ranks": {"0": {"time": 1}, "1": {"time": 2}}}\n'
+    '{"step": 2, "ranks": {"0": {"time": 3}, "1": {"time": 4}}}\n': ({}, [[1, 2], [3, 4]]),
     '{"columns": ["step", "rank", "time"], "index": [0, 1], "data": [[0, 0, 1], [0, 1, 2]]}': ({}, [[1, 2]]),
     '{"0": {"step": 3, "rank": 0, "time": 1}, "1": {"step": 3, "rank": 1, "time": 2}}': ({}, [[1, 2]]),
     '{"lr": 1, "log": [{"step": 0, "rank": 1, "time": 2}, {"step": 0, "rank": 0, "time": 1}]}': (
@@ -343,6 +363,14 @@ DOUBTFUL = {
     "epoch,train_loss,val_loss\n3,1,2\n": "columns=workers:*",
     "0,0,5\n0,1,6\n": ("columns=iteration:column1", "columns=workers:*"),
     "when,rank,time\n0,0,1\n": "columns=iteration:",
+    "Schritt;Knoten;Dauer (ms)\n0;a;1\n0;b;2\n1;a;1\n1;b;2\n": (
+        "columns='iteration:Schritt,worker:Knoten,time:Dauer (ms)'"
+    ),
+    "id,key,step,timestamp,value\na,x,0,5,0.1\nb,x,0,5,0.2\na,x,1,6,0.1\nb,x,1,6,0.2\n": (
+        "columns=iteration:step,worker:id,time:value"
+    ),
+    "Wall time,Step,Value\n1700000000.5,0,3\n": "columns=time:Value",
+    '{"status": "success", "data": {"resultType": "matrix", "result": []}}': ("Prometheus", "instance"),
     "step;rank;time\n0;0;1.234\n0;1;987\n": ("1234", "decimal=,", "decimal=."),
     "step\trank\ttime\n0\t0\t1,234\n": ("1.234", "1234", "decimal=,", "decimal=."),
     # no times of workers, though numbers stand in columns
@@ -380,7 +408,7 @@ DOUBTFUL = {
     "\n\n": "is empty",
     # moments
     "step,rank,time\n0,0,1700000000.5\n0,1,1700000001.5\n": ("columns=end:time", "unit="),
-    "Wall time,Step,rank,Value\n1700000000.5,0,0,3\n": ("columns=end:'Wall time'", "columns=time:NAME"),
+    "Wall time,Step,rank,Value\n1700000000.5,0,0,3\n": ("columns=end:'Wall time'", "columns=time:Value"),
     rising(lambda step, rank: 0.3 * step + 0.1 * (rank + 1)): ("columns=end:time", "unit=s"),
     rising(lambda step, rank: f"12:00:{step:02d}"): ("columns=end:time", "unit=s"),
     "rank0,rank1\n" + "".join(f"{t},{t + 0.5}\n" for t in range(1, 12)): (".diff()", "unit=s"),
