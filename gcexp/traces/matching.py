@@ -109,7 +109,8 @@ def of_workers(names: Names) -> list[str]:
     groups: dict[str, list[Name]] = {}
     for name in names.items:
         pattern = _pattern_of(name)
-        if pattern:
+        is_double = name.timers in names.written  # pandas calls the second column of a name time.1
+        if pattern and not is_double:
             groups.setdefault(pattern, []).append(name)
     found: list[Name] = []
     for group in groups.values():
@@ -245,10 +246,11 @@ def _times(table: Table, chosen: dict[str, tuple[str, ...]], names: Names, decis
     ends = _columns_of("end", chosen, names)
     if len(timed) > 1:
         _ask("time", timed, table)
-    if timed and not chosen and "Value" in names.written and says_when(table, timed[0]):
+    values = names.where(lambda name: name.base == "value")
+    if timed and values and says_when(table, timed[0]):
         raise DataError(
             f"{table.place}: {timed[0]} is a date, as in a table of TensorBoard: where the values are the times, "
-            f"columns=time:Value; for the time since the worker's previous row: columns=end:{typed(timed[0])}"
+            f"columns=time:{values[0]}; for the time since the worker's previous row: columns=end:{typed(timed[0])}"
         )
     if timed:
         if starts and ends:
@@ -332,9 +334,15 @@ def _no_time(table: Table) -> str:
     parts = table.names.where(lambda name: bool(name.unit) and is_numeric(table.frame[name.written]))
     if len(parts) > 1:
         told += f"; the sum of several is typed columns=time:{typed(_JOINS.join(parts[:_CHOICES]))}"
-    stamps = table.names.where(lambda name: name.is_stamp)
+    stamps = table.names.where(lambda name: name.is_stamp) or table.names.fitting("start")
     if stamps:
         told += f"; for the time since the worker's previous row: columns=end:{typed(stamps[0])}"
+    rates = table.names.where(lambda name: name.is_rate_of_iterations)
+    if rates:
+        told += (
+            '; a rate becomes a time by: python -c "import pandas as pd; '
+            f"d = pd.read_csv('FILE'); d.assign(time_s=1 / d[{rates[0]!r}]).to_csv('times.csv', index=False)\""
+        )
     pattern, group = numbered(table.columns)
     if len(group) > 2:
         told += (
@@ -347,6 +355,9 @@ def _no_time(table: Table) -> str:
 def _no_worker(table: Table, iterations: tuple[str, ...]) -> str:
     """That no column is known to be the worker, and what to type."""
     told = _no_column("worker", table)
+    likely = table.names.where(lambda name: name_of(name.base.rpartition("_")[2]).fits("worker"))
+    if likely:
+        return f"{told}; where {likely[0]} is it: columns=worker:{typed(likely[0])}"
     if BRACKETS in table.columns:
         told += f"; where the number in brackets is it: columns=worker:{BRACKETS}"
     elif LABEL in table.columns:

@@ -124,6 +124,12 @@ class Name:
         )
 
     @property
+    def is_rate_of_iterations(self) -> bool:
+        """Whether such a column says how many iterations there are in a second: ``steps_per_sec``, ``it/s``."""
+        what, per, unit = self.base.rpartition("_per_")
+        return bool(per) and _UNIT_OF.get(unit) == "s" and what.rstrip("s") in SYNONYMS["iteration"]
+
+    @property
     def is_quantile(self) -> bool:
         """Whether such a column has a quantile of the times of all workers: ``p50``, ``step_time_p99``."""
         return bool(_QUANTILE.fullmatch(self.base.rpartition("_")[2]))
