@@ -9,11 +9,12 @@ import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.traces.long_rows import Rows
-from gcexp.traces.matching import Matched, typed
+from gcexp.traces.matching import Matched
 from gcexp.traces.moments import other_scale, refuse_moments
 from gcexp.traces.record import Flags, TraceFile
 from gcexp.traces.tables import IN_MEMORY, MOST_CELLS, OF_ARRAY, OF_FRAME
 from gcexp.traces.twice import StandsTwice
+from gcexp.traces.unmatched import typed
 from gcexp.traces.wide_rows import Matrix
 
 _SHOWN = 10  # numbers in a sentence

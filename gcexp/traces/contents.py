@@ -18,8 +18,8 @@ from gcexp.errors import DataError
 MOST_BYTES = 2**30  # of a file, packed and unpacked
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"PK\x03\x04": "zip"}
 _PICKLE = (
-    "is a Python pickle, which may run code when it is read; save it with numpy.save or as CSV, and where it is a frame "
-    "of your own: python -c \"import pandas as pd; pd.read_pickle('FILE').to_csv('table.csv')\""
+    "is a Python pickle, which may run code when it is read; save it with numpy.save or as CSV; a frame of your "
+    "own: python -c \"import pandas as pd; pd.read_pickle('FILE').to_csv('table.csv')\""
 )
 _EXCEL = (
     'is an Excel workbook; save its sheet as CSV first, or with openpyxl: python -c "import pandas as pd; '

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,21 +11,18 @@ import pandas as pd
 
 from gcexp.errors import DataError, ParameterError
 from gcexp.traces.names import (
-    BRACKETS,
-    COLUMNS_EXAMPLE,
-    LABEL,
     NOT_USED,
     Name,
     Names,
     column_given,
     listed,
-    name_of,
     names_of,
 )
-from gcexp.traces.numbers import Writing, are_dates, is_numeric
+from gcexp.traces.numbers import is_numeric
 from gcexp.traces.panels import panel_of, series_of
 from gcexp.traces.record import NEEDED
 from gcexp.traces.tables import Table
+from gcexp.traces.unmatched import no_iteration, no_time, no_worker, typed
 
 _CHOICES = 3  # what is offered to be typed
 _HIGH = ("p50", "p75", "p90", "p95", "p98", "p99", "p999")  # quantiles
@@ -91,17 +88,9 @@ def looks_long(table: Table, given: dict[str, str]) -> bool:
         lambda name: is_numeric(table.frame[name.written])
     )
     if len(numbers) > 1:
-        timed = [name for name in timed if not says_when(table, name)]
+        timed = [name for name in timed if not table.says_when(name)]
     is_timed = bool(timed) or (names.has("start") and names.has("end"))
     return is_timed and len(of_workers(names)) < 2
-
-
-def says_when(table: Table, column: str) -> bool:
-    """Whether a column says when a row was written, as ``timestamp``, or ``Time`` where it holds dates."""
-    name = name_of(column)
-    if name.is_stamp:
-        return True
-    return name.fits("time") and are_dates(table.frame[column], Writing(table.place))
 
 
 def of_workers(names: Names) -> list[str]:
@@ -135,22 +124,6 @@ def _pattern_of(name: Name) -> str:
     if re.search(r"\d", name.base) and name.is_of_worker:
         return re.sub(r"\d+", "0", name.base)
     return ""
-
-
-def numbered(columns: Iterable[str]) -> tuple[str, list[str]]:
-    """The first columns that differ in a number only, and a pattern that fits them; nothing where there are none.
-
-    >>> numbered(["step", "run-0 - time", "run-1 - time", "run-1 - time_max"])
-    ('run-* - time', ['run-0 - time', 'run-1 - time'])
-    """
-    groups: dict[str, list[str]] = {}
-    for column in columns:
-        if re.search(r"\d", column):
-            groups.setdefault(re.sub(r"\d+", "*", column), []).append(column)
-    for pattern, group in groups.items():
-        if len(group) > 1:
-            return pattern, group
-    return "", []
 
 
 def matched(table: Table, given: dict[str, str], alone: bool) -> Matched:
@@ -187,9 +160,9 @@ def matched(table: Table, given: dict[str, str], alone: bool) -> Matched:
     iterations = _columns_of("iteration", chosen, names)
     workers = _columns_of("worker", chosen, names)
     if not workers and not alone:
-        raise DataError(f"{table.place}: {_no_worker(table, iterations)}")
+        raise DataError(f"{table.place}: {no_worker(table, iterations)}")
     if not iterations and not alone and "iteration" not in chosen:
-        raise DataError(f"{table.place}: {_no_iteration(table)}")
+        raise DataError(f"{table.place}: {no_iteration(table)}")
     iteration, worker = _keys(table, iterations, workers, found.chunk, given)
     found = replace(found, iteration=iteration, worker=worker)
     decisions.insert(0, _said(found))
@@ -247,7 +220,7 @@ def _times(table: Table, chosen: dict[str, tuple[str, ...]], names: Names, decis
     if len(timed) > 1:
         _ask("time", timed, table)
     values = names.where(lambda name: name.base == "value")
-    if timed and values and says_when(table, timed[0]):
+    if timed and values and table.says_when(timed[0]):
         raise DataError(
             f"{table.place}: {timed[0]} is a date, as in a table of TensorBoard: where the values are the times, "
             f"columns=time:{values[0]}; for the time since the worker's previous row: columns=end:{typed(timed[0])}"
@@ -257,7 +230,7 @@ def _times(table: Table, chosen: dict[str, tuple[str, ...]], names: Names, decis
             decisions.append(f"did not use {starts[0]} and {ends[0]}, for {timed[0]} is the time")
         return Matched((), (), (timed[0],))
     if not ends or not (starts or chosen.get("end")):
-        raise DataError(f"{table.place}: {_no_time(table)}")
+        raise DataError(f"{table.place}: {no_time(table)}")
     if len(starts) > 1:
         _ask("start", starts, table)
     if len(ends) > 1:
@@ -281,118 +254,6 @@ def _ask(role: str, fitting: Sequence[str], table: Table) -> None:
     """Raise `DataError`: several columns fit."""
     choices = " or ".join(f"columns={role}:{typed(column)}" for column in fitting[:_CHOICES])
     raise DataError(f"{table.place}: {listed(fitting)} may each be the {role}; say which one: {choices}")
-
-
-def typed(column: str) -> str:
-    """A column's name as it is typed in ``columns=``; quoted where a shell would divide it."""
-    if re.search(r"[ ()\[\]&;|<>*?$]", column):
-        return f"'{column}'"
-    return column
-
-
-def example_of(table: Table) -> str:
-    """What to type so that columns are known, with those of the table that may be meant; raise nothing.
-
-    A worker is named by words or small numbers that come back, an iteration by whole numbers that do, and a time is
-    what has a unit, or the last of the other numbers.
-    """
-    left = table.names.without(table.names.where(lambda name: says_when(table, name.written)))
-    chosen: dict[str, str] = {}
-    looks = (("time", _has_unit), ("worker", _has_names), ("iteration", _comes_back), ("worker", _comes_back))
-    for role, looks_so in looks:
-        fitting = left.fitting(role) or [name.written for name in left.items if looks_so(table, name)]
-        if fitting and role not in chosen:
-            chosen[role] = fitting[0]
-            left = left.without([fitting[0]])
-    numbers = left.where(lambda name: is_numeric(table.frame[name.written]))
-    if "time" not in chosen and numbers:
-        chosen["time"] = numbers[-1]
-    if len(chosen) < len(NEEDED):
-        return COLUMNS_EXAMPLE
-    return "columns=" + typed(",".join(f"{role}:{chosen[role]}" for role in NEEDED))
-
-
-def _has_unit(table: Table, name: Name) -> bool:
-    return bool(name.unit) and is_numeric(table.frame[name.written])
-
-
-def _has_names(table: Table, name: Name) -> bool:
-    return not is_numeric(table.frame[name.written]) and _comes_back(table, name)
-
-
-def _comes_back(table: Table, name: Name) -> bool:
-    """Whether a column has several values, each in several rows."""
-    count = table.frame[name.written].nunique()
-    return 1 < count <= len(table.frame) / 2
-
-
-def _no_time(table: Table) -> str:
-    """That no column is known to be the time, and what to type."""
-    told = _no_column("time", table)
-    if not table.named:
-        return told
-    parts = table.names.where(lambda name: bool(name.unit) and is_numeric(table.frame[name.written]))
-    if len(parts) > 1:
-        told += f"; the sum of several is typed columns=time:{typed(_JOINS.join(parts[:_CHOICES]))}"
-    stamps = table.names.where(lambda name: name.is_stamp) or table.names.fitting("start")
-    if stamps:
-        told += f"; for the time since the worker's previous row: columns=end:{typed(stamps[0])}"
-    rates = table.names.where(lambda name: name.is_rate_of_iterations)
-    if rates:
-        told += (
-            '; a rate becomes a time by: python -c "import pandas as pd; '
-            f"d = pd.read_csv('FILE'); d.assign(time_s=1 / d[{rates[0]!r}]).to_csv('times.csv', index=False)\""
-        )
-    pattern, group = numbered(table.columns)
-    if len(group) > 2:
-        told += (
-            f"; where each of the columns {typed(pattern)} is an iteration, turn the table: python -c "
-            "\"import pandas as pd; pd.read_csv('FILE', index_col=0).T.to_csv('turned.csv', index_label='iteration')\""
-        )
-    return told
-
-
-def _no_worker(table: Table, iterations: tuple[str, ...]) -> str:
-    """That no column is known to be the worker, and what to type."""
-    told = _no_column("worker", table)
-    likely = table.names.where(lambda name: name_of(name.base.rpartition("_")[2]).fits("worker"))
-    if likely:
-        return f"{told}; where {likely[0]} is it: columns=worker:{typed(likely[0])}"
-    if BRACKETS in table.columns:
-        told += f"; where the number in brackets is it: columns=worker:{BRACKETS}"
-    elif LABEL in table.columns:
-        told += f"; where the number that begins a line is it: columns=worker:{LABEL}"
-    elif iterations:
-        told += "; the log of one worker alone does not show who is slow"
-    return f"{told}; of files of one worker each name all: gcexp trace import FILE FILE ..."
-
-
-def _no_iteration(table: Table) -> str:
-    """That no column is known to be the iteration, and what to type."""
-    told = _no_column("iteration", table)
-    if table.named:
-        told += "; columns=iteration:none numbers the rows of each worker in their order"
-    return told
-
-
-def _no_column(role: str, table: Table) -> str:
-    """That no column is known to be something, and what to type."""
-    shown = listed(table.columns)
-    if not table.named and "worker" in table.columns:  # of files that are called after their workers
-        columns = [column for column in table.columns if column not in ("worker", "iteration")]
-        return (
-            f"has no header, so no column is known to be the {role!r}; its columns are {listed(columns)}: say which "
-            f"they are, as in columns=iteration:{columns[0]},time:{columns[-1]}, or columns=time:{columns[-1]}"
-        )
-    if not table.named:
-        return (
-            f"has no header, so no column is known to be the {role!r}; its columns are {shown}: say which they are, as "
-            "in columns=iteration:column1,worker:column2,time:column3, or columns=workers:* where each is a worker"
-        )
-    return (
-        f"has no column {role!r} nor one of a similar name; it has {shown}: say which one it is, as in "
-        f"columns={role}:NAME"
-    )
 
 
 def _joined(columns: tuple[str, ...]) -> str:

@@ -11,8 +11,8 @@ import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.schema import quoted
-from gcexp.traces.names import Names, listed, names_of
-from gcexp.traces.numbers import has_decimal_comma
+from gcexp.traces.names import Names, listed, name_of, names_of
+from gcexp.traces.numbers import Writing, are_dates, has_decimal_comma
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,6 +77,13 @@ class Table:
     def names(self) -> Names:
         """What the names of the columns say."""
         return names_of(self.columns)
+
+    def says_when(self, column: str) -> bool:
+        """Whether a column says when a row was written, as ``timestamp``, or ``Time`` where it holds dates."""
+        name = name_of(column)
+        if name.is_stamp:
+            return True
+        return name.fits("time") and are_dates(self.frame[column], Writing(self.place))
 
     @cached_property
     def decimal_commas(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gcexp.errors import DataError, ParameterError
 from gcexp.traces.keys import by_number, labels_of, whole_numbers
-from gcexp.traces.matching import are_quantiles, example_of, numbered, of_workers, says_when, typed
+from gcexp.traces.matching import are_quantiles, of_workers
 from gcexp.traces.names import NOT_USED, Names, column_given, listed, name_of
 from gcexp.traces.numbers import Writing, floats, in_seconds, is_numeric
 from gcexp.traces.panels import are_of_one_job, panel_of, pattern_of, series_of
@@ -18,6 +18,7 @@ from gcexp.traces.record import LEAST, MOST
 from gcexp.traces.separators import UNNAMED
 from gcexp.traces.tables import Table
 from gcexp.traces.times import known_unit, refuse_text
+from gcexp.traces.unmatched import example_of, numbered, typed
 
 _ALIKE = 10.0  # ratio up to which the usual values of columns are of the same kind
 
@@ -224,7 +225,7 @@ def _has_unknown(names: Names) -> bool:
 def _without_numbers(table: Table, names: Names) -> list[str]:
     """The columns that cannot be times, since they hold words or say when a row was written."""
     return names.where(
-        lambda name: says_when(table, name.written) or not is_numeric(table.frame[name.written])
+        lambda name: table.says_when(name.written) or not is_numeric(table.frame[name.written])
     )
 
 

@@ -173,6 +173,13 @@ def test_files_of_workers_may_differ_in_other_columns(tmp_path, refused):
     refused("the same", trace_of, tmp_path)
 
 
+def test_workers_in_columns_are_called_after_what_differs():
+    series = ['step_time_seconds{instance="a",job="x"}', 'step_time_seconds{instance="b",job="x"}']
+    assert trace_of(pd.DataFrame([[1, 2]], columns=series)).labels == ("a", "b")
+    assert trace_of({"run-a - time": [1], "run-b - time": [2]}).labels == ("run-a", "run-b")
+    assert trace_of({"timers.n0": [1], "timers.n1": [2]}).workers == (0, 1)
+
+
 def test_files_of_one_column_without_a_header(tmp_path, refused):
     for rank in (0, 1):
         np.savetxt(tmp_path / f"rank{rank}.csv", [rank + 1.5, rank + 2.5])
