@@ -13,7 +13,24 @@ not know their level to 5 % more often than in 81 of 100 traces.
 Where ruptures is installed, the same is printed of its exact search for least squares (``KernelCPD``, kernel
 ``linear``, stretches of at least 10 rows, changes of at least 1.3), each worker's logarithms without the middle
 worker's: once with the usual price of a cut, 2 log(rows) times the variance of the noise, and once with 4 log(rows)
-times its long-run variance, which is ours.
+times its long-run variance, which is ours. Shares of 504 traces with a planted change, and of as many without:
+
+========== =================== ===== ====== ===== ============ =========== ============
+kind       by                  row   factor best  factor, long false alone false beside
+========== =================== ===== ====== ===== ============ =========== ============
+noise      gcexp               1.000 .994   .989  1.000        0           0
+noise      ruptures            1.000 .964   .989  .970         0           0
+noise      ruptures, our price 1.000 .972   .989  .978         0           0
+memory     gcexp               .998  .919   .930  .997         0           0
+memory     ruptures            .990  .568   .930  .554         .240        .286
+memory     ruptures, our price 1.000 .873   .930  .920         0           0
+slow state gcexp               .534  .280   -     .313         .022        .018
+slow state ruptures            .944  .448   -     .479         1           1
+slow state ruptures, our price .895  .409   -     .435         1           1
+========== =================== ===== ====== ===== ============ =========== ============
+
+The standard error of a share of .92 is .012. Among slow states a change is told half as often as by ruptures, which
+tells changes in every trace without any.
 """
 
 from __future__ import annotations

@@ -53,6 +53,20 @@ def end_of(job: str) -> tuple[str, str] | None:
     return (word, node) if word in _ENDED_BADLY else None
 
 
+def ran_out_of_memory(log: str) -> bool:
+    """Whether Slurm wrote into the log of a job that it needed more memory than it was granted.
+
+    The state of the job does not say so where a step of the job was ended, and the job itself failed by that.
+
+    >>> (
+    ...     ran_out_of_memory("slurmstepd: error: Detected 1 oom-kill event(s) in StepId=1.0."),
+    ...     ran_out_of_memory("Error"),
+    ... )
+    (True, False)
+    """
+    return re.search(r"oom[-_]kill event|exceeded (job|step)? ?memory limit", log, re.IGNORECASE) is not None
+
+
 def queued(name: str) -> list[str]:
     """Numbers of the jobs of a name that wait or run.
 

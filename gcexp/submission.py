@@ -285,8 +285,9 @@ def profile_folder(given: str) -> Path:
     for folder in (Path(given), "profiles" / Path(given), bundled(given), ours / given):
         if given and (folder / "config.yaml").is_file():
             return folder
-    names = [file.parent.name for place in (Path("profiles"), ours) for file in place.glob("*/config.yaml")]
-    raise UserError(unknown("profile", given, sorted({*names})))
+    files = [*Path("profiles").glob("*/config.yaml"), *ours.glob("*/config.yaml")]
+    names = {file.parent.name for file in files}
+    raise UserError(unknown("profile", given, sorted(names)))
 
 
 @contextmanager

@@ -66,8 +66,8 @@ def _without(found: Conclusion) -> str:
     """That the expected time leaves out what was seen only once."""
     if found.if_it_comes_again is None:
         return ""
-    spells = found.diagnosis.levels.single_spells
-    recent = [change for change in found.diagnosis.levels.recent if change.factor.value > 1]
+    spells = found.levels.single_spells
+    recent = [change for change in found.levels.recent if change.factor.value > 1]
     left_out = []
     if spells:
         left_out.append("spell" if len(spells) == 1 else "spells")
@@ -192,7 +192,7 @@ def _costs(found: Conclusion) -> Iterator[str]:
 
 def _also(found: Conclusion) -> Iterator[str]:
     """Second to the answer: since when it holds, what rests on a single event, and what the whole trace would say."""
-    recorded, levels = found.recorded, found.diagnosis.levels
+    recorded, levels = found.recorded, found.levels
     if found.if_it_comes_again is not None and levels.single_spells:
         yield from _if_spells_come_again(found, found.if_it_comes_again)
     for change in levels.recent:
@@ -210,7 +210,7 @@ def _also(found: Conclusion) -> Iterator[str]:
 
 def _if_spells_come_again(found: Conclusion, other: Answer) -> Iterator[str]:
     """What would have helped against single spells, and what the remedy takes with them."""
-    levels, main, compared = found.diagnosis.levels, found.main, found.as_recorded
+    levels, main, compared = found.levels, found.main, found.as_recorded
     rests = listed([f"one spell of {spell.rows} iterations" for spell in levels.single_spells])
     judged = compared.judged(main.pick.remedy, main.phi)
     if main.pick.remedy.kind in ("wait", "exclude"):
@@ -256,7 +256,7 @@ def _if_it_lasts(found: Conclusion, change: Change) -> str:
 def _unknown(found: Conclusion) -> Iterator[str]:
     """What the trace cannot say, each with the measurement that would."""
     recorded, diagnosis = found.recorded, found.diagnosis
-    levels, T = diagnosis.levels, len(recorded.x)
+    levels, T = found.levels, len(recorded.x)
     if not found.measured:
         yield _whether_phi_is_known(found)
     for change in levels.recent:

@@ -13,8 +13,7 @@ import numpy as np
 
 from gcexp.advice import advice_in_words
 from gcexp.advice.conclusion import Conclusion
-from gcexp.advice.diagnosis import diagnosed
-from gcexp.advice.level_changes import Change
+from gcexp.advice.level_changes import Change, levels_of
 from gcexp.advice.page import Page, counted, percent, write
 from gcexp.advice.phi import share
 from gcexp.advice.recorded import LEFT_OUT, Recorded, recorded_without_gaps, ways_of
@@ -280,8 +279,7 @@ def _advised(times: Recorded, phi: object, compared: Callable[[np.ndarray], Comp
     require(x.shape[1] >= 2, f"{name} has one worker: there is nothing to code and nobody to wait for")
     iterations = counted(len(x), "iteration")
     require(len(x) >= 4, f"{name} has {iterations}: too few to learn from one half and judge on the other")
-    diagnosis = diagnosed(times, seed=compared(x).seed)
-    levels = diagnosis.levels
+    levels = levels_of(np.log(x))
     now = x[levels.now :]
     phis, measured = _phis(times, phi)
     as_recorded = compared(now)
@@ -294,7 +292,7 @@ def _advised(times: Recorded, phi: object, compared: Callable[[np.ndarray], Comp
         comparison = certain
     return Advice(
         recorded=times,
-        diagnosis=diagnosis,
+        levels=levels,
         comparison=comparison,
         answers=tuple(_held_in(comparison.answer(value), comparison, x, levels.recent) for value in phis),
         table=settings(comparison.x, phis),

@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from gcexp.advice.diagnosis import Diagnosis
+from gcexp.advice.diagnosis import Diagnosis, diagnosed
+from gcexp.advice.level_changes import Levels
 from gcexp.advice.recorded import Recorded
 from gcexp.advice.remedies import Plan, Remedy
 from gcexp.advice.verdict import CODE, DEPENDS, NOTHING, REBALANCE, UNKNOWN, Answer, Comparison
@@ -22,8 +23,8 @@ class Conclusion:
     ----------
     recorded : Recorded
         The times.
-    diagnosis : Diagnosis
-        What makes the workers slow.
+    levels : Levels
+        Changes of level and spells of single workers; on these it rests for which rows the answers are.
     comparison : Comparison
         What was compared, and by which rules: the rows since the last change of level, without single spells and
         changes that are too recent.
@@ -42,7 +43,7 @@ class Conclusion:
     """
 
     recorded: Recorded
-    diagnosis: Diagnosis = field(repr=False)
+    levels: Levels = field(repr=False)
     comparison: Comparison = field(repr=False)
     answers: tuple[Answer, ...] = field(repr=False)
     table: pd.DataFrame = field(repr=False)
@@ -51,10 +52,15 @@ class Conclusion:
     if_it_comes_again: Answer | None = field(repr=False)
     whole: Answer | None = field(repr=False)
 
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """What makes the workers slow: that of `gcexp.fit`, made when it is first asked for."""
+        return diagnosed(self.recorded, seed=self.comparison.seed, levels=self.levels)
+
     @property
     def since(self) -> int:
         """First row of those on which the answers rest."""
-        return self.diagnosis.levels.now
+        return self.levels.now
 
     @property
     def main(self) -> Answer:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from gcexp.advice.level_changes import Levels
 from gcexp.advice.mechanisms import Decomposition, found_in
 from gcexp.advice.recorded import Recorded
 from gcexp.advice.resampling import Number
@@ -101,7 +102,9 @@ class Fitted(Diagnosis):
     depends_on_missing: str = ""
 
 
-def diagnosed(times: Recorded, phi: Number | None = None, seed: int = 0) -> Diagnosis:
-    """The diagnosis of recorded times; phi is the one that was measured, where none is given."""
-    found = found_in(times.x, times.chunks, seed)
+def diagnosed(
+    times: Recorded, phi: Number | None = None, seed: int = 0, levels: Levels | None = None
+) -> Diagnosis:
+    """The diagnosis of recorded times; phi is the one that was measured, and levels are looked for, where not given."""
+    found = found_in(times.x, times.chunks, seed, levels)
     return Diagnosis(**vars(found), recorded=times, phi=phi or times.phi)

@@ -132,11 +132,18 @@ class Decomposition:
         return {name: one.unsure for name, one in self.mechanisms.items() if one.unsure}
 
 
-def found_in(x: np.ndarray, chunks: np.ndarray | None = None, seed: int = 0) -> Decomposition:
-    """Look for mechanisms in times x (T, n), and in times (T, n, M) of the parts of each worker's work."""
+def found_in(
+    x: np.ndarray, chunks: np.ndarray | None = None, seed: int = 0, levels: Levels | None = None
+) -> Decomposition:
+    """Look for mechanisms in times x (T, n), and in times (T, n, M) of the parts of each worker's work.
+
+    `levels` is what `levels_of` found in the logarithms of x, where that is known already.
+    """
     y = np.log(x)
     T, n = y.shape
-    parts, levels = variance(y), levels_of(y)
+    parts = variance(y)
+    if levels is None:
+        levels = levels_of(y)
     y = y - levels.lasting - levels.passing
     block = _dependent_rows(y)
     if T < LEAST_ROWS:

@@ -17,7 +17,13 @@ from typing import Any
 from gcexp import slurm
 
 _LAST_LINES = 15  # of the log of a failed job
-#: What stays of a job that its time limit ended, by its rule.
+#: Why a job ended that did nothing wrong, by the state that Slurm reports.
+_CAUSES = {
+    "TIMEOUT": "Its time limit ended it",
+    "OUT_OF_MEMORY": "It needed more memory than it asked for, and asks for more in each attempt",
+    "NODE_FAIL": "Its node failed",
+}
+#: What stays of such a job, by its rule.
 _KEPT = {
     "train": "goes on from its checkpoint",
     "train_exact": "goes on from its checkpoint",
@@ -40,6 +46,8 @@ class _Submission:
     def of(cls, number: str, logs: list[str]) -> _Submission:
         """Ask Slurm now: it forgets jobs soon."""
         state, node = slurm.end_of(number) or ("", "")
+        if state in ("", "FAILED") and any(slurm.ran_out_of_memory(_content(log)) for log in logs):
+            state = "OUT_OF_MEMORY"
         return cls(number, tuple(logs), state, node)
 
     def __str__(self) -> str:
@@ -154,9 +162,9 @@ def _of_submitted(about: Any, submission: _Submission) -> list[str]:
     if logs:
         where = f"log: {', '.join(logs)}"
     lines = [f"failed: {_name(about)} ({submission}; {where})", *_text_of(logs)]
-    kept = _KEPT.get(getattr(about, "rule_name", ""))
-    if submission.state == "TIMEOUT" and kept:
-        lines.append(f"  Its time limit ended it; when it is submitted again it {kept}.")
+    if submission.state in _CAUSES:
+        kept = _KEPT.get(getattr(about, "rule_name", ""), "begins anew")
+        lines.append(f"  {_CAUSES[submission.state]}; when it is submitted again it {kept}.")
     if submission.state in ("", "FAILED"):
         lines += _repeated(about)
     return lines
@@ -171,10 +179,15 @@ def _text_of(logs: list[str]) -> list[str]:
     """The last lines of some logs, set in; none of logs that are empty or not there."""
     lines = []
     for log in logs:
-        if Path(log).is_file():
-            text = Path(log).read_text("utf-8", errors="replace")
-            lines += [f"  {line}" for line in text.splitlines()[-_LAST_LINES:]]
+        last = _content(log).splitlines()[-_LAST_LINES:]
+        lines += [f"  {line}" for line in last]
     return lines
+
+
+def _content(log: str) -> str:
+    """The text of a log; empty where there is none."""
+    file = Path(log)
+    return file.read_text("utf-8", errors="replace") if file.is_file() else ""
 
 
 def _repeated(about: Any) -> list[str]:

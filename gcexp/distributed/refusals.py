@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import torch
 import torch.distributed as dist
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.parallel import DistributedDataParallel
@@ -38,6 +39,11 @@ def check_scheme(scheme: Scheme, ranks: int, form: str, late: str) -> None:
     """Refuse a scheme that a backward pass cannot follow."""
     code, wait = scheme.code, scheme.wait
     require_known("form", form, ("star", "ring"))
+    if form == "ring":
+        copies = hasattr(dist.Store, "clone")
+        require(
+            copies, f"form=ring copies torch's store, which torch {torch.__version__} cannot; take form=star"
+        )
     stops = late in ("stop", "chunk")
     require(not stops, f"late={late}: a backward pass cannot be stopped; take finish or every")
     require_known("late", late, ("finish", "every"))

@@ -49,7 +49,7 @@ KEY = "gcexp.key"
 IMPORTED = "gcexp.imported"
 _MOST_MS_OF_AN_IMPORT = 600_000
 #: Bump when the same files give other params, tags or metrics, so that everything is imported anew.
-VERSION = 6
+VERSION = 7
 
 _POINTS = 75  # of a curve: a point costs 0.1 ms
 
@@ -267,9 +267,15 @@ def _create(
 
 
 def _costs(name: str, made: dict) -> dict[str, float]:
-    """What a job took, from the provenance of its file: CPU seconds, and memory at its peak."""
-    taken = {f"{name}_cpu_s": made.get("cpu_s"), f"{name}_peak_memory_mib": made.get("peak_memory_mib")}
-    return {key: float(value) for key, value in taken.items() if value is not None}
+    """What a job took, from the provenance of its file: CPU seconds, and memory at its peak.
+
+    MLflow shows metrics that begin with ``system/`` apart from those of a model.
+    """
+    costs = {}
+    for key in ("cpu_s", "peak_memory_mib"):
+        if made.get(key) is not None:
+            costs[f"system/{name}_{key}"] = float(made[key])
+    return costs
 
 
 def _thinned(curve: DataFrame) -> DataFrame:

@@ -171,7 +171,9 @@ def begin(rank, world, file, listening, runs):
     warnings.simplefilter("ignore")
     # Rank 0 serves the store on the inherited socket: where the parent served it, one start in thirty hung.
     served = listening.fileno() if rank == 0 else None
-    store = dist.TCPStore("127.0.0.1", listening.getsockname()[1], N, rank == 0, master_listen_fd=served)
+    port = listening.getsockname()[1]
+    # In older releases of torch the store of libuv takes no socket.
+    store = dist.TCPStore("127.0.0.1", port, N, rank == 0, master_listen_fd=served, use_libuv=False)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=N)
     found = []
     for number, options in enumerate(runs):

@@ -20,7 +20,9 @@ def test_the_closed_loop_and_advice_give_the_same_phi_of_a_recording(here, capsy
     n, whole, steps = loop["N"], loop["WHOLE"], loop["STEPS"]
     loads = np.repeat([1.0, 0.5], [whole, steps["uncoded"] - whole])
     noise = np.exp(0.05 * np.random.default_rng(0).standard_normal((len(loads), n)))
-    x = noise * [1.0, 1.5, 1.0, 1.0] * (PHI + (1 - PHI) * loads)[:, None]
+    # Each is slow for three iterations in turn, so that others wait for one that is late.
+    slow = np.arange(n) == np.arange(len(loads))[:, None] // 3 % n
+    x = noise * np.where(slow, 1.5, 1.0) * (PHI + (1 - PHI) * loads)[:, None]
 
     def record(begin, arguments, **_):
         (folder,) = arguments

@@ -122,6 +122,26 @@ def test_a_failed_job_is_told_by_its_state_and_the_log_that_has_content(programs
     assert "TIMEOUT" not in progress.failures(), "the second attempt was well"
 
 
+def test_a_job_that_ran_out_of_memory_or_lost_its_node_is_told(programs, tmp_path, monkeypatch):
+    """Where a step needed too much memory, Slurm calls the step so and says of its job that it failed."""
+    log = tmp_path / "slurm.log"
+    log.write_text("slurmstepd-n1: error: Detected 1 oom-kill event(s) in StepId=1.0.\nError in rule train\n")
+    for said, state, cause in (
+        ("FAILED|n1", "OUT_OF_MEMORY on n1", "more memory than it asked for"),
+        ("NODE_FAIL|n2", "NODE_FAIL on n2", "Its node failed"),
+    ):
+        programs(squeue=said)
+        watch = progress._Watch()
+        monkeypatch.setattr(progress, "_WATCH", watch)
+        facts = {"rule_msg": "training", "log": [], "shellcmd": "gcexp job train 2> log"}
+        watch.emit(SimpleNamespace(event="job_info", jobid=0, rule_name="train", **facts))
+        watch.emit(SimpleNamespace(event="job_error", jobid=0, log=[str(log)], aux={"external_jobid": "7"}))
+        told = progress.failures()
+        assert f"job 7: {state}; log: {log}" in told and cause in told, told
+        assert "goes on from its checkpoint" in told and "repeat it" not in told
+        log.write_text("Error in rule train\n")
+
+
 def test_a_group_is_one_submission(programs, monkeypatch):
     """Of a group that failed Snakemake says the number once, and names every job of it."""
     programs(squeue="OUT_OF_MEMORY|n1")
