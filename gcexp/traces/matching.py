@@ -22,7 +22,7 @@ from gcexp.traces.numbers import is_numeric
 from gcexp.traces.panels import panel_of, series_of
 from gcexp.traces.record import NEEDED
 from gcexp.traces.tables import Table
-from gcexp.traces.unmatched import no_iteration, no_time, no_worker, typed
+from gcexp.traces.unmatched import no_iteration, no_time, no_worker, numbered, typed
 
 _CHOICES = 3  # what is offered to be typed
 _HIGH = ("p50", "p75", "p90", "p95", "p98", "p99", "p999")  # quantiles
@@ -217,6 +217,12 @@ def _times(table: Table, chosen: dict[str, tuple[str, ...]], names: Names, decis
         timed = []
     starts = _columns_of("start", chosen, names)
     ends = _columns_of("end", chosen, names)
+    pattern, group = numbered(timed)
+    if len(timed) > 1 and group == timed:
+        raise DataError(
+            f"{table.place}: {listed(timed)} may each be the time; where each of them is of a worker: "
+            f"columns=workers:{typed(pattern)}"
+        )
     if len(timed) > 1:
         _ask("time", timed, table)
     values = names.where(lambda name: name.base == "value")

@@ -68,7 +68,7 @@ _NO_WORKERS = (
         """
     loss losses acc accuracy error err top layer lr param grad gradient norm score metric reward weight bias prob logit
     quantile percentile pct q pc block stage bucket head expert class level size bytes mem memory util temp power flops
-    tokens token samples throughput rate bandwidth run trial seed fold repeat rep exp experiment feature f x y z col
+    cpu load disk net tokens token samples throughput rate bandwidth run trial seed fold repeat rep exp experiment feature f x y z col
     column var unnamed train val valid test eval phase timer count total sum mean std min max
     """.split()
     )
@@ -137,14 +137,15 @@ class Name:
     @property
     def may_be_of_host(self) -> bool:
         """Whether a numbered column of this name may be that of a host: ``dgx01``, but not ``loss0``."""
-        words = re.findall(r"[a-z]+", self.base)
-        return bool(words) and bool(re.search(r"\d", self.base)) and not _NO_WORKERS & set(words)
+        is_host = re.fullmatch(r"[\w.:-]*\d[\w.:-]*", self.written.strip())
+        words = set(re.findall(r"[a-z]+", self.base))
+        return bool(is_host) and bool(words) and not _NO_WORKERS & words
 
     @property
     def timers(self) -> str:
         """The mapping of workers to times that a column comes from: ``timers.forward`` of ``timers.forward.0``."""
         mapping, _, key = self.written.rpartition(".")
-        if not re.fullmatch(r"[A-Za-z_]*\d+", key):
+        if not re.fullmatch(r"[A-Za-z_]*\d+", key) or _NO_WORKERS & set(re.findall(r"[a-z]+", key.lower())):
             return ""
         is_timed = bool(self.unit) or bool(_TIMERS & set(re.findall(r"[a-z]+", mapping.lower())))
         return mapping if is_timed else ""

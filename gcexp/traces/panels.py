@@ -26,7 +26,9 @@ def without_bounds(table: Table, given: dict[str, str]) -> Table:
                 bounds.append(column)
     if not bounds:
         return table
-    told = f"did not use the {len(bounds)} columns of the least and the greatest values, as {bounds[0]}"
+    told = f"did not use columns of the least and the greatest values: {bounds[0]}"
+    if len(bounds) > 1:
+        told += f" and {len(bounds) - 1} more"
     return replace(table, frame=table.frame.drop(columns=bounds), decisions=[*table.decisions, told])
 
 

@@ -392,6 +392,13 @@ DOUBTFUL = {
     "step,rank,start_time\n0,0,1\n": "columns=end:start_time",
     "step,rank,it/s\n0,0,2\n": "1 / d['it/s']",
     "step,train-worker,time\n0,0,2\n": "columns=worker:train-worker",
+    '"load1{instance=""n1""}","load1{instance=""n2""}"\n1,2\n': "columns=workers:",
+    '{"iter": 1, "time": {"layer0": 1, "layer1": 2}}\n{"iter": 2, "time": {"layer0": 1, "layer1": 2}}\n': (
+        "columns=workers:'time.layer*'"
+    ),
+    '{"iter": 1, "ranks": [{"time": 1}, {"time": 2}]}\n{"iter": 2, "ranks": [{"time": 1}, {"time": 2}]}\n': (
+        "columns=workers:'ranks.*.time'"
+    ),
     "step,p50,p99\n0,1,2\n": "columns=workers:'p*'",
     "dgx01,dgx02\n1,200\n": "columns=workers:'dgx*'",
     "dgx01,dgx02,loss\n1,2,3\n": "columns=workers:'dgx*'",
