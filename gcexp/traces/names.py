@@ -68,7 +68,8 @@ _NO_WORKERS = (
         """
     loss losses acc accuracy error err top layer lr param grad gradient norm score metric reward weight bias prob logit
     quantile percentile pct q pc block stage bucket head expert class level size bytes mem memory util temp power flops
-    cpu load disk net tokens token samples throughput rate bandwidth run trial seed fold repeat rep exp experiment feature f x y z col
+    cpu load disk net
+    tokens token samples throughput rate bandwidth run trial seed fold repeat rep exp experiment feature f x y z col
     column var unnamed train val valid test eval phase timer count total sum mean std min max
     """.split()
     )
