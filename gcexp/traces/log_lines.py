@@ -31,6 +31,8 @@ _PER_STEP = re.compile(r"(?<![\d.])(\d+(?:\.\d*)?)\s*(ns|us|µs|ms|s|sec)/(it|it
 _TAGGED = re.compile(r"\[(?:\d+,)?(\d+)\]<std(?:out|err)>")
 _LABEL = re.compile(r"^\s*(\d+):\s")  # srun --label
 _IN_BRACKETS = re.compile(r"(?:^|\s)\[(\d+)\]")
+#: A batch within an epoch, as ``Epoch: [0][ 10/5005]``.
+_OF_TOTAL = re.compile(r"[\]\d]\s*\[\s*(\d+)\s*/\s*\d+")
 _HOST = re.compile(r"\b(host|hostname|node|worker|client|pod)\s*[:=]\s*([A-Za-z][\w.-]*)")
 _WORD = re.compile(r"[A-Za-z_]{2,}")
 
@@ -42,7 +44,7 @@ def pairs_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
     --------
     >>> rows, told = pairs_of("started\nstep=0, rank=1, time=0.3s\nstep=0 rank=0 time=0.4s\n")
     >>> rows[0], told
-    ({'step': '0', 'rank': '1', 'time': '0.3s'}, ['read name=value from 2 lines; 1 other line was left out'])
+    ({'step': '0', 'rank': '1', 'time': '0.3s'}, ['took name=value in 2 lines; 1 other line was left out'])
     """
     head = _head(text)
     if sum(len(_PAIR.findall(line)) > 1 for line in head) <= len(head) / 2:
@@ -55,7 +57,7 @@ def pairs_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
             rows.append(dict(pairs))
         else:
             others += bool(line.strip())
-    return rows, [f"read name=value from {len(rows)} lines{_left_out(others)}"]
+    return rows, [f"took name=value in {_lines(len(rows))}{_left_out(others)}"]
 
 
 def objects_of(text: str) -> tuple[list[Any], list[str]]:
@@ -64,7 +66,7 @@ def objects_of(text: str) -> tuple[list[Any], list[str]]:
     Examples
     --------
     >>> objects_of("INFO:root:{\"step\": 1, \"time\": 0.5}\n{'step': 2, 'time': 0.7}\n")
-    ([{'step': 1, 'time': 0.5}, {'step': 2, 'time': 0.7}], ['read the objects in 2 lines'])
+    ([{'step': 1, 'time': 0.5}, {'step': 2, 'time': 0.7}], ['took the objects in 2 lines'])
     """
     head = _head(text)
     if sum(_object_in(line) is not None for line in head) <= len(head) / 2:
@@ -77,7 +79,7 @@ def objects_of(text: str) -> tuple[list[Any], list[str]]:
             rows.append(found)
         else:
             others += bool(line.strip())
-    return rows, [f"read the objects in {len(rows)} lines{_left_out(others)}"]
+    return rows, [f"took the objects in {_lines(len(rows))}{_left_out(others)}"]
 
 
 def _object_in(line: str) -> dict | None:
@@ -125,7 +127,7 @@ def numbers_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
     --------
     >>> rows, told = numbers_of("loading\n[rank3] step 12: loss 0.1, took 0.345 s\n")
     >>> rows, told
-    ([{'rank': '3', 'step': '12', 'loss': '0.1', 'took': '0.345 s'}], ['read named numbers from 1 line; 1 other ...'])
+    ([{'rank': '3', 'step': '12', 'loss': '0.1', 'took': '0.345 s'}], ['took the named numbers in 1 line; 1 other ...'])
     """
     rows = []
     others = 0
@@ -135,7 +137,7 @@ def numbers_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
             rows.append(fields)
         else:
             others += bool(line.strip())
-    return rows, [f"read named numbers from {_lines(len(rows))}{_left_out(others)}"]
+    return rows, [f"took the named numbers in {_lines(len(rows))}{_left_out(others)}"]
 
 
 def fields_in(line: str) -> dict[str, str]:
@@ -170,6 +172,9 @@ def fields_in(line: str) -> dict[str, str]:
         if found["rate"] and found["unit"]:
             continue
         fields.setdefault(name, found["number"] + (found["unit"] or ""))
+    batch = _OF_TOTAL.search(line)
+    if batch:
+        fields.setdefault("batch", batch[1])
     for found in _PER_STEP.finditer(line):
         fields.setdefault(f"{found[2]}_per_{found[3]}", found[1])
     return fields
