@@ -419,10 +419,10 @@ def empty_store(once):
 
 @pytest.fixture(scope="session")
 def published_figure():
-    """A published figure by its target, read once."""
+    """A published figure by its target, read once; that it can be built is checked where its table is made."""
     from gcexp.report import figurefile
 
-    return functools.cache(functools.partial(figurefile.figure, preset="paper"))
+    return functools.cache(functools.partial(figurefile.figure, preset="paper", checks=False))
 
 
 @pytest.fixture(scope="session")

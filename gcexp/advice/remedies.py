@@ -203,6 +203,8 @@ def _searched(x: np.ndarray, groups: np.ndarray, awaited: int, seed: int) -> np.
 
     def done(some: np.ndarray) -> np.ndarray:
         """When some groups (..., size) have finished, by their rows (..., R)."""
+        if awaited == 1:
+            return by_worker[some].min(-2)  # much faster
         return np.partition(by_worker[some], awaited - 1, axis=-2)[..., awaited - 1, :]
 
     groups = groups.copy()

@@ -29,16 +29,23 @@ def is_own(path: str) -> bool:
     Modules of gcexp are not among them: they count by the rooms of `gcexp.run.dependencies`. Of installed packages only
     the papers that come with gcexp and plug-ins are.
     """
+    return _is_own_seen_from(os.getcwd(), path)
+
+
+@cache  # a training asks for all of its three thousand modules whenever it keeps its state
+def _is_own_seen_from(here: str, path: str) -> bool:
+    """The same of a path that may be relative, where `here` is the working folder."""
+    path = os.path.abspath(path)
     if not path.endswith(".py") or path.startswith(_PACKAGE):
         return False
     installed = _INSTALLED.search(path)
     if installed:
         plugged = {"gcexp_papers", *(name.partition(".")[0] for name in plugins())}
         return installed[1].removesuffix(".py") in plugged
-    return not path.startswith(_foreign_folders(os.getcwd() + os.sep))
+    return not path.startswith(_foreign_folders(here + os.sep))
 
 
-@cache  # a job asks for two thousand modules
+@cache
 def _foreign_folders(here: str) -> tuple[str, ...]:
     """Folders of the system and of Python, with a separator behind them, but none that holds the working folder."""
     library = sysconfig.get_paths()
@@ -50,9 +57,10 @@ def _foreign_folders(here: str) -> tuple[str, ...]:
 def own_modules() -> dict[str, str]:
     """Where every loaded module of a person's own is, by name."""
     found = {}
+    here = os.getcwd()
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__dict__", {}).get("__file__")  # of some modules getattr would import more
-        if isinstance(file, str) and is_own(os.path.abspath(file)):
+        if isinstance(file, str) and _is_own_seen_from(here, file):
             found[name] = os.path.abspath(file)
     return found
 

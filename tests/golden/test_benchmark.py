@@ -348,8 +348,9 @@ def test_what_never_uses_a_worker_is_marked_wherever_it_is_shown(tmp_path, capsy
     assert any(name.startswith("ignore 1") and "node3" in name for name in names)
 
 
-def test_the_command_shows_and_writes_what_the_function_gives(tmp_path, capsys):
+def test_the_command_shows_and_writes_what_the_function_gives(tmp_path, capsys, monkeypatch):
     """By the name of a bundled trace: verdicts, marks and shares in text and Markdown, a table, a drawing."""
+    monkeypatch.setattr("gcexp.figures.style._save_png", lambda figure, path: path.write_bytes(b""))
     assert main(["benchmark", AR, "--phi", "0", "1", "-o", str(tmp_path)]) == 0
     told, page = capsys.readouterr().out, (tmp_path / "benchmark.md").read_text()
     frame = benchmark(AR, phi=[0.0, 1.0])
@@ -393,7 +394,8 @@ def test_verdicts(case, named):
     assert not benchmarking.verdicts(table.assign(hindsight=True))
 
 
-def test_a_table_is_shown_again_and_its_page_has_every_row(tmp_path, capsys, refused_command):
+def test_a_table_is_shown_again_and_its_page_has_every_row(tmp_path, capsys, monkeypatch, refused_command):
+    monkeypatch.setattr("gcexp.figures.save", lambda figure, paths: None)
     table = pd.DataFrame(
         {"trace": ["A", "B", "B"], "phi": 0.0, "late": "stop", "chunks": np.nan, "scheme": ["x", "x", "<b>"],
          "group": "own", "hindsight": False, "ratio": [1.5, 0.123456789, np.nan], "colour": ["wins", None, None]}

@@ -204,7 +204,9 @@ def test_what_is_written_runs_and_takes_what_was_told(tmp_path, monkeypatch, cap
     assert command[-1] in capsys.readouterr().err
 
 
-def test_advice_and_benchmark_name_each_other(tmp_path, capsys):
+def test_advice_and_benchmark_name_each_other(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("gcexp.advice.page.drawn", lambda picture: b"")
+    monkeypatch.setattr("gcexp.figures.save", lambda figure, paths: None)
     for verb, other, given in (("advise", "benchmark", []), ("benchmark", "advise", ["wait for all"])):
         assert main.main([verb, AR, *given, "-o", str(tmp_path)]) == 0
         assert f"gcexp {other} {AR}" in capsys.readouterr().out
@@ -223,12 +225,11 @@ def test_little_regret_and_no_harm_on_generated_clusters():
 
     known = regret(10, [300], first=300, later=1000)
     assert known["regret"].mean() <= 0.01 and (known["regret"] <= 0.02).mean() >= 0.9
-    assert (harm(10, first=300)["later"] <= 1.02).all()
+    assert (harm(5, first=300)["later"] <= 1.02).all()
 
 
-@pytest.mark.parametrize("phi", [0.0, 0.5])
-def test_neither_unit_nor_names_nor_one_pause_nor_one_glitch_change_the_verdict(phi):
-    x = times("pai-job4")[::4]
+def test_neither_unit_nor_names_nor_one_pause_nor_one_glitch_change_the_verdict():
+    x, phi = times("pai-job4")[::4], 0.5
     plain = advise(x, phi=phi)
     paused, glitch = x.copy(), x.copy()
     paused[200] *= 1e6
@@ -277,6 +278,14 @@ def test_phi_is_measured_where_it_can_be():
     parts = {"iteration": np.repeat(np.arange(len(x)), 10), "worker": np.tile(np.arange(10), len(x))}
     advice = advise(pd.DataFrame(parts | {"time": x.ravel(), "compute": 0.9 * x.ravel()}))
     assert advice.measured and advice.main.phi == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("size", [2, 5])
+def test_a_search_for_groups_lowers_the_time_of_the_rows_that_it_has_seen(size):
+    x = np.exp(0.3 * np.random.default_rng(0).standard_normal((200, 10)))
+    plans = [Remedy("grouped", order, size, 1).learned(x) for order in ("snake", "search")]
+    dealt, searched = (plan.times(x, [0.0]).mean() for plan in plans)
+    assert searched < 0.99 * dealt
 
 
 def test_the_same_from_python():

@@ -218,6 +218,19 @@ def test_statistics_of_which_no_iteration_is_kept_have_the_bits_of_the_timeline(
         np.testing.assert_array_equal(found[name], values, err_msg=name, strict=True)
 
 
+def test_which_patterns_are_decoded_anew_does_not_depend_on_the_chunks(monkeypatch):
+    monkeypatch.setattr(summary_module, "SAMPLE", 5)
+    rows = np.arange(60).reshape(30, 2)
+
+    def sample(chunks):
+        summed = summary_module._Summed(Scheme(Uncoded(2), Fastest(s=0)), (0,), len(rows), ())
+        for chunk in np.array_split(rows, chunks):
+            summed._choose(chunk, np.ones(len(chunk), bool))
+        return np.array(summed._sample)
+
+    np.testing.assert_array_equal(sample(1), sample(6))
+
+
 @pytest.mark.parametrize("count", [1, 7, 8, 129, 8192, 8193, 20_011, 30_029, 45_678, 54_321, 99_990])
 def test_running_mean_has_the_bits_of_numpy(count):
     draw = np.random.default_rng(count)

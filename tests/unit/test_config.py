@@ -68,13 +68,18 @@ def written_out(conf, place):
     return place
 
 
+@pytest.fixture(scope="module")
+def for_hydra(tmp_path_factory):
+    """Write a folder of options out once."""
+    return functools.cache(lambda conf: written_out(conf, tmp_path_factory.mktemp("hydra") / "conf"))
+
+
 @pytest.fixture
-def through_hydra(tmp_path_factory):
+def through_hydra(for_hydra):
     """Compose the same run by Hydra alone."""
-    written = functools.cache(lambda: written_out(conf_dir(), tmp_path_factory.mktemp("hydra") / "conf"))
 
     def composed(overrides):
-        with initialize_config_dir(str(written()), version_base="1.3"):
+        with initialize_config_dir(str(for_hydra(conf_dir())), version_base="1.3"):
             return OmegaConf.to_container(hydra_compose("run", overrides=list(overrides)), resolve=True)
 
     return composed
@@ -94,18 +99,31 @@ def composes_as_in_hydra(through_hydra):
 # --- Composition
 
 
+def differently_spelled(group, names):
+    """The options of a group whose files have a value, other than the class, that is in no file before."""
+    chosen, before = [], set()
+    for name in names:
+        text = (conf_dir() / group / f"{name}.yaml").read_text()
+        values = set(re.findall(r"^(?!_target_)\w+: ([^#\n]+?) *(?:#|$)", text, re.M))
+        if values - before:
+            chosen.append(name)
+        before |= values
+    return chosen
+
+
 @pytest.mark.slow
 def test_all_options_compose_as_in_hydra(composes_as_in_hydra):
     """Each option of ours, as many groups at a time as can be; a code that is a scheme of its name, as that scheme.
 
-    Of the names for which a paper has another one, the first of each group is tried: all are read in one way.
+    Of the names for which a paper has another one, the first of each group is tried: all are read in one way. So are
+    options that no scheme chooses, of which those are tried that spell a value as none before them does.
     """
     files = "".join(path.read_text() for path in (conf_dir() / "scheme").glob("*.yaml"))
     chosen_by_schemes = set(re.findall(r"override /(\w+): (\w+)", files))
     schemes = {("code", aliases("scheme").get(name, name)) for name in options("scheme")}
     with_schemes = chosen_by_schemes | schemes
     alone = {
-        group: [option for option in options(group) if (group, option) not in with_schemes]
+        group: differently_spelled(group, [one for one in options(group) if (group, one) not in with_schemes])
         for group in ("code", "wait", "placement", "loads")
     }
     alone["code"].append(options("code")[0])

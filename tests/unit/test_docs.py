@@ -64,7 +64,9 @@ def test_adding_a_scheme(tmp_path, monkeypatch, forget, capsys):
     plain = [sys.executable, *"-m pytest -q -n0 -p no:cacheprovider -c".split(), ROOT / "pyproject.toml"]
     *_, folder, _, word = contract.split()
     # the command and the page's own tests at once
-    command = [*plain, "-rp", ROOT / folder, ".", "-k", f"{word} or mylab"]
+    # Other modules of the folder have no such word.
+    of_codes = [ROOT / folder / "test_codes.py", ROOT / folder / "test_schemes.py"]
+    command = [*plain, "-rp", *of_codes, ".", "-k", f"{word} or mylab"]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -73,8 +75,14 @@ def test_adding_a_scheme(tmp_path, monkeypatch, forget, capsys):
         assert any(part in name for name in passed), done.stdout
 
 
+@pytest.fixture
+def no_picture(monkeypatch):
+    """Other tests look at the picture of a run."""
+    monkeypatch.setattr("gcexp.command.runs._plot", lambda *_: None)
+
+
 @pytest.mark.slow
-def test_the_journey(tmp_path, monkeypatch, forget, capsys):
+def test_the_journey(tmp_path, monkeypatch, forget, capsys, no_picture):
     """The page runs as it is written, with fewer iterations."""
     page = (ROOT / "docs" / "journey.md").read_text()
     init("mylab", tmp_path)
@@ -206,7 +214,7 @@ def test_every_command_of_help_and_pages_is_read():
 
 
 @pytest.mark.slow
-def test_commands_of_help_and_pages_run(tmp_path, monkeypatch, capsys):
+def test_commands_of_help_and_pages_run(tmp_path, monkeypatch, capsys, no_picture):
     """The example of `gcexp --help` itself failed; a page showed names that were no longer the first."""
     monkeypatch.chdir(tmp_path)
     for name in ("mine", "lambda"):

@@ -13,12 +13,12 @@ from gcexp.tasks.checkpoint import Checkpoint
 
 pytestmark = pytest.mark.slow
 
-T = 6
+T = 4
 RUN = ["run", "scheme=forget", "n=6", "s=2", f"iterations={T}", "seeds=2", "-o", "out"]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, empty_store):
+def folder_with_pictures(tmp_path, monkeypatch, empty_store):
     """An empty folder to run in, with a store of its own."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(empty_store, tmp_path / "store.db")
@@ -27,6 +27,18 @@ def folder(tmp_path, monkeypatch, empty_store):
         Checkpoint, "due", property(lambda self: True)
     )  # every step is kept, and so is logged
     return tmp_path
+
+
+@pytest.fixture
+def folder(folder_with_pictures, monkeypatch):
+    """The same, where the picture of a run is an empty file: one test alone looks at it."""
+
+    def empty(curve, score, overrides, folder):
+        for suffix in ("pdf", "png"):
+            (folder / f"curve.{suffix}").touch()
+
+    monkeypatch.setattr("gcexp.command.runs._plot", empty)
+    return folder_with_pictures
 
 
 def stored(folder):
@@ -59,7 +71,8 @@ def interrupted(monkeypatch, saves):
     return json.loads(Path("out/mlflow.json").read_text())["runs"]
 
 
-def test_a_run_has_its_curves_its_summary_and_where_it_came_from(folder, capsys):
+def test_a_run_has_its_curves_its_summary_and_where_it_came_from(folder_with_pictures, capsys):
+    folder = folder_with_pictures
     assert main([*RUN, "--mlflow"]) == 0
     assert "experiment runs at sqlite:///" in capsys.readouterr().out
     client, runs, _ = stored(folder)

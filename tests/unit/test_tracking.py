@@ -400,8 +400,10 @@ def test_the_command_imports_what_is_there(project, monkeypatch, capsys, forget)
     assert set(stored("mine")[1]) == {("one", "CGC", None), ("one", "CGC", 0), ("one", "CGC", 1)}
 
 
-def test_the_environment_names_the_store_and_nothing_is_noisy(project, tmp_path, monkeypatch, capfd):
-    uri = f"sqlite:///{tmp_path}/new/other.db"
+def test_the_environment_names_the_store_and_nothing_is_noisy(
+    project, empty_store, tmp_path, monkeypatch, capfd
+):
+    uri = f"sqlite:///{shutil.copy(empty_store, tmp_path / 'other.db')}"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
     track([figure(CGC)], Path("results/mlflow/paper.imported"), None)
     assert set(stored(uri=uri)[1]) == set(FAMILY)
@@ -438,11 +440,12 @@ def test_a_useless_uri_is_one_sentence(project, refused, monkeypatch, uri, named
     assert {key: os.environ.get(key) for key in before} == before
 
 
-def test_a_database_that_was_not_finished_is_not_there(tmp_path, monkeypatch):
+def test_a_database_that_was_not_finished_is_not_there(tmp_path, monkeypatch, capfd):
     """A disk that is full, or a kill, between two tables: MLflow could not go on from them."""
     import sqlalchemy
 
-    uri = f"sqlite:///{tmp_path}/mlflow.db"
+    folder = tmp_path / "new"
+    uri = f"sqlite:///{folder}/mlflow.db"
     count = []
 
     def failing(self, *arguments, execute=sqlalchemy.engine.Connection.execute, **more):
@@ -455,6 +458,7 @@ def test_a_database_that_was_not_finished_is_not_there(tmp_path, monkeypatch):
         patch.setattr(sqlalchemy.engine.Connection, "execute", failing)
         with pytest.raises(UserError):
             Store(uri)
-    assert not (tmp_path / "mlflow.db").exists()
+    assert not (folder / "mlflow.db").exists()
     assert Store(uri).client.search_experiments()
-    assert {path.name for path in tmp_path.iterdir()} <= {"mlflow.db", "mlflow.db.lock", "artifacts"}
+    assert {path.name for path in folder.iterdir()} <= {"mlflow.db", "mlflow.db.lock", "artifacts"}
+    assert capfd.readouterr().err == ""

@@ -93,7 +93,7 @@ def figure_text(number: int) -> str:
 
 @pytest.mark.paper("partial_recovery")
 @pytest.mark.parametrize(
-    "numbers", [range(60), pytest.param(range(60, 600), marks=pytest.mark.slow)], ids=len
+    "numbers", [range(60), pytest.param(range(60, 360), marks=pytest.mark.slow)], ids=len
 )
 def test_figure_files(own_conf, numbers):
     new_paper(Path("paper"))
@@ -116,7 +116,7 @@ def test_figure_files(own_conf, numbers):
     assert len(numbers) < refused < 1.95 * len(numbers), "of two readings each, most are refused, not all"
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(240, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [40, pytest.param(150, marks=pytest.mark.slow)])
 def test_command_lines_and_calls(here, capsys, count):
     """The first cases of the benchmark, of which some work and most are refused."""
     code = fuzz.main(["--commands", str(count), "--calls", str(count)])
