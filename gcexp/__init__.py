@@ -6,15 +6,19 @@ __version__ = "1.0.0"
 __all__ = ["advise", "benchmark", "compare", "error", "fit", "plot", "show", "simulate", "sweep", "train"]
 
 
+#: Modules of the functions that are not in `experiments`.
+_MODULES = {"advise": "advice.advise", "benchmark": "benchmarking.table", "fit": "advice.fit"}
+
+
 def __getattr__(name: str):
-    if (
-        name in __all__
-    ):  # loaded when used: every job imports this package; editors and type checkers read __init__.pyi
-        module = {"advise": "advice.advise", "benchmark": "benchmarking", "fit": "advice.fit"}.get(
-            name, "experiments"
-        )
-        return getattr(import_module(f"gcexp.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """A function of the package, loaded when it is first used, because every job imports the package.
+
+    Editors and type checkers read ``__init__.pyi``.
+    """
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"gcexp.{_MODULES.get(name, 'experiments')}")
+    return getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -9,11 +9,12 @@ import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.traces.long_rows import Rows
-from gcexp.traces.matching import Matched, typed
+from gcexp.traces.matching import Matched
 from gcexp.traces.moments import other_scale, refuse_moments
 from gcexp.traces.record import Flags, TraceFile
-from gcexp.traces.tables import MOST_CELLS
+from gcexp.traces.tables import IN_MEMORY, MOST_CELLS, OF_ARRAY, OF_FRAME
 from gcexp.traces.twice import StandsTwice
+from gcexp.traces.unmatched import typed
 from gcexp.traces.wide_rows import Matrix
 
 _SHOWN = 10  # numbers in a sentence
@@ -51,26 +52,39 @@ def arranged(found: Rows | Matrix, name: str, place: str, flags: Flags, unit: st
     else:
         trace = _of_rows(found, name, place, flags)
     times = trace.values["time"]
+    remarks = []
     if not unit and not flags.unit:
-        refuse_moments(times, place, _cure_of_moments(found))
-    told = other_scale(times, trace.labels)
-    if not told:
-        return trace
-    return replace(trace, decisions=(*trace.decisions, told))
+        escape = 'the argument unit="s"' if place in IN_MEMORY else "unit=s"
+        remarks.append(refuse_moments(times, place, _cure_of_moments(found, place), escape))
+    remarks.append(other_scale(times, trace.labels))
+    told = list(filter(None, remarks))
+    return replace(trace, decisions=(*trace.decisions, *told))
 
 
-def _cure_of_moments(found: Rows | Matrix) -> str:
+def _cure_of_moments(found: Rows | Matrix, place: str) -> str:
     """What to type where times turn out to be moments."""
     if isinstance(found, Matrix):
-        return (
-            'take the differences of its rows first: python -c "import pandas as pd; '
-            "pd.read_csv('FILE', index_col=0).diff().iloc[1:].to_csv('differences.csv')\""
-        )
+        return f"take the differences of its rows first: {_differences(found, place)}"
     column = (found.found.times or (found.found.end,))[0]
+    if place in IN_MEMORY:
+        return (
+            f"for the time since the worker's previous row: columns={{'end': {column!r}}}; where another column is the "
+            "time: columns={'time': 'NAME'}"
+        )
     return (
         f"for the time since the worker's previous row: columns=end:{typed(column)}; where another column is the time: "
         "columns=time:NAME"
     )
+
+
+def _differences(found: Matrix, place: str) -> str:
+    """What makes differences of the rows of a matrix."""
+    if place == OF_ARRAY:
+        return "numpy.diff(array, axis=0)"
+    if place == OF_FRAME:
+        return "frame.diff().iloc[1:]"
+    index = f", index_col={found.numbered_by!r}" if found.numbered_by else ""
+    return f"python -c \"import pandas as pd; pd.read_csv('FILE'{index}).diff().iloc[1:].to_csv('differences.csv')\""
 
 
 def _of_matrix(found: Matrix, name: str, place: str, flags: Flags) -> TraceFile:

@@ -17,6 +17,14 @@ from gcexp.errors import DataError
 
 MOST_BYTES = 2**30  # of a file, packed and unpacked
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"PK\x03\x04": "zip"}
+_PICKLE = (
+    "is a Python pickle, which may run code when it is read; save it with numpy.save or as CSV; a frame of your "
+    "own: python -c \"import pandas as pd; pd.read_pickle('FILE').to_csv('table.csv')\""
+)
+_EXCEL = (
+    'is an Excel workbook; save its sheet as CSV first, or with openpyxl: python -c "import pandas as pd; '
+    "pd.read_excel('FILE').to_csv('table.csv', index=False)\""
+)
 #: What is not read, and what to do about it.
 _OTHER = {
     b"\x28\xb5\x2f\xfd": "is packed with zstd; unpack it first (unzstd FILE)",
@@ -25,11 +33,11 @@ _OTHER = {
     b"\x89HDF": "is an HDF5 file; save its table as CSV or Parquet first",
     b"SQLite format 3": "is an SQLite database; save its table as CSV first",
     b"ARROW1": "is an Arrow file; save it as Parquet or CSV first",
-    b"\xd0\xcf\x11\xe0": "is an Excel workbook; save its sheet as CSV first",
+    b"\xd0\xcf\x11\xe0": _EXCEL,
     b"%PDF": "is a PDF document and holds no table",
-    b"\x80\x03": "is a Python pickle, which may run code when it is read; save it with numpy.save or as CSV",
-    b"\x80\x04": "is a Python pickle, which may run code when it is read; save it with numpy.save or as CSV",
-    b"\x80\x05": "is a Python pickle, which may run code when it is read; save it with numpy.save or as CSV",
+    b"\x80\x03": _PICKLE,
+    b"\x80\x04": _PICKLE,
+    b"\x80\x05": _PICKLE,
 }
 _OPENED: dict[str, Callable] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
 #: What reading damaged archives raises.
@@ -123,7 +131,7 @@ def _only_member(archive: zipfile.ZipFile, place: str) -> zipfile.ZipInfo:
             members.append(member)
     names = [member.filename for member in members]
     if "xl/workbook.xml" in names:
-        raise DataError(f"{place}: is an Excel workbook; save its sheet as CSV first")
+        raise DataError(f"{place}: {_EXCEL}")
     if len(members) != 1:
         shown = f" ({', '.join(names[:3])}, ...)" if names else ""
         raise DataError(
@@ -151,4 +159,4 @@ def text_of(data: bytes, place: str) -> tuple[str, list[str]]:
         raise DataError(
             f"{place}: is no text, for it holds zero bytes; a table in UTF-16 needs its byte order mark"
         )
-    return text, [f"read as {encoding.upper()}"] if encoding == "utf-16" else []
+    return text, [f"took its text for {encoding.upper()}"] if encoding == "utf-16" else []

@@ -27,6 +27,11 @@ _SPARK = (
     "t['Task Metrics']['Executor Run Time'] / 1000) for t in tasks], columns=['iteration', 'worker', 'time']); "
     "table.groupby(['iteration', 'worker'], as_index=False).sum().to_csv('table.csv', index=False)\""
 )
+_PROMETHEUS = (
+    "python -c \"import json, pandas as pd; series = json.load(open('FILE'))['data']['result']; "
+    "pd.DataFrame({s['metric']['instance']: dict(s['values']) for s in series})"
+    ".to_csv('table.csv', index=False)\", and columns=workers:*"
+)
 _TIMELINE = (
     "python -c \"import json, pandas as pd; e = json.load(open('FILE')); e = pd.DataFrame(e['traceEvents'] "
     "if isinstance(e, dict) else e); e = e[e['name'] == 'NAME']; "
@@ -60,7 +65,7 @@ def of_json(text: str, place: str) -> Table | None:
             ) from None
         rows, decisions = _json_lines(lines, place)
         return _of_rows(rows, place, decisions)
-    decisions = ["read as JSON"]
+    decisions = ["took the file for JSON"]
     if isinstance(whole, list):
         return _of_rows(whole, place, decisions)
     if not isinstance(whole, dict) or not whole:
@@ -71,7 +76,7 @@ def of_json(text: str, place: str) -> Table | None:
 def _json_lines(lines: list[str], place: str) -> tuple[list, list[str]]:
     """The rows in lines of JSON, without a last one that was cut off, and what is told."""
     rows: list[Any] = []
-    decisions = ["read as lines of JSON"]
+    decisions = ["took the file for lines of JSON"]
     while not lines[-1].strip():
         lines = lines[:-1]
     last = len(lines) - 1
@@ -98,6 +103,10 @@ def _of_rows(rows: list, place: str, decisions: list[str]) -> Table:
     if not _all_are(dict, rows):
         raise DataError(f"{place}: is JSON, but no table ({_WANTED})")
     _refuse_events(rows, place)
+    parts = _parts_of_workers(rows)
+    if parts:
+        rows = _one_worker_each(rows, parts)
+        decisions = [*decisions, f"took each part of {parts} for the row of a worker"]
     times = _times_in_lists(rows)
     if times:
         rows = _one_time_each(rows, times)
@@ -139,6 +148,44 @@ def _names_in(rows: list[dict]) -> Names:
     return names_of(found)
 
 
+def _parts_of_workers(rows: list[dict]) -> str:
+    """The name of what holds the rows of workers, where each row is an iteration; empty for other rows.
+
+    These are lists of objects of which each names its worker, or objects that are alike, by the workers' names.
+    """
+    names = _names_in(rows)
+    if not names.has("iteration") or names.has("worker"):
+        return ""
+    found = []
+    for name in names.written:
+        parts = [row.get(name) for row in rows]
+        if all(_are_of_workers(part, name) for part in parts):
+            found.append(name)
+    return found[0] if len(found) == 1 else ""
+
+
+def _are_of_workers(part: Any, name: str) -> bool:
+    """Whether a part of a row holds the rows of workers."""
+    if isinstance(part, list) and _all_are(dict, part):
+        return names_of(part[0]).has("worker")
+    if isinstance(part, dict) and _are_alike(part):
+        return name_of(name.rstrip("s")).fits("worker")
+    return False
+
+
+def _one_worker_each(rows: list[dict], parts: str) -> list[dict]:
+    """Rows of one worker each, from rows of an iteration; their other cells are repeated."""
+    found = []
+    for row in rows:
+        others = {name: cell for name, cell in row.items() if name != parts}
+        of_workers = row[parts]
+        if isinstance(of_workers, dict):
+            of_workers = _of_workers(of_workers, parts)
+        for part in of_workers:
+            found.append({**others, **part})
+    return found
+
+
 def _times_in_lists(rows: list[dict]) -> str:
     """The name of the lists of times, where each row is of a worker and has one of them; empty for other rows."""
     names = _names_in(rows)
@@ -170,10 +217,18 @@ def _one_time_each(rows: list[dict], times: str) -> list[dict]:
 # --- objects ----------------------------------------------------------------------------------------------------------
 
 
+def _refuse_prometheus(whole: dict, place: str) -> None:
+    """Raise `DataError` for the answer of Prometheus to a query of a range, with what to type."""
+    data = whole.get("data")
+    if isinstance(data, dict) and data.get("resultType") == "matrix":
+        raise DataError(f"{place}: is an answer of Prometheus; it becomes a table by: {_PROMETHEUS}")
+
+
 def _of_object(whole: dict, place: str, decisions: list[str], one_line: bool) -> Table:
     """The table in an object: columns, iterations, or rows within it."""
     if "traceEvents" in whole:
         _refuse_trace(whole, place)
+    _refuse_prometheus(whole, place)
     if one_line and _is_flat(whole):
         return of_rows([whole], place, decisions)
     if (

@@ -11,6 +11,7 @@ from gcexp.errors import DataError
 from gcexp.schema import quoted
 from gcexp.traces.names import SYNONYMS, name_of
 from gcexp.traces.numbers import Writing, cells_of, is_empty
+from gcexp.traces.panels import series_of
 from gcexp.traces.tables import Table
 
 _DIGITS = 18  # of a whole number in a file
@@ -135,6 +136,7 @@ def labels_of(columns: list[str], is_numbered: bool = False) -> tuple[tuple[int,
     places = tuple(range(len(columns)))
     if is_numbered:
         return places, ()
+    columns = _without_common(columns)
     numbers = set()
     ordered = []
     for column in columns:
@@ -144,3 +146,21 @@ def labels_of(columns: list[str], is_numbered: bool = False) -> tuple[tuple[int,
         numbers.add(int(found[2]))
         ordered.append(int(found[2]))
     return tuple(ordered), ()
+
+
+def _without_common(columns: list[str]) -> list[str]:
+    """Names without the mapping that they come from, and without what was measured, where all have the same.
+
+    >>> _without_common(["timers.0", "timers.1"]), _without_common(["run-0 - time", "run-1 - time"])
+    (['0', '1'], ['run-0', 'run-1'])
+    """
+    series = series_of(columns)
+    if len(series) == len(columns):
+        return list(series.values())
+    mappings = {name_of(column).timers for column in columns}
+    if len(mappings) == 1 and "" not in mappings and len(columns) > 1:
+        return [column.rpartition(".")[2] for column in columns]
+    metrics = {column.rpartition(" - ")[2] for column in columns}
+    if len(metrics) == 1 and len(columns) > 1:
+        return [column.rpartition(" - ")[0] for column in columns]
+    return columns

@@ -12,24 +12,27 @@ from gcexp.traces.names import BRACKETS, LABEL, Names, name_of
 
 _TRIED = 60  # first lines by which a log is recognised
 _MOST_WORDS = 5  # of a name
+_LONGEST = 2000  # characters of a line of a log; a longer one is no such line, and would take long to search
 _PROSE = 3  # lines from which on words are no header
 _PAIR = re.compile(r"(?:^|[\s,;{\[(])([A-Za-z_][\w.-]*)=([^\s,;}\])]+)")
 #: When a line was written: dates and times of day, which are no numbers with a name.
 _WRITTEN = re.compile(r"\d{4}[-/]\d\d[-/]\d\d[T _]?|\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?Z?")
 #: A name of words, maybe with a unit in brackets, and the number behind it with its unit.
 _NAMED = re.compile(
-    r"(?P<name>[A-Za-z_µ]+(?:[ _./-][A-Za-z_µ]+)*(?:\s*\([A-Za-zµ]+\))?)"
+    r"(?P<name>[A-Za-z_µ]+(?:[ ./-][A-Za-z_µ]+)*(?:\s*\([A-Za-zµ]+\))?)"
     r"(?:\s*[:=#]\s*|\s+|-)?\[?"
     r"(?P<number>(?:(?<=[\s:=#\[])[-+])?(?:\d[\d.,]*\d|\d)(?:[eE][-+]?\d+)?)"
     r"(?P<unit>\s?(?:ns|us|µs|ms|s|sec|secs|seconds|min)\b)?"
     r"(?P<rate>\s*/\s*[A-Za-z]+)?"
 )
 #: A time for each step, which no name stands before: ``439.75 ms/it``.
-_PER_STEP = re.compile(r"(\d+\.?\d*)\s*(ns|us|µs|ms|s|sec)/(it|iter|iteration|step|batch)\b")
+_PER_STEP = re.compile(r"(?<![\d.])(\d+(?:\.\d*)?)\s*(ns|us|µs|ms|s|sec)/(it|iter|iteration|step|batch)\b")
 #: The rank that mpirun writes before a line, as ``[1,3]<stdout>:``, and a number alone in brackets.
 _TAGGED = re.compile(r"\[(?:\d+,)?(\d+)\]<std(?:out|err)>")
 _LABEL = re.compile(r"^\s*(\d+):\s")  # srun --label
 _IN_BRACKETS = re.compile(r"(?:^|\s)\[(\d+)\]")
+#: A batch within an epoch, as ``Epoch: [0][ 10/5005]``.
+_OF_TOTAL = re.compile(r"[\]\d]\s*\[\s*(\d+)\s*/\s*\d+")
 _HOST = re.compile(r"\b(host|hostname|node|worker|client|pod)\s*[:=]\s*([A-Za-z][\w.-]*)")
 _WORD = re.compile(r"[A-Za-z_]{2,}")
 
@@ -41,7 +44,7 @@ def pairs_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
     --------
     >>> rows, told = pairs_of("started\nstep=0, rank=1, time=0.3s\nstep=0 rank=0 time=0.4s\n")
     >>> rows[0], told
-    ({'step': '0', 'rank': '1', 'time': '0.3s'}, ['read name=value from 2 lines; 1 other line was left out'])
+    ({'step': '0', 'rank': '1', 'time': '0.3s'}, ['took name=value in 2 lines; 1 other line was left out'])
     """
     head = _head(text)
     if sum(len(_PAIR.findall(line)) > 1 for line in head) <= len(head) / 2:
@@ -54,7 +57,7 @@ def pairs_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
             rows.append(dict(pairs))
         else:
             others += bool(line.strip())
-    return rows, [f"read name=value from {len(rows)} lines{_left_out(others)}"]
+    return rows, [f"took name=value in {_lines(len(rows))}{_left_out(others)}"]
 
 
 def objects_of(text: str) -> tuple[list[Any], list[str]]:
@@ -63,7 +66,7 @@ def objects_of(text: str) -> tuple[list[Any], list[str]]:
     Examples
     --------
     >>> objects_of("INFO:root:{\"step\": 1, \"time\": 0.5}\n{'step': 2, 'time': 0.7}\n")
-    ([{'step': 1, 'time': 0.5}, {'step': 2, 'time': 0.7}], ['read the objects in 2 lines'])
+    ([{'step': 1, 'time': 0.5}, {'step': 2, 'time': 0.7}], ['took the objects in 2 lines'])
     """
     head = _head(text)
     if sum(_object_in(line) is not None for line in head) <= len(head) / 2:
@@ -76,7 +79,7 @@ def objects_of(text: str) -> tuple[list[Any], list[str]]:
             rows.append(found)
         else:
             others += bool(line.strip())
-    return rows, [f"read the objects in {len(rows)} lines{_left_out(others)}"]
+    return rows, [f"took the objects in {_lines(len(rows))}{_left_out(others)}"]
 
 
 def _object_in(line: str) -> dict | None:
@@ -124,7 +127,7 @@ def numbers_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
     --------
     >>> rows, told = numbers_of("loading\n[rank3] step 12: loss 0.1, took 0.345 s\n")
     >>> rows, told
-    ([{'rank': '3', 'step': '12', 'loss': '0.1', 'took': '0.345 s'}], ['read named numbers from 1 line; 1 other ...'])
+    ([{'rank': '3', 'step': '12', 'loss': '0.1', 'took': '0.345 s'}], ['took the named numbers in 1 line; 1 other ...'])
     """
     rows = []
     others = 0
@@ -134,7 +137,7 @@ def numbers_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
             rows.append(fields)
         else:
             others += bool(line.strip())
-    return rows, [f"read named numbers from {_lines(len(rows))}{_left_out(others)}"]
+    return rows, [f"took the named numbers in {_lines(len(rows))}{_left_out(others)}"]
 
 
 def fields_in(line: str) -> dict[str, str]:
@@ -147,8 +150,10 @@ def fields_in(line: str) -> dict[str, str]:
     >>> fields_in("app | [0] Finished training it 16/150 of epoch 0, 439.65 ms/it")
     {'brackets': '0', 'it': '16', 'epoch': '0', 'ms_per_it': '439.65'}
     """
-    line = _WRITTEN.sub("  ", line)
     fields: dict[str, str] = {}
+    if len(line) > _LONGEST:
+        return fields
+    line = _WRITTEN.sub("  ", line)
     tag = _TAGGED.search(line)
     bracket = _IN_BRACKETS.search(line)
     label = _LABEL.match(line)
@@ -167,6 +172,9 @@ def fields_in(line: str) -> dict[str, str]:
         if found["rate"] and found["unit"]:
             continue
         fields.setdefault(name, found["number"] + (found["unit"] or ""))
+    batch = _OF_TOTAL.search(line)
+    if batch:
+        fields.setdefault("batch", batch[1])
     for found in _PER_STEP.finditer(line):
         fields.setdefault(f"{found[2]}_per_{found[3]}", found[1])
     return fields

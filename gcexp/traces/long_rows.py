@@ -120,11 +120,17 @@ def _with_times(rows: Rows, table: Table) -> Rows:
         return rows
     if not there.any():
         raise DataError(f"{table.place}: no row has a time")
+    silent = np.setdiff1d(rows.workers, rows.workers[there])
+    if len(silent):
+        worker = rows.hosts[silent[0]] if rows.hosts else silent[0]
+        raise DataError(f"{table.place}: worker {worker} has no time in any iteration")
     decisions = list(rows.decisions)
     if rows.found.times:
         empty = int((~there).sum())
-        noun = "1 row has" if empty == 1 else f"{empty} rows have"
-        decisions.append(f"{noun} no time: they count as missing")
+        told = "1 row has no time: it counts as missing"
+        if empty > 1:
+            told = f"{empty} rows have no time: they count as missing"
+        decisions.append(told)
     values = {}
     for name, numbers in rows.values.items():
         values[name] = numbers[there]

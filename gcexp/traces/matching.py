@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
 from gcexp.errors import DataError, ParameterError
-from gcexp.traces.names import BRACKETS, LABEL, NOT_USED, Name, Names, column_given, listed, names_of
+from gcexp.traces.names import (
+    NOT_USED,
+    Name,
+    Names,
+    column_given,
+    listed,
+    names_of,
+)
 from gcexp.traces.numbers import is_numeric
+from gcexp.traces.panels import panel_of, series_of
 from gcexp.traces.record import NEEDED
 from gcexp.traces.tables import Table
+from gcexp.traces.unmatched import no_iteration, no_time, no_worker, numbered, typed
 
 _CHOICES = 3  # what is offered to be typed
+_HIGH = ("p50", "p75", "p90", "p95", "p98", "p99", "p999")  # quantiles
 _JOINS = "+"  # columns=worker:node+local_rank
 
 
@@ -69,43 +79,51 @@ def looks_long(table: Table, given: dict[str, str]) -> bool:
     if {"time", "start", "end", "worker"} & set(given):
         return True
     names = table.names
+    if panel_of(names) or series_of(names.written):
+        return False
     if names.has("worker"):
         return True
-    is_timed = names.has("time") or (names.has("start") and names.has("end"))
+    timed = names.fitting("time")
+    numbers = names.without([*timed, *names.fitting("iteration")]).where(
+        lambda name: is_numeric(table.frame[name.written])
+    )
+    if len(numbers) > 1:
+        timed = [name for name in timed if not table.says_when(name)]
+    is_timed = bool(timed) or (names.has("start") and names.has("end"))
     return is_timed and len(of_workers(names)) < 2
 
 
 def of_workers(names: Names) -> list[str]:
     """Columns that are surely those of workers, as ``rank0`` and ``rank1``; none if there are several such groups."""
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, list[Name]] = {}
     for name in names.items:
-        if re.search(r"\d", name.base) and name.is_of_worker:
-            without_numbers = re.sub(r"\d+", "0", name.base)
-            groups.setdefault(without_numbers, []).append(name.written)
-    found: list[str] = []
+        pattern = _pattern_of(name)
+        is_double = name.timers in names.written  # pandas calls the second column of a name time.1
+        if pattern and not is_double:
+            groups.setdefault(pattern, []).append(name)
+    found: list[Name] = []
     for group in groups.values():
-        if len(group) < 2:
+        if len(group) < 2 or are_quantiles(group):
             continue
         if found:
             return []
         found = group
-    return found
+    return [name.written for name in found]
 
 
-def numbered(columns: Iterable[str]) -> tuple[str, list[str]]:
-    """The first columns that differ in a number only, and a pattern that fits them; nothing where there are none.
+def are_quantiles(group: Sequence[Name]) -> bool:
+    """Whether all columns of a group are quantiles of the times of all workers, as ``p50`` and ``p99``."""
+    high = [name for name in group if name.base.endswith(_HIGH)]  # p0 and p1 alone are processes
+    return bool(high) and all(name.is_quantile for name in group)
 
-    >>> numbered(["step", "run-0 - time", "run-1 - time", "run-1 - time_max"])
-    ('run-* - time', ['run-0 - time', 'run-1 - time'])
-    """
-    groups: dict[str, list[str]] = {}
-    for column in columns:
-        if re.search(r"\d", column):
-            groups.setdefault(re.sub(r"\d+", "*", column), []).append(column)
-    for pattern, group in groups.items():
-        if len(group) > 1:
-            return pattern, group
-    return "", []
+
+def _pattern_of(name: Name) -> str:
+    """What the columns of workers have in common with one of this name; empty for a column that is no worker's."""
+    if name.timers:
+        return f"{name.timers}.0"
+    if re.search(r"\d", name.base) and name.is_of_worker:
+        return re.sub(r"\d+", "0", name.base)
+    return ""
 
 
 def matched(table: Table, given: dict[str, str], alone: bool) -> Matched:
@@ -142,9 +160,9 @@ def matched(table: Table, given: dict[str, str], alone: bool) -> Matched:
     iterations = _columns_of("iteration", chosen, names)
     workers = _columns_of("worker", chosen, names)
     if not workers and not alone:
-        raise DataError(f"{table.place}: {_no_worker(table, iterations)}")
+        raise DataError(f"{table.place}: {no_worker(table, iterations)}")
     if not iterations and not alone and "iteration" not in chosen:
-        raise DataError(f"{table.place}: {_no_iteration(table)}")
+        raise DataError(f"{table.place}: {no_iteration(table)}")
     iteration, worker = _keys(table, iterations, workers, found.chunk, given)
     found = replace(found, iteration=iteration, worker=worker)
     decisions.insert(0, _said(found))
@@ -199,14 +217,26 @@ def _times(table: Table, chosen: dict[str, tuple[str, ...]], names: Names, decis
         timed = []
     starts = _columns_of("start", chosen, names)
     ends = _columns_of("end", chosen, names)
+    pattern, group = numbered(timed)
+    if len(timed) > 1 and group == timed:
+        raise DataError(
+            f"{table.place}: {listed(timed)} may each be the time; where each of them is of a worker: "
+            f"columns=workers:{typed(pattern)}"
+        )
     if len(timed) > 1:
         _ask("time", timed, table)
+    values = names.where(lambda name: name.base == "value")
+    if timed and values and table.says_when(timed[0]):
+        raise DataError(
+            f"{table.place}: {timed[0]} is a date, as in a table of TensorBoard: where the values are the times, "
+            f"columns=time:{values[0]}; for the time since the worker's previous row: columns=end:{typed(timed[0])}"
+        )
     if timed:
         if starts and ends:
             decisions.append(f"did not use {starts[0]} and {ends[0]}, for {timed[0]} is the time")
         return Matched((), (), (timed[0],))
     if not ends or not (starts or chosen.get("end")):
-        raise DataError(f"{table.place}: {_no_time(table)}")
+        raise DataError(f"{table.place}: {no_time(table)}")
     if len(starts) > 1:
         _ask("start", starts, table)
     if len(ends) > 1:
@@ -230,67 +260,6 @@ def _ask(role: str, fitting: Sequence[str], table: Table) -> None:
     """Raise `DataError`: several columns fit."""
     choices = " or ".join(f"columns={role}:{typed(column)}" for column in fitting[:_CHOICES])
     raise DataError(f"{table.place}: {listed(fitting)} may each be the {role}; say which one: {choices}")
-
-
-def typed(column: str) -> str:
-    """A column's name as it is typed in ``columns=``; quoted where a shell would divide it."""
-    if re.search(r"[ ()\[\]&;|<>*?$]", column):
-        return f"'{column}'"
-    return column
-
-
-def _no_time(table: Table) -> str:
-    """That no column is known to be the time, and what to type."""
-    told = _no_column("time", table)
-    if not table.named:
-        return told
-    parts = table.names.where(lambda name: bool(name.unit) and is_numeric(table.frame[name.written]))
-    if len(parts) > 1:
-        told += f"; the sum of several is typed columns=time:{typed(_JOINS.join(parts[:_CHOICES]))}"
-    stamps = table.names.where(lambda name: name.is_stamp)
-    if stamps:
-        told += f"; for the time since the worker's previous row: columns=end:{typed(stamps[0])}"
-    pattern, group = numbered(table.columns)
-    if len(group) > 2:
-        told += (
-            f"; where each of the columns {typed(pattern)} is an iteration, turn the table: python -c "
-            "\"import pandas as pd; pd.read_csv('FILE', index_col=0).T.to_csv('turned.csv', index_label='iteration')\""
-        )
-    return told
-
-
-def _no_worker(table: Table, iterations: tuple[str, ...]) -> str:
-    """That no column is known to be the worker, and what to type."""
-    told = _no_column("worker", table)
-    if BRACKETS in table.columns:
-        told += f"; where the number in brackets is it: columns=worker:{BRACKETS}"
-    elif LABEL in table.columns:
-        told += f"; where the number that begins a line is it: columns=worker:{LABEL}"
-    elif iterations:
-        told += "; the log of one worker alone does not show who is slow"
-    return f"{told}; of files of one worker each name all: gcexp trace import FILE FILE ..."
-
-
-def _no_iteration(table: Table) -> str:
-    """That no column is known to be the iteration, and what to type."""
-    told = _no_column("iteration", table)
-    if table.named:
-        told += "; columns=iteration:none numbers the rows of each worker in their order"
-    return told
-
-
-def _no_column(role: str, table: Table) -> str:
-    """That no column is known to be something, and what to type."""
-    shown = listed(table.columns)
-    if not table.named:
-        return (
-            f"has no header, so no column is known to be the {role!r}; its columns are {shown}: say which they are, as "
-            "in columns=iteration:column1,worker:column2,time:column3, or columns=workers:* where each is a worker"
-        )
-    return (
-        f"has no column {role!r} nor one of a similar name; it has {shown}: say which one it is, as in "
-        f"columns={role}:NAME"
-    )
 
 
 def _joined(columns: tuple[str, ...]) -> str:

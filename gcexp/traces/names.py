@@ -14,7 +14,7 @@ SYNONYMS = {
         """
         iteration iter it step batch epoch round minibatch mini_batch superstep update num_updates
         global_step train_step training_step current_step global_iteration train_iter global_batch
-        server_round comm_round communication_round
+        training_iteration server_round comm_round communication_round
         """.split()
     ),
     "worker": frozenset(
@@ -32,7 +32,7 @@ SYNONYMS = {
         worker_time client_time task_time training_time train_time fit_time execution_time exec_time
         processing_time completion_time response_time compute_and_send step_duration iteration_duration
         step_latency iteration_latency time_per_step time_per_iteration time_per_iter time_per_batch
-        elapsed_time_per_iteration per_step per_iteration per_iter per_it per_batch
+        time_this_iter time_this_iteration elapsed_time_per_iteration per_step per_iteration per_iter per_it per_batch
         """.split()
     ),
     "start": frozenset(
@@ -61,6 +61,21 @@ _WORKER_WORDS = SYNONYMS["worker"] | frozenset(
     "w r p n wk workers ranks nodes hosts mpi global local".split()
 )
 _TIME_WORDS = frozenset("t time times duration durations elapsed latency latencies took runtime".split())
+_TIMERS = _TIME_WORDS | frozenset(("timer", "timers", "timing", "timings"))
+#: Words of what differs in a number and is no worker's: scores, parts of a model, quantiles, repetitions.
+_NO_WORKERS = (
+    frozenset(
+        """
+    loss losses acc accuracy error err top layer lr param grad gradient norm score metric reward weight bias prob logit
+    quantile percentile pct q pc block stage bucket head expert class level size bytes mem memory util temp power flops
+    cpu load disk net
+    tokens token samples throughput rate bandwidth run trial seed fold repeat rep exp experiment feature f x y z col
+    column var unnamed train val valid test eval phase timer count total sum mean std min max
+    """.split()
+    )
+    | SYNONYMS["iteration"]
+)
+_QUANTILE = re.compile(r"p(?:0|1|5|10|25|50|75|90|95|98|99|999|100)")
 _BESIDE_TIME = SYNONYMS["iteration"] | frozenset(("per", "id"))
 
 #: How many seconds a unit has, as a quotient of whole numbers: a division is rounded once.
@@ -108,6 +123,33 @@ class Name:
         return words <= _WORKER_WORDS | _TIME_WORDS | _BESIDE_TIME and bool(
             words & (_WORKER_WORDS | _TIME_WORDS)
         )
+
+    @property
+    def is_rate_of_iterations(self) -> bool:
+        """Whether such a column says how many iterations there are in a second: ``steps_per_sec``, ``it/s``."""
+        what, per, unit = self.base.rpartition("_per_")
+        return bool(per) and _UNIT_OF.get(unit) == "s" and what.rstrip("s") in SYNONYMS["iteration"]
+
+    @property
+    def is_quantile(self) -> bool:
+        """Whether such a column has a quantile of the times of all workers: ``p50``, ``step_time_p99``."""
+        return bool(_QUANTILE.fullmatch(self.base.rpartition("_")[2]))
+
+    @property
+    def may_be_of_host(self) -> bool:
+        """Whether a numbered column of this name may be that of a host: ``dgx01``, but not ``loss0``."""
+        is_host = re.fullmatch(r"[\w.:-]*\d[\w.:-]*", self.written.strip())
+        words = set(re.findall(r"[a-z]+", self.base))
+        return bool(is_host) and bool(words) and not _NO_WORKERS & words
+
+    @property
+    def timers(self) -> str:
+        """The mapping of workers to times that a column comes from: ``timers.forward`` of ``timers.forward.0``."""
+        mapping, _, key = self.written.rpartition(".")
+        if not re.fullmatch(r"[A-Za-z_]*\d+", key) or _NO_WORKERS & set(re.findall(r"[a-z]+", key.lower())):
+            return ""
+        is_timed = bool(self.unit) or bool(_TIMERS & set(re.findall(r"[a-z]+", mapping.lower())))
+        return mapping if is_timed else ""
 
     def fits(self, role: str) -> bool:
         """Whether a column of this name may be that."""

@@ -304,6 +304,25 @@ def instants(column: pd.Series, writing: Writing) -> tuple[np.ndarray, str]:
     return stamps, "ns"
 
 
+def are_dates(column: pd.Series, writing: Writing) -> bool:
+    """Whether a column holds dates since 1970, written as such or as numbers, and no durations.
+
+    >>> import pandas as pd
+    >>> for cells in (["2026-01-01 00:00:05"], [1_767_225_600_000], ["321ms"], [0.3]):
+    ...     print(are_dates(pd.Series(cells), Writing("mine.csv")))
+    True
+    True
+    False
+    False
+    """
+    try:
+        if is_numeric(column):
+            return bool(_unit_of_epoch(floats(column, writing)[0]))
+        return bool(np.isnan(floats(column, writing)[0]).all()) and instants(column, writing)[1] == "ns"
+    except DataError:
+        return False
+
+
 def _as_iso(column: pd.Series) -> pd.Series:
     """Dates as ISO 8601 has them: ``2024-05-01 12:00:00.5`` for ``2024/05/01 12:00:00,5``."""
     if not _is_text(column):

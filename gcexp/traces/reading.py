@@ -184,23 +184,25 @@ def _of_path(path: Path, how: How) -> TraceFile:
 
 def _of_memory(source: Any, how: How) -> TraceFile:
     """The record of a frame, of what becomes one, or of an array."""
-    from gcexp.traces.tables import framed, of_frame, table_in_memory
+    from gcexp.traces.tables import OF_ARRAY, OF_FRAME, framed, of_frame, table_in_memory
 
     if hasattr(source, "to_pandas"):  # tables of Arrow and Polars
         source = source.to_pandas()
     if isinstance(source, Mapping):
         source = framed(source)
     if hasattr(source, "to_csv") and hasattr(source, "columns"):
-        return _recorded(of_frame(source, "frame"), "frame", Flags(), how)
-    return _recorded(table_in_memory(source, "array"), "array", Flags(), how)
+        return _recorded(of_frame(source, OF_FRAME), OF_FRAME, Flags(), how)
+    return _recorded(table_in_memory(source, OF_ARRAY), OF_ARRAY, Flags(), how)
 
 
 def _recorded(table: Any, name: str, flags: Flags, how: How, alone: bool = False) -> TraceFile:
     """The record of a table."""
     from gcexp.traces.arranging import arranged
+    from gcexp.traces.panels import without_bounds
     from gcexp.traces.rows import read_rows
     from gcexp.traces.twice import StandsTwice, with_cure
 
+    table = without_bounds(table, dict(how.roles))
     try:
         rows = read_rows(table, how, alone)
         trace = arranged(rows, name, table.place, flags, how.unit)

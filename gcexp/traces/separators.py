@@ -128,7 +128,11 @@ def _distinct(header: list[str], place: str) -> list[str]:
         name = written.strip() or f"{UNNAMED}{number}"
         if name in found:
             count = list(map(str.strip, header)).count(name)
-            raise DataError(f"{place} has {count} columns {quoted(name)}; it has {listed(header)}")
+            raise DataError(
+                f"{place} has {count} columns {quoted(name)}; it has {listed(header)}; where pandas wrote levels of "
+                "columns, keep a part: python -c \"import pandas as pd; pd.read_csv('FILE', header=[0, 1], index_col=0)"
+                f"[{name!r}].to_csv('part.csv')\""
+            )
         found.append(name)
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,8 @@ import pandas as pd
 from gcexp.errors import DataError
 from gcexp.traces.keys import labels_of
 from gcexp.traces.names import listed, names_of
-from gcexp.traces.tables import Table
+from gcexp.traces.numbers import is_numeric
+from gcexp.traces.tables import MATRIX, Table
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> T
     """The rows of all tables below each other.
 
     Where no column says the worker, each file is that of one, which is called after it; where none says the iteration,
-    the rows of each file are numbered.
+    the rows of each file are numbered. The only column of files without a header has the times.
 
     Raises
     ------
@@ -38,9 +39,14 @@ def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> T
         For tables of different columns.
     """
     first = tables[0]
+    is_bare = "time" not in given and _are_bare(tables)
+    if is_bare:
+        tables = [_as_times(table) for table in tables]
     columns, left_out = _common_columns(tables)
     names = names_of(columns)
     decisions = []
+    if is_bare:
+        decisions.append("took the only column of each file, which has no header, for its times")
     if left_out:
         decisions.append(f"left out {listed(left_out)}, which not every file has")
     frames = []
@@ -73,9 +79,23 @@ def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> T
         frame=pd.concat(frames, ignore_index=True),
         place_of=_Places(tuple(tables), starts),
         decisions=decisions,
-        named=first.named,
+        named=first.named or is_bare,
         semicolons=first.semicolons,
     )
+
+
+def _are_bare(tables: list[Table]) -> bool:
+    """Whether each table is one column of numbers without a name."""
+    for table in tables:
+        if table.named or len(table.columns) != 1 or not is_numeric(table.frame[table.columns[0]]):
+            return False
+    return True
+
+
+def _as_times(table: Table) -> Table:
+    """A table of one column, which is called the time."""
+    decisions = [decision for decision in table.decisions if decision != MATRIX]
+    return replace(table, frame=table.frame.set_axis(["time"], axis=1), named=True, decisions=decisions)
 
 
 def _common_columns(tables: list[Table]) -> tuple[list[str], list[str]]:

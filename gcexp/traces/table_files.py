@@ -11,7 +11,7 @@ import numpy as np
 from gcexp.errors import DataError, ExtraError, lacking
 from gcexp.traces.contents import DAMAGED, MOST_BYTES, text_of
 from gcexp.traces.json_tables import of_json
-from gcexp.traces.tables import MATRIX, MOST_CELLS, Table, of_frame, table_in_memory
+from gcexp.traces.tables import MATRIX, MOST_CELLS, PARQUET, Table, of_frame, table_in_memory
 from gcexp.traces.text_tables import of_text
 
 
@@ -20,7 +20,10 @@ def table_of(data: bytes, place: str) -> Table:
     if data.startswith(b"PAR1"):
         return _of_parquet(data, place)
     if data.startswith(b"\x93NUMPY"):
-        return table_in_memory(_of_npy(BytesIO(data), len(data), place), place, [MATRIX])
+        array = _of_npy(BytesIO(data), len(data), place)
+        if array.ndim == 1 and not array.dtype.names:  # of one worker
+            array = array[:, None]
+        return table_in_memory(array, place, [MATRIX])
     if data.startswith(b"PK\x03\x04"):
         return _of_npz(data, place)
     text, told = text_of(data, place)
@@ -49,7 +52,7 @@ def _of_parquet(data: bytes, place: str) -> Table:
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, OverflowError) as error:
         sentence = " ".join(str(error).split())
         raise DataError(f"{place}: is a Parquet file that cannot be read ({sentence})") from None
-    return of_frame(frame, place, ["read as Parquet"])
+    return of_frame(frame, place, [PARQUET])
 
 
 def _of_npy(file: Any, size: int, place: str) -> np.ndarray:
@@ -99,6 +102,6 @@ def _of_npz(data: bytes, place: str) -> Table:
     return Table(
         table.place,
         table.frame,
-        decisions=[f"read the array {names[0]}", *table.decisions],
+        decisions=[f"took the array {names[0]}", *table.decisions],
         named=table.named,
     )

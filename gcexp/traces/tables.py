@@ -11,14 +11,18 @@ import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.schema import quoted
-from gcexp.traces.names import Names, listed, names_of
-from gcexp.traces.numbers import has_decimal_comma
+from gcexp.traces.names import Names, listed, name_of, names_of
+from gcexp.traces.numbers import Writing, are_dates, has_decimal_comma
 
 if TYPE_CHECKING:
     import pandas as pd
 
+#: The places of tables in memory, as sentences begin.
+OF_ARRAY, OF_FRAME = IN_MEMORY = ("array", "frame")
+PARQUET = "took the file for Parquet"
 MATRIX = "took each row of the array for an iteration, and each column for a worker"
 MOST_CELLS = 2**25  # iterations times workers, and times chunks
+_MOST_LEVELS = 4  # of objects in a cell
 _NESTED = (list, dict, set, np.ndarray)  # cells that hold several things
 
 
@@ -73,6 +77,13 @@ class Table:
     def names(self) -> Names:
         """What the names of the columns say."""
         return names_of(self.columns)
+
+    def says_when(self, column: str) -> bool:
+        """Whether a column says when a row was written, as ``timestamp``, or ``Time`` where it holds dates."""
+        name = name_of(column)
+        if name.is_stamp:
+            return True
+        return name.fits("time") and are_dates(self.frame[column], Writing(self.place))
 
     @cached_property
     def decimal_commas(self) -> bool:
@@ -133,22 +144,26 @@ def of_rows(rows: list[dict], place: str, decisions: list[str]) -> Table:
 
 def flat(rows: list[dict]) -> list[dict]:
     """Rows whose cells that are lists or objects become cells of their own: ``times`` becomes ``times.0``, ..."""
+    most = MOST_CELLS // max(len(rows), 1)
     found = []
     for row in rows:
         cells: dict[str, Any] = {}
         for name, value in row.items():
-            if isinstance(value, dict):
-                parts = list(value.items())
-            elif isinstance(value, list):
-                parts = list(enumerate(value))
-            else:
-                cells[name] = value
-                continue
-            if len(parts) > MOST_CELLS // max(len(rows), 1):
-                raise ValueError(f"{name} has {len(parts)} parts in a row")
-            for part, cell in parts:
-                cells[f"{name}.{part}"] = cell
+            cells.update(_parts_of(name, value, most))
         found.append(cells)
+    return found
+
+
+def _parts_of(name: str, value: Any, most: int, level: int = 0) -> dict[str, Any]:
+    """A cell by its name, or the parts of one that is a list or an object."""
+    if level == _MOST_LEVELS or not isinstance(value, dict | list):
+        return {name: value}
+    parts = value.items() if isinstance(value, dict) else enumerate(value)
+    if len(value) > most:
+        raise ValueError(f"{name} has {len(value)} parts in a row")
+    found: dict[str, Any] = {}
+    for part, cell in parts:
+        found.update(_parts_of(f"{name}.{part}", cell, most, level + 1))
     return found
 
 

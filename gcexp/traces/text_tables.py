@@ -29,7 +29,7 @@ def of_text(text: str, place: str, told: list[str]) -> Table:
     told = [*told, *cut]
     for read in (objects_of, pairs_of):
         rows, more = read(text)
-        if _are_timed(rows):
+        if _are_timed(rows) and not (_lack_iteration(rows) and is_log(text)):
             return of_rows(rows, place, [*told, *more])
     if is_log(text):
         rows, more = numbers_of(text)
@@ -52,6 +52,11 @@ def of_text(text: str, place: str, told: list[str]) -> Table:
 def _are_timed(rows: list[dict]) -> bool:
     """Whether the rows of a log have a time."""
     return any(names_of(row).has("time") for row in rows[:_LOOKED_AT])
+
+
+def _lack_iteration(rows: list[dict]) -> bool:
+    """Whether no row of a log has an iteration."""
+    return not any(names_of(row).has("iteration") for row in rows[:_LOOKED_AT])
 
 
 def _of_cells(text: str, place: str, told: list[str]) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gcexp.errors import DataError
 from gcexp.traces.matching import Matched
 from gcexp.traces.names import listed
-from gcexp.traces.tables import Table
+from gcexp.traces.tables import PARQUET, Table
 
 _MOST_KINDS = 50  # values of a column that says what a row is about
 
@@ -51,7 +51,7 @@ def with_cure(error: StandsTwice, table: Table) -> StandsTwice:
 
 def _reading(table: Table) -> str:
     """How pandas reads such a file."""
-    if "read as Parquet" in table.decisions:
+    if PARQUET in table.decisions:
         return "pd.read_parquet('FILE')"
     if any("JSON" in decision for decision in table.decisions):
         return "pd.read_json('FILE', lines=True)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -9,18 +10,25 @@ import numpy as np
 
 from gcexp.errors import DataError, ParameterError
 from gcexp.traces.keys import by_number, labels_of, whole_numbers
-from gcexp.traces.matching import numbered, of_workers, typed
-from gcexp.traces.names import COLUMNS_EXAMPLE, NOT_USED, Names, column_given, listed, name_of
+from gcexp.traces.matching import are_quantiles, of_workers
+from gcexp.traces.names import NOT_USED, Names, column_given, listed, name_of
 from gcexp.traces.numbers import Writing, floats, in_seconds, is_numeric
+from gcexp.traces.panels import are_of_one_job, panel_of, pattern_of, series_of
 from gcexp.traces.record import LEAST, MOST
 from gcexp.traces.separators import UNNAMED
 from gcexp.traces.tables import Table
 from gcexp.traces.times import known_unit, refuse_text
+from gcexp.traces.unmatched import example_of, numbered, typed
+
+_ALIKE = 10.0  # ratio up to which the usual values of columns are of the same kind
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """Times as a matrix (R, N), NaN where there is none, with the numbers of its iterations and workers."""
+    """Times as a matrix (R, N), NaN where there is none, with the numbers of its iterations and workers.
+
+    ``numbered_by`` is the column that numbers the iterations; empty where there is none.
+    """
 
     iterations: np.ndarray
     workers: tuple[int, ...]
@@ -28,6 +36,7 @@ class Matrix:
     times: np.ndarray
     unit: str
     decisions: list[str]
+    numbered_by: str = ""
 
 
 def wide_rows(table: Table, given: dict[str, str], unit: str, writing: Writing) -> Matrix:
@@ -56,7 +65,7 @@ def wide_rows(table: Table, given: dict[str, str], unit: str, writing: Writing) 
         order = np.argsort(numbers)
         numbers, times = numbers[order], times[order]
     _check_times(table, times, hosts or tuple(map(str, workers)))
-    return Matrix(numbers, workers, hosts, times, "s" if known else "", decisions)
+    return Matrix(numbers, workers, hosts, times, "s" if known else "", decisions, numbering)
 
 
 def _times_in(
@@ -97,7 +106,7 @@ def _columns_of_workers(
     elif in_memory:
         found = _of_array(table, names, writing)
     elif table.named:
-        found = _guessed_workers(table, names)
+        found = _guessed_workers(table, names, writing)
     else:
         found = _unnamed_workers(table, names, writing)
     if not in_memory:
@@ -158,20 +167,54 @@ def _of_array(table: Table, names: Names, writing: Writing) -> list[str]:
     return found
 
 
-def _guessed_workers(table: Table, names: Names) -> list[str]:
+def _guessed_workers(table: Table, names: Names, writing: Writing) -> list[str]:
     """Columns whose names are surely those of workers; raise `DataError` where there are none."""
-    found = of_workers(names.without(_without_numbers(table, names)))
+    panel = panel_of(names)
+    if panel:
+        return _runs_of_a_job(table, panel)
+    series = series_of(names.written)
+    if series:
+        return list(series)
+    numbers = names.without(_without_numbers(table, names))
+    found = of_workers(numbers) or _of_hosts(table, numbers, writing)
     if found and not (found[0].strip().isdecimal() and _has_unknown(names.without(found))):
         return found
     shown = listed(table.columns)
     told = (
         f"{table.place}: has no column 'iteration', 'worker' and 'time' by these or similar names, nor a numbered "
-        f"column for each worker; it has {shown}: say which are which, as in {COLUMNS_EXAMPLE}, or "
+        f"column for each worker; it has {shown}: say which are which, as in {example_of(table)}, or "
     )
     pattern, group = numbered(table.columns)
     if group and pattern != "*":
         raise DataError(f"{told}columns=workers:{typed(pattern)} where each of these columns is a worker")
     raise DataError(f"{told}columns=workers:* where each column is a worker{table.cure}")
+
+
+def _runs_of_a_job(table: Table, panel: list[str]) -> list[str]:
+    """The columns of runs; raise `DataError` where their names do not say that they are workers of one job."""
+    if not are_of_one_job(panel):
+        raise DataError(
+            f"{table.place}: {listed(panel)} are of several runs, whose names do not say that they are workers of one "
+            f"job; where each of them is a worker: columns=workers:{typed(pattern_of(panel))}"
+        )
+    return panel
+
+
+def _of_hosts(table: Table, numbers: Names, writing: Writing) -> list[str]:
+    """All columns of numbers, where their names differ in a number only and their values are alike; none otherwise."""
+    found = numbers.written
+    patterns = {re.sub(r"\d+", "0", name.base) for name in numbers.items}
+    if len(found) < 2 or len(patterns) > 1 or are_quantiles(numbers.items):
+        return []
+    if not all(name.may_be_of_host for name in numbers.items):
+        return []
+    usual = []
+    for column in found:
+        values, _, _ = floats(table.frame[column], writing)
+        if np.isnan(values).all() or np.nanmin(values) <= 0:
+            return []
+        usual.append(np.nanmedian(values))
+    return found if max(usual) < _ALIKE * min(usual) else []
 
 
 def _has_unknown(names: Names) -> bool:
@@ -181,7 +224,9 @@ def _has_unknown(names: Names) -> bool:
 
 def _without_numbers(table: Table, names: Names) -> list[str]:
     """The columns that cannot be times, since they hold words or say when a row was written."""
-    return names.where(lambda name: name.is_stamp or not is_numeric(table.frame[name.written]))
+    return names.where(
+        lambda name: table.says_when(name.written) or not is_numeric(table.frame[name.written])
+    )
 
 
 def _unnamed_workers(table: Table, names: Names, writing: Writing) -> list[str]:

@@ -171,12 +171,13 @@ test_refuses = refusals(
 HEAD = "iteration,worker,time\n"
 CHUNKED = "iteration,worker,chunk,time\n"
 BROKEN = [
-    ("", "'iteration'"),
+    ("", "is empty"),
     ("worker,time\n0,1\n", "'iteration'.*worker, time"),
     (HEAD, "no rows"),
     (HEAD + "0,0,1\n0,0,1\n", "iteration 0, worker 0 .*twice"),
-    *((HEAD + f"0,0,1\n0,1,{bad}\n", f"time .*3 is '{bad}'") for bad in ("abc", "nan", "inf", "0", "-1", "")),
+    *((HEAD + f"0,0,1\n0,1,{bad}\n", f"time .*3 is '{bad}'") for bad in ("abc", "inf", "0", "-1")),
     *((HEAD + f"0,0,1\n0,1,{bad}\n", f"time .*3 is '{bad}'") for bad in ("1e-151", "2e150")),
+    (HEAD + "0,0,1\n0,1,nan\n", "worker 1 has no time"),
     (HEAD + "0,0,1\n0,x,1\n", "worker .*3 is 'x'"),
     (HEAD + f"0,0,1\n{'1' * 5000},0,1\n", "iteration .*3 is '1111"),
     ("iteration,worker,time,time\n0,0,1,2\n", "2 columns 'time'"),
@@ -189,6 +190,8 @@ BROKEN = [
 GAPS = [
     (HEAD + "0,0,1\n0,1,1\n1,0,1\n", "iteration 1 .* worker 1"),
     (HEAD + "0,0,1\n0,2,1\n1,0,1\n1,1,1\n1,2,1\n", "iteration 0 .* worker 1"),
+    (HEAD + "0,0,1\n0,1,1\n1,0,1\n1,1,nan\n", "iteration 1 .* worker 1"),
+    (HEAD + "0,0,1\n0,1,1\n1,0,1\n1,1,\n", "iteration 1 .* worker 1"),
     (HEAD + "0,0,1\n1,0,1\n3,0,1\n", "iterations .*0, 1, 3: 2"),
 ]
 

@@ -173,6 +173,38 @@ def test_files_of_workers_may_differ_in_other_columns(tmp_path, refused):
     refused("the same", trace_of, tmp_path)
 
 
+def test_workers_in_columns_are_called_after_what_differs():
+    series = ['step_time_seconds{instance="a",job="x"}', 'step_time_seconds{instance="b",job="x"}']
+    assert trace_of(pd.DataFrame([[1, 2]], columns=series)).labels == ("a", "b")
+    assert trace_of({"run-a - time": [1], "run-b - time": [2]}).labels == ("run-a", "run-b")
+    assert trace_of({"timers.n0": [1], "timers.n1": [2]}).workers == (0, 1)
+
+
+def test_files_of_one_column_without_a_header(tmp_path, refused):
+    for rank in (0, 1):
+        np.savetxt(tmp_path / f"rank{rank}.csv", [rank + 1.5, rank + 2.5])
+        np.save(tmp_path / f"rank{rank}.npy", [rank + 1.5, rank + 2.5])
+        (tmp_path / f"pair{rank}.csv").write_text(f"3,{rank + 1.5}\n4,{rank + 2.5}\n")
+    for ending in ("csv", "npy"):
+        trace = trace_of(sorted(tmp_path.glob(f"rank*.{ending}")))
+        assert trace.workers == (0, 1) and trace.values["time"].tolist() == [[1.5, 2.5], [2.5, 3.5]]
+        assert any("only column" in decision for decision in trace.decisions)
+    pairs = sorted(tmp_path.glob("pair*.csv"))
+    refused("columns=iteration:column1,time:column2", trace_of, pairs)
+    trace = trace_of(pairs, columns="iteration:column1,time:column2")
+    assert trace.values["time"].tolist() == [[1.5, 2.5], [2.5, 3.5]]
+
+
+def test_durations_that_rise_are_read_with_a_remark(refused):
+    drift = np.linspace(1, 1.5, 40)[:, None] * [1, 1.1]
+    assert any("only grow" in decision for decision in trace_of(drift).decisions)
+    sums = np.random.default_rng(0).lognormal(0, 0.5, (40, 2)).cumsum(0)
+    for counted in (sums, sums + 20, sums + 86_400):
+        refused(("numpy.diff", 'unit="s"'), trace_of, counted)
+        assert not any("only grow" in decision for decision in trace_of(counted, unit="s").decisions)
+    refused("frame.diff()", trace_of, pd.DataFrame(sums, columns=["rank0", "rank1"]))
+
+
 def test_a_worker_whose_unit_may_differ_is_told(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("step,rank,time\n0,0,300\n0,1,0.3\n0,2,0.3\n")
@@ -254,11 +286,47 @@ LOGS = {
         [[3, 0.2]],
     ),
     "[rank0] step 5 at time 12:00:01 took 2 s\n[rank1] step 5 at time 12:00:02 took 3 s\n": ({}, [[2, 3]]),
+    "(Worker pid=9, ip=10.0.0.1) step 5: loss=1, time=2s\n(Worker pid=8, ip=10.0.0.2) step 5: loss=1, time=3s\n": (
+        {},
+        [[3, 2]],
+    ),
+    "[rank1]:Epoch: [0][  5/5005]\tTime 2.5 (2.0)\n[rank0]:Epoch: [0][  5/5005]\tTime 3.5 (2.0)\n": (
+        {},
+        [[3.5, 2.5]],
+    ),
     "0: step 5 took 2 s\n1: step 5 took 3 s\n": ({"columns": "worker:label"}, [[2, 3]]),
     "\x1b[32mINFO\x1b[0m [rank0] step \x1b[1m5\x1b[0m took 2 s\n": ({}, [[2]]),
     "step,rank,time\n0,0,0 days 00:00:01.5\n": ({}, [[1.5]]),
     "step,rank,start,end\n0,0,2024/05/01 12:00:00,2024/05/01 12:00:01\n": ({}, [[1]]),
+    # columns of workers by other names: of runs, of hosts and of mappings
+    "Step,j-0 - perf/step_time,j-0 - perf/step_time__MIN,j-1 - perf/step_time,j-1 - perf/step_time__MAX\n0,1,8,2,9\n": (
+        {},
+        [[1, 2]],
+    ),
+    "Step,a-b - time_ms,a-b - time_ms__MIN,c-d - time_ms\n0,1,8,2\n": (
+        {"columns": "workers:* - time_ms"},
+        [[0.001, 0.002]],
+    ),
+    "dgx01,dgx02,when\n1,2,today\n": ({}, [[1, 2]]),
+    "step,p0,p1\n5,1,2\n": ({}, [[1, 2]]),
+    '{"iter": 4, "timers": {"forward": {"1": 3, "0": 2}}, "loss": {"0": 7, "1": 8}}\n'
+    '{"iter": 5, "timers": {"forward": {"1": 4, "0": 3}}, "loss": {"0": 7, "1": 8}}\n': (
+        {},
+        [[2, 3], [3, 4]],
+    ),
+    'Time,"{instance=""b:9"",job=""x""}","{instance=""a:9"",job=""x""}"\n2026-01-01 00:00:00,1,2\n': (
+        {},
+        [[2, 1]],
+    ),
+    "Time,dgx01,dgx02\n1767225600000,1,2\n": ({}, [[1, 2]]),
     # rows within JSON
+    '{"round": 1, "clients": [{"cid": 1, "fit_time": 2}, {"cid": 0, "fit_time": 1}]}\n'
+    '{"round": 2, "clients": [{"cid": 1, "fit_time": 4}, {"cid": 0, "fit_time": 3}]}\n': (
+        {},
+        [[1, 2], [3, 4]],
+    ),
+    '{"step": 1, "ranks": {"0": {"time": 1}, "1": {"time": 2}}}\n'
+    '{"step": 2, "ranks": {"0": {"time": 3}, "1": {"time": 4}}}\n': ({}, [[1, 2], [3, 4]]),
     '{"columns": ["step", "rank", "time"], "index": [0, 1], "data": [[0, 0, 1], [0, 1, 2]]}': ({}, [[1, 2]]),
     '{"0": {"step": 3, "rank": 0, "time": 1}, "1": {"step": 3, "rank": 1, "time": 2}}': ({}, [[1, 2]]),
     '{"lr": 1, "log": [{"step": 0, "rank": 1, "time": 2}, {"step": 0, "rank": 0, "time": 1}]}': (
@@ -302,6 +370,14 @@ DOUBTFUL = {
     "epoch,train_loss,val_loss\n3,1,2\n": "columns=workers:*",
     "0,0,5\n0,1,6\n": ("columns=iteration:column1", "columns=workers:*"),
     "when,rank,time\n0,0,1\n": "columns=iteration:",
+    "Schritt;Knoten;Dauer (ms)\n0;a;1\n0;b;2\n1;a;1\n1;b;2\n": (
+        "columns='iteration:Schritt,worker:Knoten,time:Dauer (ms)'"
+    ),
+    "id,key,step,timestamp,value\na,x,0,5,0.1\nb,x,0,5,0.2\na,x,1,6,0.1\nb,x,1,6,0.2\n": (
+        "columns=iteration:step,worker:id,time:value"
+    ),
+    "Wall time,Step,Value\n1700000000.5,0,3\n": "columns=time:Value",
+    '{"status": "success", "data": {"resultType": "matrix", "result": []}}': ("Prometheus", "instance"),
     "step;rank;time\n0;0;1.234\n0;1;987\n": ("1234", "decimal=,", "decimal=."),
     "step\trank\ttime\n0\t0\t1,234\n": ("1.234", "1234", "decimal=,", "decimal=."),
     # no times of workers, though numbers stand in columns
@@ -309,6 +385,23 @@ DOUBTFUL = {
     "epoch,top1,top5\n0,50,80\n": "columns=workers:'top*'",
     "step,gpu0 tokens/s,gpu1 tokens/s\n0,50,80\n": "columns=workers:'gpu* tokens/s'",
     "step,rank,it/s\n0,0,5\n": "columns=time:",
+    "Step,a-b - time,c-d - time\n0,1,2\n": "columns=workers:'* - time'",
+    "Step,lr-0.1 - time,lr-0.2 - time\n0,1,2\n": "columns=workers:'* - time'",
+    "step,time,time.1,time.2\n0,1,2,3\n": "columns=worker:",
+    ",time,time\nrank,0,1\nstep,,\n0,1,2\n": "header=[0, 1]",
+    "step,rank,start_time\n0,0,1\n": "columns=end:start_time",
+    "step,rank,it/s\n0,0,2\n": "1 / d['it/s']",
+    "step,train-worker,time\n0,0,2\n": "columns=worker:train-worker",
+    '"load1{instance=""n1""}","load1{instance=""n2""}"\n1,2\n': "columns=workers:",
+    '{"iter": 1, "time": {"layer0": 1, "layer1": 2}}\n{"iter": 2, "time": {"layer0": 1, "layer1": 2}}\n': (
+        "columns=workers:'time.layer*'"
+    ),
+    '{"iter": 1, "ranks": [{"time": 1}, {"time": 2}]}\n{"iter": 2, "ranks": [{"time": 1}, {"time": 2}]}\n': (
+        "columns=workers:'ranks.*.time'"
+    ),
+    "step,p50,p99\n0,1,2\n": "columns=workers:'p*'",
+    "dgx01,dgx02\n1,200\n": "columns=workers:'dgx*'",
+    "dgx01,dgx02,loss\n1,2,3\n": "columns=workers:'dgx*'",
     "x] ITER 1,2,300\nx] ITER 1,3,400\n": "columns=",
     "0 1.5 2.5\n1 1.5 2.5\n2 1.5 2.5\n": "columns=iteration:column1,workers:*",
     "# Size Avg Latency(us) Max Latency(us)\n1 2.05 2.5\n2 2.15 3.5\n": "columns=iteration:column1,workers:*",
@@ -334,7 +427,7 @@ DOUBTFUL = {
     "\n\n": "is empty",
     # moments
     "step,rank,time\n0,0,1700000000.5\n0,1,1700000001.5\n": ("columns=end:time", "unit="),
-    "Wall time,Step,rank,Value\n1700000000.5,0,0,3\n": ("columns=end:'Wall time'", "columns=time:NAME"),
+    "Wall time,Step,rank,Value\n1700000000.5,0,0,3\n": ("columns=end:'Wall time'", "columns=time:Value"),
     rising(lambda step, rank: 0.3 * step + 0.1 * (rank + 1)): ("columns=end:time", "unit=s"),
     rising(lambda step, rank: f"12:00:{step:02d}"): ("columns=end:time", "unit=s"),
     "rank0,rank1\n" + "".join(f"{t},{t + 0.5}\n" for t in range(1, 12)): (".diff()", "unit=s"),
