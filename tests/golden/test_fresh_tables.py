@@ -16,13 +16,13 @@ from gcexp.report.table import assemble
 
 pytestmark = pytest.mark.slow
 
-#: Making them takes more than a second and a half; what two of them compute is tested for fewer parameters as well.
+#: They take long to make.
 LEFT_OUT = {
     *("adaptive_condition", "adaptive_stability"),
     *("codes_comparison", "codes_recent", "codes_scale", "codes_stability"),
     *("comm_efficient_stability", "dynamic_clustering_fig4", "dynamic_clustering_fig5"),
     *("dynamic_clustering_heterogeneous", "dynamic_clustering_losses", "dynamic_clustering_map"),
-    *("partial_recovery_all_parameters", "soft_bibd_fig2", "soft_bibd_fig3", "stragglers_advice"),
+    *("soft_bibd_fig2", "stragglers_advice"),
     *("stragglers_breakeven", "stragglers_fair", "stragglers_late", "stragglers_map", "stragglers_placement"),
 }
 MANY = 24  # runs of a figure
