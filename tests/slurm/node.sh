@@ -98,6 +98,7 @@ stop() {
 }
 
 pause() {
+    sleep 6 # Slurm writes its jobs to disk within five seconds; a job that it has not written is lost for good
     kill -9 "$(cat "$folder/slurmctld.pid")"
 }
 
