@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,15 +104,12 @@ def _train_and_tell(
 ) -> None:
     """Train a run, and tell, draw and log what it gives."""
     from gcexp.figures.tables import scores_of, write_table
-    from gcexp.run.measured import silence_of
-    from gcexp.summary import silent_share
+    from gcexp.report.table import tell_silence
 
     run = measurement.run
     trajectory = measurement.trajectory
     curve = measurement.curve
-    silence = silence_of(run, silent_share(measurement.timeline, run.decodes))
-    if silence is not None:
-        print(f"gcexp: {silence}", file=sys.stderr)
+    tell_silence(measurement)
     curve.insert(0, "label", run.name)
     curve.insert(1, "run", folder.name)
     write_table(curve, folder / "curve.csv")

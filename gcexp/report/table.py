@@ -49,7 +49,7 @@ def assemble(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
 
 
 def tell_silence(measurement: Measurement) -> None:
-    """Say in the job's log where a run hears nobody in most of its iterations."""
+    """Say on stderr, in a job's log, where a run hears nobody in most of its iterations."""
     run = measurement.run
     sentence = silence_of(run, silent_share(measurement.timeline, run.decodes))
     if sentence is not None:

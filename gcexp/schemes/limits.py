@@ -36,8 +36,12 @@ def require_limit(limit: Limit | None, name: str) -> None:
 
 def _factor(text: str) -> float | None:
     """The number before the x; None where there is none."""
-    number = typed(text.removesuffix("x")) if text.endswith("x") else None
-    return float(number) if isinstance(number, int | float) and not isinstance(number, bool) else None
+    if not text.endswith("x"):
+        return None
+    number = typed(text.removesuffix("x"))
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return None
+    return float(number)
 
 
 def is_relative(wait: object) -> bool:

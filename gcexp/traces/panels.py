@@ -17,7 +17,8 @@ _SERIES_LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 def without_bounds(table: Table, given: dict[str, str]) -> Table:
     """The table without ``NAME__MIN`` and ``NAME__MAX`` beside ``NAME``, unless a person names such columns."""
-    if any(bound in column for bound in _BOUNDS for column in given.values()):
+    named = " ".join(given.values())
+    if any(bound in named for bound in _BOUNDS):
         return table
     bounds = []
     for column in table.columns:
