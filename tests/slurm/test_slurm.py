@@ -221,7 +221,12 @@ def cpu(result):
 
 def trainers(project):
     """Training processes that work in the folder."""
-    return [process for process in at_work(project, "train") if "python" in process.cmdline()[0]]
+    found = []
+    for process in at_work(project, "train"):
+        with contextlib.suppress(psutil.Error):  # it may have ended since
+            if "python" in process.cmdline()[0]:
+                found.append(process)
+    return found
 
 
 @pytest.mark.parametrize("rule", ["train_exact", "train", "sweep_training", "sweep_trained_point"])
