@@ -37,10 +37,10 @@ def cells(frame: pd.DataFrame, plot: TablePlot) -> tuple[list[str], list[list[st
     import pandas as pd
 
     columns = list(frame.columns) if plot.columns is None else list(plot.columns)
-    frame = rows.chosen(frame, plot.where)
+    frame = rows.choose_rows(frame, plot.where)
     for column, values in plot.across.items():
         frame, columns = _across(frame, columns, column, values)
-    rows.known(frame, *columns, *plot.headers, *plot.formats, *plot.once, plot.mean_by)
+    rows.require_columns(frame, *columns, *plot.headers, *plot.formats, *plot.once, plot.mean_by)
     if plot.mean_by is not None:
         frame = frame.groupby(plot.mean_by, sort=False, as_index=False).mean(numeric_only=True)
         columns = [column for column in columns if column in frame.columns]
@@ -68,7 +68,7 @@ def _without_repeats(body: pd.DataFrame) -> pd.DataFrame:
 
 def _across(frame: pd.DataFrame, keys: list[str], column: str, values: str) -> tuple[pd.DataFrame, list[str]]:
     """The table with the values of `column` as columns, filled from `values`; `keys` tell its rows apart."""
-    rows.known(frame, column, values, *keys)
+    rows.require_columns(frame, column, values, *keys)
     double = frame.duplicated([*keys, column])
     if double.any():
         where = ", ".join(f"{key} = {frame.loc[double, key].iloc[0]}" for key in (*keys, column))

@@ -106,11 +106,11 @@ def agreement(fresh: Figure, table: pd.DataFrame, paper: Figure, published: pd.D
     options the rows of seeds and iterations that both tables have.
     """
     if fresh.preset == "paper":
-        return compared(table, published, fresh.file.tolerances)
+        return compare_tables(table, published, fresh.file.tolerances)
     if not fresh.runs and fresh.arguments != paper.arguments:
         return NOT, f"{fresh.preset} has other arguments"
     if {run.id for run in fresh.runs} == {run.id for run in paper.runs}:
-        return compared(table, published, fresh.file.tolerances)
+        return compare_tables(table, published, fresh.file.tolerances)
     shared = _shared_runs(fresh, paper, running="iteration" in table)
     fresh_rows = _rows_of_runs(table, shared)
     published_rows = _rows_of_runs(published, shared)
@@ -120,7 +120,7 @@ def agreement(fresh: Figure, table: pd.DataFrame, paper: Figure, published: pd.D
     columns = [name for name in table if name not in (*SAVED, "run")]
     fresh_rows = fresh_rows[fresh_rows.index.isin(there)].reset_index(drop=True)
     published_rows = published_rows[published_rows.index.isin(there)].reset_index(drop=True)
-    outcome, about = compared(fresh_rows[columns], published_rows[columns], fresh.file.tolerances)
+    outcome, about = compare_tables(fresh_rows[columns], published_rows[columns], fresh.file.tolerances)
     rows = f"{len(published_rows)} of {len(published)} rows"
     if not about:
         return outcome, rows
@@ -161,7 +161,7 @@ def _rows_of_runs(table: pd.DataFrame, runs: Set[tuple[str, str]]) -> pd.DataFra
     return table.set_index(index)[is_asked].sort_index(kind="stable")
 
 
-def compared(
+def compare_tables(
     fresh: pd.DataFrame, published: pd.DataFrame, tolerances: Mapping[str, Any] | None = None
 ) -> tuple[str, str]:
     """Outcome of comparing two tables cell by cell, and words about it; their rows stand in the same order.

@@ -49,7 +49,7 @@ def comparison(
     return found.sort_values(times, kind="stable")
 
 
-def identifying_columns(found: pd.DataFrame, figure: Figure) -> pd.DataFrame:
+def add_identifying_columns(found: pd.DataFrame, figure: Figure) -> pd.DataFrame:
     """The comparison with what tells rows with one label apart: columns of the figure's own, then keys of its runs."""
     runs = [figure.runs[place] for place in found.index]
     keys = key_columns(figure.runs)

@@ -9,13 +9,13 @@ from typing import Any
 
 from gcexp.errors import ExtraError, UserError, require_known, unknown
 from gcexp.report.figure import FigureFile
-from gcexp.report.placeholders import filled
+from gcexp.report.placeholders import fill_in
 from gcexp.run.compose import compose
 from gcexp.run.option_checks import sentence_with_group
 from gcexp.run.options import SHARED, option_file, search_dirs
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
-from gcexp.run.seeds import check_count, check_horizon, seed_range, spelled_number, spelled_seeds
+from gcexp.run.seeds import check_count, check_horizon, seed_range, spell_number, spell_seeds
 from gcexp.run.tokens import PARTS, overrides_of, part_of, token
 from gcexp.run.yaml_values import read_yaml
 from gcexp.schema import fitted
@@ -89,13 +89,13 @@ def _own_columns(keys: dict[str, Any], run: Run) -> tuple[tuple[str, Any], ...]:
         fitted(str | int | float | bool | None, value, key)
     columns = []
     for key, value in given.items():
-        columns.append((key.removeprefix("columns."), filled(value, run.config, key)))
+        columns.append((key.removeprefix("columns."), fill_in(value, run.config, key)))
     return tuple(columns)
 
 
 def _label(keys: dict[str, Any], run: Run) -> str:
     """The label of a run, which says so where the run can only be timed."""
-    label = str(filled(str(keys["label"]), run.config, "label"))
+    label = str(fill_in(str(keys["label"]), run.config, "label"))
     only_timed = not run.decodes and not run.config["bound"]
     if only_timed and CLOCK_ONLY not in label:
         return f"{label}, {CLOCK_ONLY}"
@@ -134,10 +134,10 @@ def _overrides_of_keys(keys: dict[str, Any]) -> list[str]:
     for part, option in options.items():
         overrides += overrides_of(part, token(part, option, values[part]))
     overrides.append(f"iterations={check_count('iterations', keys['iterations'])}")
-    overrides.append(f"seeds={spelled_seeds(seed_range(keys['seeds']))}")
+    overrides.append(f"seeds={spell_seeds(seed_range(keys['seeds']))}")
     horizon = check_horizon(keys.get("horizon"))
     if horizon is not None:
-        overrides.append(f"horizon={spelled_number(horizon)}")
+        overrides.append(f"horizon={spell_number(horizon)}")
     return overrides
 
 

@@ -12,12 +12,12 @@ from gcexp.errors import UserError
 from gcexp.figures.plots import inches
 from gcexp.figures.stylefiles import OWN_LOOKS
 from gcexp.report.columns import Passages, Timings, key_columns
-from gcexp.report.placeholders import filled
+from gcexp.report.placeholders import fill_in
 from gcexp.run import paths
-from gcexp.run.benchmarked import decided_by
-from gcexp.run.checks import declared, declared_scores
+from gcexp.run.benchmarked import schemes_fingerprint
+from gcexp.run.checks import declared, scores_of_task
 from gcexp.run.compose import composed_codes
-from gcexp.run.dependencies import digest_of, tracked, values
+from gcexp.run.dependencies import digest_of, lines_of_values, stage_fingerprint
 from gcexp.run.measured import CURVE
 from gcexp.run.options import conf_dir
 from gcexp.run.run import Run
@@ -161,7 +161,7 @@ class Figure:
     def note(self) -> str:
         """Line under the figure: the file's own with values in the place of ``{key}``, and which data stand in."""
         configs = [run.config for run in self.runs] or [self.raw_arguments]
-        own, *others = dict.fromkeys(str(filled(self.file.note, config, "note")) for config in configs)
+        own, *others = dict.fromkeys(str(fill_in(self.file.note, config, "note")) for config in configs)
         if others:
             raise UserError(f"note {self.file.note!r} names a key whose value differs between the runs")
         sentences = [own] if own else []
@@ -232,7 +232,7 @@ class Figure:
             return [*self.identifying_columns, *self.file.passages.columns]
         columns = [*self.identifying_columns, *CURVE]
         for run in self.runs:
-            scores = declared_scores(run.config["task"])
+            scores = scores_of_task(run.config["task"])
             if scores is None:
                 return None
             columns += scores
@@ -254,28 +254,28 @@ class Figure:
     @property
     def table_fingerprint(self) -> list[str]:
         """What decides the table beside its input files."""
-        found = tracked(self.file.kind)
+        found = stage_fingerprint(self.file.kind)
         for run in self.runs:
             columns = [f"{name}={value}" for name, value in run.columns]
-            config = digest_of(values(run.config, ""))
+            config = digest_of(lines_of_values(run.config, ""))
             found.append("; ".join([f"{run.label} = {run.id}", *columns, config]))
         if self.file.analysis:
             found.append(f"function={self.file.analysis.get('function')}")
         found += [str(self.file.timings), str(self.file.passages)]
-        found += values(self.arguments, "analysis")
+        found += lines_of_values(self.arguments, "analysis")
         if self.file.kind == "analysis" and self.declared["clocks"]:
-            found += decided_by(self.arguments.get("schemes"))
+            found += schemes_fingerprint(self.arguments.get("schemes"))
         return found
 
     @property
     def drawing_fingerprint(self) -> list[str]:
         """What decides the drawing beside the table."""
-        found = [*values(self.file.plot, "plot"), self.heading, self.footnote]
+        found = [*lines_of_values(self.file.plot, "plot"), self.heading, self.footnote]
         if self.render.width is not None:
             found.append(f"width={self.render.width:g}")
         if self.is_table:
-            return [*tracked("typeset"), *found, self.label]
-        return [*tracked("draw"), *found, *self._lines_of_style]
+            return [*stage_fingerprint("typeset"), *found, self.label]
+        return [*stage_fingerprint("draw"), *found, *self._lines_of_style]
 
     @property
     def _lines_of_style(self) -> list[str]:

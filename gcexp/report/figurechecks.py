@@ -12,9 +12,9 @@ from gcexp.figures.plots import parse as parse_plot
 from gcexp.figures.tables import FLOAT
 from gcexp.report.columns import Timings, key_columns
 from gcexp.report.figure import Figure
-from gcexp.run.checks import check_named, declared_scores
+from gcexp.run.checks import check_named, scores_of_task
 from gcexp.run.datasets import check_data_set
-from gcexp.run.dependencies import targets
+from gcexp.run.dependencies import dotted_names
 from gcexp.run.measured import CURVE
 from gcexp.run.seeds import check_count
 
@@ -75,7 +75,7 @@ def _check_values(figure: Figure) -> None:
     for level in file.passages.levels:
         require(math.isfinite(level), f"passages.levels must be finite numbers, got {level}")
     for run in figure.runs:
-        scores = declared_scores(run.config["task"])
+        scores = scores_of_task(run.config["task"])
         if scores is not None:
             require_known("score", file.passages.y, scores, "passages.y")
 
@@ -150,7 +150,7 @@ def _check_plot(figure: Figure) -> None:
             require_known("column", column, known, "plot")
         for column in tolerated:
             require_known("column", column, known, "tolerances")
-    for function in targets(figure.file.plot):
+    for function in dotted_names(figure.file.plot):
         check_named(function, "plot.function")
     _check_names(figure, plot)
 

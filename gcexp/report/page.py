@@ -16,11 +16,17 @@ from gcexp.figures.plots import TablePlot, parse
 from gcexp.figures.tables import read_table
 from gcexp.figures.typeset import cells
 from gcexp.files import write_text
-from gcexp.report.evidence import Passages, other_order, passages, published_passages, published_source
+from gcexp.report.evidence import (
+    FirstPassages,
+    first_passages,
+    other_order,
+    published_first_passages,
+    published_source,
+)
 from gcexp.report.figurefile import target_files
 from gcexp.report.paper import Paper, papers
 from gcexp.report.published import PUBLISHED
-from gcexp.report.statements import Outcome, committed, counted
+from gcexp.report.statements import Outcome, committed_outcomes, outcomes_in_words
 from gcexp.run import paths
 
 if TYPE_CHECKING:
@@ -68,9 +74,9 @@ class FigureView:
     words: list[int]
     statements: list[Outcome]
     source: str
-    passages: Passages | None
+    passages: FirstPassages | None
     other_order: list[str]
-    published_passages: Passages | None
+    published_passages: FirstPassages | None
     published_image: str
 
 
@@ -144,7 +150,7 @@ def paper_views(figures: Iterable[Figure], output: Path) -> list[PaperView]:
 
     A paper of which no figure is drawn is left out.
     """
-    stated = committed()
+    stated = committed_outcomes()
     figures = list(figures)
     views = []
     for name, paper in papers({figure.paper for figure in figures}).items():
@@ -180,7 +186,7 @@ def _paper_view(
         own=own,
         studies=studies,
         main=main,
-        counted=counted(main),
+        counted=outcomes_in_words(main),
         source=_dates(view.source for view in shown),
         picture=images.get(paper.picture, first_image),
     )
@@ -207,8 +213,8 @@ def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome]) -> Figure
         return None
     table_file = page.parent / _table_of(figure, page)
     table, words = _table_in_text(figure, table_file)
-    here = passages(figure, table_file)
-    published = published_passages(figure.target) if here and figure.preset != "paper" else None
+    here = first_passages(figure, table_file)
+    published = published_first_passages(figure.target) if here and figure.preset != "paper" else None
     reversed_pairs = other_order(here.rows, published.rows) if here and published else []
     return FigureView(
         figure=figure,

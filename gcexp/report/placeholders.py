@@ -14,7 +14,7 @@ _ALLOWED_CONTROLS = "\n\t"
 _PLACEHOLDER = re.compile(r"\{([\w.]+)\}")
 
 
-def filled(template: Any, config: Mapping[str, Any], place: str) -> Any:
+def fill_in(template: Any, config: Mapping[str, Any], place: str) -> Any:
     """A text with the run's values in it; the number itself where the text is nothing but its key.
 
     Parameters
@@ -33,9 +33,9 @@ def filled(template: Any, config: Mapping[str, Any], place: str) -> Any:
 
     Examples
     --------
-    >>> filled("{code.d} of {n}", {"n": 12, "code": {"d": 3}}, "label")
+    >>> fill_in("{code.d} of {n}", {"n": 12, "code": {"d": 3}}, "label")
     '3 of 12'
-    >>> filled("{n}", {"n": 12}, "columns.workers")
+    >>> fill_in("{n}", {"n": 12}, "columns.workers")
     12
     """
     if not isinstance(template, str):

@@ -12,7 +12,7 @@ from gcexp.files import written_folder
 from gcexp.report import audit
 from gcexp.report.figure import Figure
 from gcexp.report.figurefile import figures
-from gcexp.report.published import MADE, PUBLISHED, packed, published
+from gcexp.report.published import MADE, PUBLISHED, packed_file, published_file
 
 #: Bytes of a CSV from about which code hosts show no table any more: larger ones are packed; pandas reads them as well.
 MOST_SHOWN = 400_000
@@ -30,7 +30,7 @@ def publish() -> str:
         if PUBLISHED.is_dir():
             shutil.copytree(PUBLISHED, fresh, dirs_exist_ok=True)
         _take_tables(fresh)
-        shown = [figure for figure in planned if published(figure.table, fresh).is_file()]
+        shown = [figure for figure in planned if published_file(figure.table, fresh).is_file()]
         if not shown:
             raise UserError("nothing to publish: make the paper preset first (make reproduce PRESET=paper)")
         drawings = _draw(shown, fresh)
@@ -49,11 +49,11 @@ def _take_tables(folder: Path) -> None:
         target = folder / path.relative_to(MADE)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-        packed(target).unlink(missing_ok=True)
+        packed_file(target).unlink(missing_ok=True)
     for path in folder.glob("data/*.csv"):
         if path.stat().st_size > MOST_SHOWN:
             content = gzip.compress(path.read_bytes(), 9, mtime=0)  # equal tables as equal bytes
-            packed(path).write_bytes(content)
+            packed_file(path).write_bytes(content)
             path.unlink()
 
 
@@ -64,8 +64,8 @@ def _draw(shown: Iterable[Figure], folder: Path) -> list[Path]:
     drawings = []
     for figure in shown:
         first, second = figure.drawings
-        drawing = published(first if figure.is_table else second, folder)  # Markdown, or PNG
-        make_drawing(figure, published(figure.table, folder), [drawing])
+        drawing = published_file(first if figure.is_table else second, folder)  # Markdown, or PNG
+        make_drawing(figure, published_file(figure.table, folder), [drawing])
         drawings.append(drawing)
     return drawings
 
@@ -74,7 +74,7 @@ def _remove_others(folder: Path, planned: Iterable[Figure], drawings: Iterable[P
     """Remove what belongs to no figure and no paper."""
     wanted = {*drawings}
     for figure in planned:
-        wanted.add(published(figure.table, folder))
+        wanted.add(published_file(figure.table, folder))
         wanted.add(folder / "data" / f"{figure.target}.provenance.json")
     for paper in audit.papers().values():
         wanted.add(audit.page_of(paper, folder))

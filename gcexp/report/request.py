@@ -179,7 +179,7 @@ class Request:
         """Everything that a reader gets of a figure or a paper."""
         return _products_of(self.figures_of(part, preset))
 
-    def index_and_lost(self, preset: str) -> list[str]:
+    def page_and_lost_products(self, preset: str) -> list[str]:
         """The page, which stands for all that is made; with ``mlflow: true`` what is imported, too.
 
         What was lost since the page was made is named beside it: Snakemake would not look for it.
@@ -192,7 +192,7 @@ class Request:
             wanted.append(paths.IMPORTED.format(preset=preset))
         return wanted
 
-    def imported(self, part: str) -> list[str]:
+    def import_files(self, part: str) -> list[str]:
         """With ``mlflow: true`` the file that says that the runs of a figure or a paper were imported; else nothing."""
         preset = self.settings["preset"]
         with_runs = any(figure.runs for figure in self.figures_of(part, preset))

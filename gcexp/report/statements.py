@@ -73,7 +73,7 @@ def read_statements(path: Path) -> dict[str, Statement]:
     return found
 
 
-def committed() -> list[Outcome]:
+def committed_outcomes() -> list[Outcome]:
     """The committed outcomes of all papers; none where ``gcexp audit --write`` has not written them."""
     path = COMMITTED
     if not path.is_file() and bundled(COMMITTED).is_file():
@@ -81,7 +81,7 @@ def committed() -> list[Outcome]:
     return [Outcome(**row) for _, row in rows_of(path, OUTCOME_COLUMNS)]
 
 
-def counted(outcomes: Iterable[Outcome]) -> str:
+def outcomes_in_words(outcomes: Iterable[Outcome]) -> str:
     """How many statements have each outcome, in words."""
     from gcexp.analysis.claims import OUTCOMES  # a plan judges nothing
 

@@ -31,21 +31,21 @@ def declared(function: str, given: dict) -> dict[str, Any]:
         return {"columns": None, "clocks": False}
 
 
-def declared_scores(task: dict) -> list[str] | None:
+def scores_of_task(task: dict) -> list[str] | None:
     """Names of the scores of a composed task: a key ``scores`` of its own, or what its class declares in its source.
 
     None where neither says them.
     """
-    scores = _declared_by_task(task, "scores")
+    scores = _value_of_task(task, "scores")
     if not isinstance(scores, list) or not all(isinstance(name, str) for name in scores):
         return None
-    scores_of_labels = _declared_by_task(task, "scores_of_labels")
+    scores_of_labels = _value_of_task(task, "scores_of_labels")
     if not isinstance(scores_of_labels, list) or has_labels(task["dataset"]):
         return scores
     return [name for name in scores if name not in scores_of_labels]
 
 
-def _declared_by_task(task: dict, key: str) -> Any:
+def _value_of_task(task: dict, key: str) -> Any:
     """A key of a task's option, or where the option has none, what its class sets."""
     return task.get(key) or class_value(task["_target_"], key, "problem")
 

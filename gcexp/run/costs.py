@@ -55,22 +55,22 @@ class Cost:
     start_s: float = 0.0
 
 
-def of_training(run: Run, replayed: bool = True) -> Cost:
+def training_cost(run: Run, replayed: bool = True) -> Cost:
     """Gradients over all data and scorings; an approximate training may be replayed by the same job."""
     task = run.config["task"]
     steps, share = _learned(run)
     scores = len(run.seeds) + steps / task.get("evaluate_every", 1)
-    cost = rated("training", run.option("task"), steps, share, scores)
+    cost = cost_by_rate("training", run.option("task"), steps, share, scores)
     if run.exact or not replayed:
         return cost
-    return together(cost, of_replay(run))
+    return combine_costs(cost, replay_cost(run))
 
 
-def of_replay(run: Run) -> Cost:
+def replay_cost(run: Run) -> Cost:
     """A backward pass for each kept parameter."""
     steps, share = _learned(run)
     kept = len(run.seeds) + steps / run.config["task"].get("verify_every", 100)
-    return rated("replay", run.option("task"), kept, share)
+    return cost_by_rate("replay", run.option("task"), kept, share)
 
 
 def _learned(run: Run) -> tuple[float, float]:
@@ -88,27 +88,29 @@ def _learned(run: Run) -> tuple[float, float]:
 def _sampled(overrides: tuple[str, ...]) -> tuple[float, float]:
     """Mean duration of an iteration and mean share of partitions in its gradient, over the first of one seed."""
     whole = Run.of(overrides, checked=False)
-    timeline = _shortened(whole, min(_SAMPLED, whole.iterations)).clock()
+    timeline = _shorten(whole, min(_SAMPLED, whole.iterations)).clock()
     used = (timeline.coefficients != 0).mean(1)[timeline.pattern]
     return float(timeline.duration.mean()), float(used.mean())
 
 
-def of_clock(run: Run) -> Cost:
+def clock_cost(run: Run) -> Cost:
     """Workers in the iterations of all seeds."""
     size = run.iterations * len(run.seeds) * (run.config["n"] or 1)
-    return rated("clock", run.option("scheme"), size)
+    return cost_by_rate("clock", run.option("scheme"), size)
 
 
-def measured_clock(run: Run) -> float:
+def measure_clock(run: Run) -> float:
     """CPU seconds of a clock, by its rate and by how long a part of it takes that is large enough to tell."""
-    start = rated("clock", run.option("scheme"), 0).cpu_s  # to compose a point, and to write what it measures
+    start = cost_by_rate(
+        "clock", run.option("scheme"), 0
+    ).cpu_s  # to compose a point, and to write what it measures
     iterations, seeds = min(_SAMPLED, run.iterations), 1
     while True:
-        part = _shortened(run, iterations, seeds)
+        part = _shorten(run, iterations, seeds)
         seconds = _seconds_of_clock(part)
         is_whole = iterations == run.iterations and seeds == len(run.seeds)
         if is_whole or seconds >= _SAMPLED_S:
-            return of_clock(run).cpu_s * (start + seconds) / of_clock(part).cpu_s
+            return clock_cost(run).cpu_s * (start + seconds) / clock_cost(part).cpu_s
         if iterations < run.iterations:
             iterations = min(10 * iterations, run.iterations)
         else:
@@ -122,13 +124,13 @@ def _seconds_of_clock(run: Run) -> float:
     return time.process_time() - before
 
 
-def measured_training(run: Run) -> Cost:
+def measure_training(run: Run) -> Cost:
     """What a training of a task without a rate should cost, by some iterations made here, once for each task."""
     task = run.option("task") or "default"
     if task not in _measured:
-        _train(_shortened(run, 1))  # imports and reads, too
+        _train(_shorten(run, 1))  # imports and reads, too
         before = time.process_time()
-        _train(_shortened(run, _TRAINED))
+        _train(_shorten(run, _TRAINED))
         seconds = (time.process_time() - before) / _TRAINED
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         _measured[task] = Rate(_IMPORTS_S, seconds, memory, 0)
@@ -137,7 +139,7 @@ def measured_training(run: Run) -> Cost:
     return Cost("training", seconds, rate.memory_mib, 0, start_s=rate.start_s)
 
 
-def _shortened(run: Run, iterations: int, seeds: int = 1) -> Run:
+def _shorten(run: Run, iterations: int, seeds: int = 1) -> Run:
     """The first iterations of the first seeds of a run."""
     shorter = {"iterations": iterations, "horizon": None, "seeds": list(run.seeds[:seeds])}
     return replace(run, config=run.config | shorter)
@@ -148,7 +150,7 @@ def _train(run: Run) -> None:
     run.train(None if run.exact else run.clock(), home_data(run), None, False)
 
 
-def together(*parts: Cost) -> Cost:
+def combine_costs(*parts: Cost) -> Cost:
     """What one job costs that does several things, the first of which says its kind and its place on disk."""
     start = max(part.start_s for part in parts)
     return replace(
@@ -160,9 +162,9 @@ def together(*parts: Cost) -> Cost:
     )
 
 
-def rated(job: str, option: str | None, size: float, share: float = 1.0, scores: float = 0.0) -> Cost:
+def cost_by_rate(job: str, option: str | None, size: float, share: float = 1.0, scores: float = 0.0) -> Cost:
     """Cost of a job of a kind by the rate of its option, or of any option; unknown without one."""
-    rate = costs().get((job, str(option))) or costs().get((job, "*"))
+    rate = read_rates().get((job, str(option))) or read_rates().get((job, "*"))
     if rate is None:
         return Cost(job, 0.0, 0.0, 0.0, known=False)
     cpu = rate.start_s + rate.unit_s * size * share + rate.score_s * scores
@@ -171,7 +173,7 @@ def rated(job: str, option: str | None, size: float, share: float = 1.0, scores:
 
 
 @cache
-def costs() -> dict[tuple[str, str], Rate]:
+def read_rates() -> dict[tuple[str, str], Rate]:
     """Rates of ``costs.csv`` of the search path by job and option; ``*`` is any option."""
     names = [one.name for one in fields(Rate)]
     found = {}

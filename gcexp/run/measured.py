@@ -40,7 +40,7 @@ TIMED = {
 }
 
 
-def scored(timeline: Timeline, trajectory: Trajectory) -> pd.DataFrame:
+def curve_of(timeline: Timeline, trajectory: Trajectory) -> pd.DataFrame:
     """Join of a trajectory and a clock, one row per seed and evaluated iteration; iteration 0 is at time 0."""
     import pandas as pd
 
@@ -160,7 +160,7 @@ def silence_of(run: Run, share: float) -> str | None:
 
 def score_columns(run: Run, timeline: Timeline, trajectory: Trajectory) -> dict[str, np.ndarray]:
     """Columns of a training: scores on the clock, and what the code of each seed costs."""
-    frame = scored(timeline, trajectory)
+    frame = curve_of(timeline, trajectory)
     columns = {str(name): values.to_numpy() for name, values in frame.items()}
     row = np.searchsorted(timeline.seeds, columns["seed"])  # seeds rise
     for name, values in costs(run).items():

@@ -101,7 +101,9 @@ def require_meaning(
 # --- References
 
 
-def referred(config: dict[str, Any], name: str, text: str, key: str, through: tuple[str, ...]) -> Any:
+def value_of_reference(
+    config: dict[str, Any], name: str, text: str, key: str, through: tuple[str, ...]
+) -> Any:
     """The value that ``${name}`` in the text of a key stands for; `through`: references that led there."""
     found: Any = config
     if name in through:

@@ -18,7 +18,7 @@ from gcexp.errors import ParameterError, UserError
 from gcexp.progress import bar
 from gcexp.run import paths
 from gcexp.run.dependencies import digest_of
-from gcexp.run.given import Given, spelled_value
+from gcexp.run.given import Given, spell_value
 from gcexp.run.measurement import HomeTrainings, Measurement
 from gcexp.run.own_checkpoint import OwnCheckpoint
 from gcexp.run.run import Run
@@ -229,7 +229,7 @@ def name_of_point(point: Mapping[str, Any]) -> str:
     >>> name_of_point({"scheme": "cgc", "s": 2})
     'scheme=cgc, s=2'
     """
-    return ", ".join(f"{key}={spelled_value(value)}" for key, value in point.items())
+    return ", ".join(f"{key}={spell_value(value)}" for key, value in point.items())
 
 
 # --- The columns of a table
@@ -264,7 +264,7 @@ def _key_column(values: list, lengths: list[int]) -> Any:
     cells = []
     for value in values:
         if isinstance(value, list | tuple):
-            cells.append(spelled_value(value))
+            cells.append(spell_value(value))
         else:
             cells.append(value)
     return pd.Series(cells, dtype=object).infer_objects().repeat(lengths).array

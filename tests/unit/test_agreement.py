@@ -8,7 +8,15 @@ import pytest
 
 from gcexp.command.main import main
 from gcexp.figures.tables import read_table, write_table
-from gcexp.report.agreement import DIFFERS, EQUAL, NOT, WITHIN, agreement, compare_with_published, compared
+from gcexp.report.agreement import (
+    DIFFERS,
+    EQUAL,
+    NOT,
+    WITHIN,
+    agreement,
+    compare_tables,
+    compare_with_published,
+)
 from gcexp.report.figurefile import read_figure
 from gcexp.report.table import assemble
 
@@ -93,16 +101,16 @@ FRAME["time_s"] = [1.0, np.nan]
     ],
 )
 def test_tolerances(column, values, outcome, words):
-    found, about = compared(FRAME.assign(**{column: values}), FRAME)
+    found, about = compare_tables(FRAME.assign(**{column: values}), FRAME)
     assert found == outcome and words in about
 
 
 def test_other_columns_rows_and_tolerances():
     for other in (FRAME.assign(new=1), FRAME.drop(columns="time_s"), FRAME[:1]):
-        assert compared(other, FRAME)[0] == DIFFERS
+        assert compare_tables(other, FRAME)[0] == DIFFERS
     fresh = FRAME.assign(time_s=[4.0, np.nan])
-    assert compared(fresh, FRAME)[0] == DIFFERS
-    assert compared(fresh, FRAME, {"time_s": 9})[0] == WITHIN
+    assert compare_tables(fresh, FRAME)[0] == DIFFERS
+    assert compare_tables(fresh, FRAME, {"time_s": 9})[0] == WITHIN
 
 
 CLOCKS = """\

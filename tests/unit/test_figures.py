@@ -162,7 +162,7 @@ def test_curves_differ_in_colour_dash_and_marker(refused):
         assert len({line.get_color() for line in lines}) == len(names)
         assert len({line.get_marker() for line in lines}) == len(names)
         assert [text.get_text() for text in figure.legends[0].get_texts()] == names
-    with style.applied():
+    with style.use_style():
         assert len({str(sorted(look.items(), key=str)) for look in style.looks(labels).values()}) == 20
         first = [*style.looks(labels[:10]).values()]
         greys = [np.dot(to_rgb(look["color"]), (0.299, 0.587, 0.114)) for look in first]
@@ -171,7 +171,7 @@ def test_curves_differ_in_colour_dash_and_marker(refused):
 
 
 def test_a_scheme_looks_the_same_beside_any_other(refused, tmp_path, monkeypatch):
-    with style.applied():
+    with style.use_style():
         alone = style.looks(["GC-DC", "mine"])
         assert style.looks(["GC", "GC-SC", "mine", "GC-DC"])["GC-DC"] == alone["GC-DC"]
         assert style.looks(["mine"])["mine"] == alone["mine"]
@@ -375,7 +375,7 @@ def test_words_of_panels():
 )
 def test_formulas_are_not_broken(text):
     for inches in np.arange(0.05, 1.5, 0.05):
-        lines = style.wrapped(text, inches, 8)
+        lines = style.wrap(text, inches, 8)
         assert " ".join(lines) == text
         assert not any(line.split()[-1] in {"=", "-", "≤", "(time"} for line in lines)
         assert not any(line.split()[0] in {"=", "-", "≤", "%", "units)"} for line in lines)

@@ -12,11 +12,11 @@ import pytest
 from gcexp.command.main import main
 from gcexp.errors import DataError
 from gcexp.report import end_message, page, statements
-from gcexp.report.evidence import Passage, Passages
+from gcexp.report.evidence import FirstPassage, FirstPassages
 from gcexp.report.figurefile import named_figures, target_files
 from gcexp.report.page import write_pages
 from gcexp.report.paper import Paper, papers
-from gcexp.report.statements import Outcome, committed
+from gcexp.report.statements import Outcome, committed_outcomes
 from gcexp.schema import fill
 from tests.conftest import write_files
 
@@ -125,14 +125,14 @@ def test_a_run_that_tells_another_story_stands_beside_the_published_one(site, tm
     target = "partial_recovery_fig4_fixed_s"
     (tmp_path / "figures" / f"{target}.png").touch()
     first, second = (
-        Passage((), name, time, time - 0.1, time + 0.1, 5, 5) for name, time in (("A", 1), ("B", 2))
+        FirstPassage((), name, time, time - 0.1, time + 0.1, 5, 5) for name, time in (("A", 1), ("B", 2))
     )
     late = replace(first, median=3.0, high=math.inf)
     monkeypatch.setattr(
-        page, "published_passages", lambda target: Passages(0.8, "test_accuracy", (), (first, second))
+        page, "published_passages", lambda target: FirstPassages(0.8, "test_accuracy", (), (first, second))
     )
     for here, told in ((first, False), (late, True)):
-        found = Passages(0.9, "test_accuracy", (), (here, second))
+        found = FirstPassages(0.9, "test_accuracy", (), (here, second))
         monkeypatch.setattr(page, "passages", lambda *given, found=found: found)
         text = site(targets=[target], preset="quick")["partial_recovery"].text
         assert ("another story" in text) == told and ("A comes after B" in text) == told
@@ -177,13 +177,13 @@ def test_a_page_without_names_is_about_all_figures(paper):
 
 def test_outcomes_are_none_before_they_are_judged_and_refused_with_other_columns(here, refused, monkeypatch):
     monkeypatch.setattr(statements, "bundled", lambda name: here / "nowhere")
-    assert committed() == []
+    assert committed_outcomes() == []
     place = here / statements.COMMITTED
     place.parent.mkdir(parents=True)
     place.write_text("paper,id\nadaptive,a\n")
-    refused("outcome", committed, error=DataError)
+    refused("outcome", committed_outcomes, error=DataError)
     place.write_text(f"{','.join(COLUMNS)}\n{','.join(vars(row()).values())}\n")
-    assert committed() == [row()]
+    assert committed_outcomes() == [row()]
 
 
 @pytest.mark.slow
