@@ -31,8 +31,9 @@ def runs_of(file: FigureFile, instead: dict[str, dict], checked: bool = True) ->
     entry_of: dict[str, int] = {}
     seen: set[tuple] = set()
     for number, entry in enumerate(file.runs):
-        for keys in _swept(file.common | entry, file.quick):
-            run = run_of_keys(_substituted(keys, instead), checked=checked, codes=codes)
+        for keys in _expand_entry(file.common | entry, file.quick):
+            keys = _substitute(keys, instead)
+            run = run_of_keys(keys, checked=checked, codes=codes)
             row_key = (run.label, run.id, run.columns)
             first_entry = entry_of.setdefault(run.label, number)
             in_two_entries = first_entry != number and file.kind != "timings"
@@ -44,20 +45,24 @@ def runs_of(file: FigureFile, instead: dict[str, dict], checked: bool = True) ->
             yield run
 
 
-def _swept(entry: dict, quick: dict) -> Iterator[dict]:
+def _expand_entry(entry: dict, quick: dict) -> Iterator[dict]:
     """The keys of every run of an entry: each mapping under `each` in turn, and every value of a list."""
-    common = {key: value for key, value in entry.items() if key != "each"}
-    for own in fitted(list[dict], entry.get("each", [{}]), "each"):
+    common = dict(entry)
+    mappings = common.pop("each", [{}])
+    for own in fitted(list[dict], mappings, "each"):
         merged = common | own | quick
-        swept = {key: values for key, values in merged.items() if isinstance(values, list)}
-        for key, values in swept.items():
+        lists = {}
+        for key, values in merged.items():
+            if isinstance(values, list):
+                lists[key] = values
+        for key, values in lists.items():
             if not values:
                 raise UserError(f"{key}: the list of values to sweep is empty")
-        for combination in itertools.product(*swept.values()):
-            yield merged | dict(zip(swept, combination, strict=True))
+        for combination in itertools.product(*lists.values()):
+            yield merged | dict(zip(lists, combination, strict=True))
 
 
-def _substituted(keys: dict, instead: dict[str, dict]) -> dict:
+def _substitute(keys: dict, instead: dict[str, dict]) -> dict:
     """The keys of a run with the options that a preset puts in the place of others."""
     found = dict(keys)
     for part, substitute_of in instead.items():
@@ -84,12 +89,12 @@ def run_of_keys(keys: dict[str, Any], *, checked: bool = True, codes: Codes | No
 
 def _own_columns(keys: dict[str, Any], run: Run) -> tuple[tuple[str, Any], ...]:
     """Name and value of each column of the figure's own, ``columns.NAME`` among the keys."""
-    given = {key: value for key, value in keys.items() if key.startswith("columns.")}
-    for key, value in given.items():
-        fitted(str | int | float | bool | None, value, key)
     columns = []
-    for key, value in given.items():
-        columns.append((key.removeprefix("columns."), fill_in(value, run.config, key)))
+    for key, value in keys.items():
+        if key.startswith("columns."):
+            fitted(str | int | float | bool | None, value, key)
+            name = key.removeprefix("columns.")
+            columns.append((name, fill_in(value, run.config, key)))
     return tuple(columns)
 
 

@@ -71,10 +71,14 @@ class FirstPassages:
     rows: tuple[FirstPassage, ...]
 
     @property
-    def table(self) -> list[list[str]]:
-        """Head and rows as text, in the order of the figure's runs."""
-        head = ["label", *self.keys, "median time", "interval of the median", "seeds that reach it"]
-        return [head, *(row.cells for row in self.rows)]
+    def header(self) -> list[str]:
+        """What stands over the columns."""
+        return ["label", *self.keys, "median time", "interval of the median", "seeds that reach it"]
+
+    @property
+    def body(self) -> list[list[str]]:
+        """The rows as text, in the order of the figure's runs."""
+        return [row.cells for row in self.rows]
 
 
 def first_passages(figure: Figure, table: Path) -> FirstPassages | None:
@@ -83,7 +87,8 @@ def first_passages(figure: Figure, table: Path) -> FirstPassages | None:
     It is None for a figure without curves or level, or whose table is not there, or whose runs have no seed in common.
     """
     level = figure.file.level
-    if figure.file.kind != "curves" or level is None or figure.file.passages or not table.is_file():
+    has_curves = figure.file.kind == "curves" and not figure.file.passages
+    if not has_curves or level is None or not table.is_file():
         return None
     frame = read_table(table)
     seeds_of_runs = [set(rows["seed"]) for _, rows in frame.groupby(["label", "run"])]
@@ -94,10 +99,12 @@ def first_passages(figure: Figure, table: Path) -> FirstPassages | None:
     keys = tuple(columns[2 : columns.index("seeds")])  # between label and run, and the medians
     rows = []
     for row in found.to_dict("records"):
-        values = [row[key] for key in keys]
+        texts = []
+        for key in keys:
+            texts.append("" if row[key] is None else str(row[key]))
         rows.append(
             FirstPassage(
-                keys=tuple("" if value is None else str(value) for value in values),
+                keys=tuple(texts),
                 label=row["label"],
                 median=row[f"time_to_{level:g}"],
                 low=row["low"],
@@ -142,7 +149,9 @@ def other_order(here: Iterable[FirstPassage], published: Iterable[FirstPassage])
         if not decided or first_here is None or then_here is None:
             continue
         if first_here.median > then_here.median:
-            where = f" ({', '.join(first.keys)})" if any(first.keys) else ""
+            where = ""
+            if any(first.keys):
+                where = f" ({', '.join(first.keys)})"
             sentences.append(
                 f"{first.label} comes after {then.label}{where}, in the published table before it"
             )

@@ -15,7 +15,7 @@ from gcexp.report.columns import Passages, Timings, key_columns
 from gcexp.report.placeholders import fill_in
 from gcexp.run import paths
 from gcexp.run.benchmarked import schemes_fingerprint
-from gcexp.run.checks import declared, scores_of_task
+from gcexp.run.checks import Declaration, declaration_of, scores_of_task
 from gcexp.run.compose import composed_codes
 from gcexp.run.dependencies import digest_of, lines_of_values, stage_fingerprint
 from gcexp.run.measured import CURVE
@@ -161,7 +161,10 @@ class Figure:
     def note(self) -> str:
         """Line under the figure: the file's own with values in the place of ``{key}``, and which data stand in."""
         configs = [run.config for run in self.runs] or [self.raw_arguments]
-        own, *others = dict.fromkeys(str(fill_in(self.file.note, config, "note")) for config in configs)
+        texts: dict[str, None] = {}
+        for config in configs:
+            texts[str(fill_in(self.file.note, config, "note"))] = None
+        own, *others = texts
         if others:
             raise UserError(f"note {self.file.note!r} names a key whose value differs between the runs")
         sentences = [own] if own else []
@@ -217,15 +220,15 @@ class Figure:
         return [pattern.format(preset=self.preset, target=self.target) for pattern in patterns]
 
     @cached_property
-    def declared(self) -> dict:
-        """What the function of a figure of kind analysis declares, see `gcexp.run.checks.declared`."""
-        return declared(self.file.analysis["function"], self.arguments)
+    def declaration(self) -> Declaration:
+        """What the function of a figure of kind analysis declares."""
+        return declaration_of(self.file.analysis["function"], self.arguments)
 
     @cached_property
     def columns(self) -> list[str] | None:
         """Columns of the table before it is made; None where an analysis, or a task its scores, declares none."""
         if self.file.kind == "analysis":
-            return self.declared["columns"]
+            return self.declaration.columns
         if self.file.kind == "timings":
             return [*self.identifying_columns, *self.file.timings.columns]
         if self.file.passages:
@@ -256,14 +259,16 @@ class Figure:
         """What decides the table beside its input files."""
         found = stage_fingerprint(self.file.kind)
         for run in self.runs:
-            columns = [f"{name}={value}" for name, value in run.columns]
-            config = digest_of(lines_of_values(run.config, ""))
-            found.append("; ".join([f"{run.label} = {run.id}", *columns, config]))
+            parts = [f"{run.label} = {run.id}"]
+            for name, value in run.columns:
+                parts.append(f"{name}={value}")
+            parts.append(digest_of(lines_of_values(run.config, "")))
+            found.append("; ".join(parts))
         if self.file.analysis:
             found.append(f"function={self.file.analysis.get('function')}")
         found += [str(self.file.timings), str(self.file.passages)]
         found += lines_of_values(self.arguments, "analysis")
-        if self.file.kind == "analysis" and self.declared["clocks"]:
+        if self.file.kind == "analysis" and self.declaration.plays_schemes:
             found += schemes_fingerprint(self.arguments.get("schemes"))
         return found
 

@@ -172,16 +172,20 @@ def _check_names(figure: Figure, plot: Plot) -> None:
     for key in ("x", "y", "threshold", "reference"):
         column = getattr(plot, key, None)
         if isinstance(column, str) and column in known:
-            values = [row[column] for row in rows]
-            texts = [value for value in values if value is not None and _number(value) is None]
-            require(not texts, f"plot.{key}: column {column!r} holds text, where a plot needs numbers")
+            for row in rows:
+                value = row[column]
+                is_number = value is None or _number(value) is not None
+                require(is_number, f"plot.{key}: column {column!r} holds text, where a plot needs numbers")
 
 
 def _rows_with(rows: list[dict[str, Any]], column: str, wanted: object) -> list[dict[str, Any]]:
     """The rows that a plot chooses by the values of a column; there must be some."""
     values = wanted if isinstance(wanted, list | tuple) else [wanted]
     names = [str(value) for value in values]
-    found = [row for row in rows if not _spellings(row[column]).isdisjoint(names)]
+    found = []
+    for row in rows:
+        if not _spellings(row[column]).isdisjoint(names):
+            found.append(row)
     if not found:
         raise UserError(f"plot.where: {unknown(column, wanted, _every_spelling(rows, column))}")
     return found
@@ -201,9 +205,11 @@ def _known_columns(rows: list[dict[str, Any]]) -> set[str]:
     """The columns of which every row says one value."""
     if not rows:
         return set()
-    columns = set.intersection(*(set(row) for row in rows))
+    columns = set(rows[0])
     for row in rows:
-        columns -= {column for column, value in row.items() if isinstance(value, list)}
+        for column in list(columns):
+            if column not in row or isinstance(row[column], list):
+                columns.discard(column)
     return columns
 
 

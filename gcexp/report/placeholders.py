@@ -81,6 +81,6 @@ def check_texts(node: Any, place: str = "") -> None:
         for value in node:
             check_texts(value, place)
     elif isinstance(node, str):
-        controls = [one for one in node if unicodedata.category(one) == "Cc" and one not in _ALLOWED_CONTROLS]
-        if controls:
-            raise UserError(f"{place}: a text holds no control characters, got {node!r}")
+        for sign in node:
+            if unicodedata.category(sign) == "Cc" and sign not in _ALLOWED_CONTROLS:
+                raise UserError(f"{place}: a text holds no control characters, got {node!r}")

@@ -49,7 +49,11 @@ def _targets_asked(targets: Sequence[str]) -> list[str]:
     known = {*files, *map(paper_of, files.values())}
     for target in targets:  # told before any figure is read
         require_known("target", target, known)
-    return [target for target, path in files.items() if target in targets or paper_of(path) in targets]
+    asked = []
+    for target, path in files.items():
+        if target in targets or paper_of(path) in targets:
+            asked.append(target)
+    return asked
 
 
 def _training_costs(figures: Sequence[Figure]) -> list[Cost]:
@@ -76,7 +80,9 @@ def table_cost(figure: Figure) -> Cost:
         if made is not None:
             return made
     parts = [cost_by_rate("table", "*", 1)]
-    parts += [replay_cost(run) for run in figure.runs if run.trains and run.exact]
+    for run in figure.runs:
+        if run.trains and run.exact:
+            parts.append(replay_cost(run))
     parts += [clock_cost(run) for run in figure.runs]
     return combine_costs(*parts)
 

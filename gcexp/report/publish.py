@@ -30,7 +30,10 @@ def publish() -> str:
         if PUBLISHED.is_dir():
             shutil.copytree(PUBLISHED, fresh, dirs_exist_ok=True)
         _take_tables(fresh)
-        shown = [figure for figure in planned if published_file(figure.table, fresh).is_file()]
+        shown = []
+        for figure in planned:
+            if published_file(figure.table, fresh).is_file():
+                shown.append(figure)
         if not shown:
             raise UserError("nothing to publish: make the paper preset first (make reproduce PRESET=paper)")
         drawings = _draw(shown, fresh)
@@ -38,8 +41,10 @@ def publish() -> str:
         judgements = audit.judge_all(published=fresh)
         audit.write_outcomes(judgements, fresh)
     audit.fill_readmes(judgements)
-    missing = sorted({figure.target for figure in planned} - {figure.target for figure in shown})
-    not_made = f"; not made yet: {', '.join(missing)}" if missing else ""
+    missing = sorted(figure.target for figure in planned if figure not in shown)
+    not_made = ""
+    if missing:
+        not_made = f"; not made yet: {', '.join(missing)}"
     return f"{len(shown)} figures in {PUBLISHED}{not_made}; commit them"
 
 
@@ -63,8 +68,11 @@ def _draw(shown: Iterable[Figure], folder: Path) -> list[Path]:
 
     drawings = []
     for figure in shown:
-        first, second = figure.drawings
-        drawing = published_file(first if figure.is_table else second, folder)  # Markdown, or PNG
+        if figure.is_table:
+            shown_on_page, _ = figure.drawings  # Markdown, and LaTeX
+        else:
+            _, shown_on_page = figure.drawings  # PDF, and PNG
+        drawing = published_file(shown_on_page, folder)
         make_drawing(figure, published_file(figure.table, folder), [drawing])
         drawings.append(drawing)
     return drawings

@@ -95,7 +95,10 @@ class Request:
         """Targets of the figures that this build is about."""
         # A job that another Snakemake started needs the figures that it makes: it was submitted after all were checked.
         if self.jobs and not any(rule in _ABOUT_ALL for rule, _ in self.jobs):
-            made = {wildcards["target"] for _, wildcards in self.jobs if "target" in wildcards}
+            made = set()
+            for _, wildcards in self.jobs:
+                if "target" in wildcards:
+                    made.add(wildcards["target"])
             return sorted(made)
         # A figure or a paper is asked for by its name, and a file is named by its figure.
         files_asked = [Path(target).stem for target in self.targets]
@@ -154,8 +157,11 @@ class Request:
         about_all = {*figurefile.RULES, paths.PAGE.format(preset=preset)}
         if not self.targets or about_all & {*self.targets}:
             return None
-        figures = self.figures(preset).values()
-        return [figure for figure in figures if {figure.target, figure.paper} & self._names]
+        asked = []
+        for figure in self.figures(preset).values():
+            if figure.target in self._names or figure.paper in self._names:
+                asked.append(figure)
+        return asked
 
     # --- What targets stand for
 
@@ -165,8 +171,9 @@ class Request:
 
     def own_figures(self, paper: str, preset: str) -> list[Figure]:
         """Figures and tables that stand in a paper; of a collection of studies all of them."""
-        mine = [figure for figure in self.figures(preset).values() if figure.paper == paper]
-        return [figure for figure in mine if not figure.file.study] or mine
+        all_of_paper = [figure for figure in self.figures(preset).values() if figure.paper == paper]
+        in_the_paper = [figure for figure in all_of_paper if not figure.file.study]
+        return in_the_paper or all_of_paper
 
     def figures_of(self, part: str, preset: str) -> list[Figure]:
         """A figure by its target, or the own figures of a paper by its name."""
@@ -187,7 +194,9 @@ class Request:
         page = paths.PAGE.format(preset=preset)
         wanted = [page]
         if Path(page).exists():
-            wanted += [product for product in self.products(preset) if not Path(product).exists()]
+            for product in self.products(preset):
+                if not Path(product).exists():
+                    wanted.append(product)
         if self.settings["mlflow"]:
             wanted.append(paths.IMPORTED.format(preset=preset))
         return wanted

@@ -32,7 +32,7 @@ class Statement:
     @property
     def remark(self) -> str:
         """Why it can be checked in part only or not at all."""
-        word = next(word for word in CHECKABLE if self.checkable.startswith(word))
+        (word,) = [word for word in CHECKABLE if self.checkable.startswith(word)]
         return self.checkable.removeprefix(word).lstrip(" :;,") or self.conditions
 
 
@@ -86,4 +86,8 @@ def outcomes_in_words(outcomes: Iterable[Outcome]) -> str:
     from gcexp.analysis.claims import OUTCOMES  # a plan judges nothing
 
     counts = Counter(one.outcome for one in outcomes)
-    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
+    words = []
+    for outcome in OUTCOMES:
+        if counts[outcome]:
+            words.append(f"{counts[outcome]} {outcome}")
+    return ", ".join(words)

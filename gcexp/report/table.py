@@ -32,8 +32,8 @@ def assemble(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
     trainings = StoredTrainings()
     frames: list[pd.DataFrame] = []
     replays: dict[str, dict] = {}
-    unit = "runs" if figure.file.kind == "curves" else "clocks"
-    with bar(len(figure.runs), unit, "run") as moving:
+    what = "runs" if figure.file.kind == "curves" else "clocks"
+    with bar(len(figure.runs), what, "run") as moving:
         for run in figure.runs:
             measurement = Measurement(run, trainings)
             frames.append(rows_of(figure, measurement))
@@ -145,8 +145,11 @@ def join_rows(figure: Figure, frames: list[pd.DataFrame]) -> pd.DataFrame:
 def add_savings(frame: pd.DataFrame, figure: Figure) -> pd.DataFrame:
     """The table with what each label saves against its baseline; see `gcexp.report.columns.Timings`."""
     spec = figure.file.timings
-    time = "iteration_time_s" if spec.rows == "iterations" else "mean_iteration_time_s"
-    keys = [key for key in figure.identifying_columns[2:] if key != "scheme"]
+    if spec.rows == "iterations":
+        time = "iteration_time_s"
+    else:
+        time = "mean_iteration_time_s"
+    keys = [key for key in figure.identifying_columns if key not in ("label", "run", "scheme")]
     frame = frame.assign(saved_time_s=np.nan, saved_share=np.nan)
     for label, against in spec.against.items():
         own = frame[frame["label"] == label]

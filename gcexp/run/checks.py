@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from gcexp.errors import EXTRAS, ExtraError, UserError, unknown
@@ -13,8 +14,16 @@ from gcexp.run.modules import spec_of
 from gcexp.schema import arguments, quoted
 
 
-def declared(function: str, given: dict) -> dict[str, Any]:
-    """What an analysis declares, once its arguments are checked: its columns, and whether it plays schemes.
+@dataclass(frozen=True)
+class Declaration:
+    """What an analysis declares: the columns of its table, None where it names none, and whether it plays schemes."""
+
+    columns: list[str] | None = None
+    plays_schemes: bool = False
+
+
+def declaration_of(function: str, given: dict) -> Declaration:
+    """What an analysis declares, once its arguments are checked.
 
     Where the package of an extra is missing nothing is known: the job that needs it tells.
     """
@@ -24,11 +33,13 @@ def declared(function: str, given: dict) -> dict[str, Any]:
         columns = getattr(analysis, "columns", None)
         if callable(columns):
             columns = columns(**checked)
-        if not isinstance(columns, Iterable | None):
-            raise UserError(f"{function}.columns must give names of columns, got {quoted(columns)}")
-        return {"columns": columns and list(columns), "clocks": getattr(analysis, "clocks", False)}
     except ExtraError:
-        return {"columns": None, "clocks": False}
+        return Declaration()
+    if not isinstance(columns, Iterable | None):
+        raise UserError(f"{function}.columns must give names of columns, got {quoted(columns)}")
+    if columns is not None:
+        columns = list(columns)
+    return Declaration(columns, plays_schemes=getattr(analysis, "clocks", False))
 
 
 def scores_of_task(task: dict) -> list[str] | None:

@@ -491,11 +491,11 @@ def test_files_and_styles_that_cannot_be(refused, tmp_path):
 def test_a_tidy_table_is_set_as_a_grid(refused):
     frame = pd.DataFrame({"m": [1, 1, 2], "d": [1, 2, 2], "time": [3.0, 2.5, 1.0]})
     plot = parse({"kind": "table", "columns": ["m"], "across": {"d": "time"}, "formats": {"2": ".1f"}})
-    header, body, right = typeset.cells(frame, plot)
-    assert header == ["m", "1", "2"] and body == [["1", "3", "2.5"], ["2", "–", "1.0"]]
-    assert right == [0, 1, 2]
-    grouped = typeset.cells(frame, parse({"kind": "table", "once": ["m"]}))[1]
-    assert [row[0] for row in grouped] == ["1", "", "2"]
+    cells = typeset.cells(frame, plot)
+    assert cells.header == ["m", "1", "2"] and cells.body == [["1", "3", "2.5"], ["2", "–", "1.0"]]
+    assert cells.numbers == [0, 1, 2]
+    grouped = typeset.cells(frame, parse({"kind": "table", "once": ["m"]}))
+    assert [row[0] for row in grouped.body] == ["1", "", "2"]
     refused(("across", "m = 1, d = 1"), typeset.cells, pd.concat([frame, frame[:1]]), plot)
     refused(("across", "columns"), parse, {"kind": "table", "across": {"d": "time"}})
 
