@@ -111,7 +111,7 @@ def _value_of(key: str, value: Any) -> Any:
 def _spell_mapping(value: Mapping) -> str:
     """A mapping of numbers as an override spells it.
 
-    >>> _spelled_mapping({3: 2.0, "others": 1})
+    >>> _spell_mapping({3: 2.0, "others": 1})
     '{3: 2.0, others: 1}'
     """
     parts = [f"{key}: {spell_value(number)}" for key, number in value.items()]

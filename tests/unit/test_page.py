@@ -63,7 +63,7 @@ def site(tmp_path, monkeypatch):
         (tmp_path / "data" / f"{target}.csv").write_text("scheme,s,fraction\n2 < 3,1,1/2\n")
 
     def written(stated=(), targets=TARGETS, preset="paper"):
-        monkeypatch.setattr(page, "committed", lambda: list(stated))
+        monkeypatch.setattr(page, "committed_outcomes", lambda: list(stated))
         write_pages(preset, named_figures(targets, preset), tmp_path / "index.html")
         return {path.stem: Page(path.read_text("utf-8")) for path in tmp_path.glob("*.html")}
 
@@ -129,11 +129,11 @@ def test_a_run_that_tells_another_story_stands_beside_the_published_one(site, tm
     )
     late = replace(first, median=3.0, high=math.inf)
     monkeypatch.setattr(
-        page, "published_passages", lambda target: FirstPassages(0.8, "test_accuracy", (), (first, second))
+        page, "published_first_passages", lambda target: FirstPassages(0.8, "test_accuracy", (), (first, second))
     )
     for here, told in ((first, False), (late, True)):
         found = FirstPassages(0.9, "test_accuracy", (), (here, second))
-        monkeypatch.setattr(page, "passages", lambda *given, found=found: found)
+        monkeypatch.setattr(page, "first_passages", lambda *given, found=found: found)
         text = site(targets=[target], preset="quick")["partial_recovery"].text
         assert ("another story" in text) == told and ("A comes after B" in text) == told
         assert ("Published (paper preset" in text) == told

@@ -85,7 +85,7 @@ def test_the_page_shows_studies_that_were_made_before(figures):
 def test_runs_are_imported_where_the_settings_say_so(figures):
     assert request().import_files("paper") == []
     asked = request(mlflow="true")
-    assert asked.imported("paper_one") == ["results/mlflow/quick/paper_one.imported"]
+    assert asked.import_files("paper_one") == ["results/mlflow/quick/paper_one.imported"]
     assert asked.page_and_lost_products("quick")[-1] == "results/mlflow/quick.imported"
 
 
