@@ -48,7 +48,7 @@ def split_overrides(overrides: list[str]) -> tuple[dict[str, str], dict[str, Any
         if not key or not equals:
             raise UserError(f"an override is KEY=VALUE, got {override!r}")
         if key in choices or key in values:
-            first = next(other for other in overrides if other.startswith(f"{key}="))
+            first, *_ = [other for other in overrides if other.startswith(f"{key}=")]
             raise UserError(f"{key} is given twice, as {first} and {override}")
         if key in GROUPS:
             choices[key] = text
@@ -211,7 +211,10 @@ def composed_codes(node: Any) -> Any:
 
 def _one_per_size(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """For each entry of a mapping's lists, the mapping with this entry of every list."""
-    lists = {key: value for key, value in node.items() if isinstance(value, list)}
+    lists = {}
+    for key, value in node.items():
+        if isinstance(value, list):
+            lists[key] = value
     option_checks.require_equal_lengths(node["code"], lists)
     for values in zip(*lists.values(), strict=True):
         yield node | dict(zip(lists, values, strict=True))

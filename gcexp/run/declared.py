@@ -110,7 +110,11 @@ def _assigned_names(line: ast.Assign | ast.AnnAssign) -> list[str]:
 
 
 def _defines(definition: ast.ClassDef, method: str) -> bool:
-    return any(isinstance(line, ast.FunctionDef) and line.name == method for line in definition.body)
+    """Whether the body of a class defines a method."""
+    for line in definition.body:
+        if isinstance(line, ast.FunctionDef) and line.name == method:
+            return True
+    return False
 
 
 def _imports(tree: ast.Module, module: str) -> dict[str, str]:

@@ -180,9 +180,11 @@ def _room(name: str) -> str:
     place = _ROOT / name
     files = [place]
     if place.is_dir():
-        files = sorted(file for file in place.rglob("[!.]*.*") if "__pycache__" not in file.parts)
+        files = sorted(place.rglob("[!.]*.*"))
     digest = hashlib.sha256()
     for file in files:
+        if "__pycache__" in file.parts:
+            continue
         text = file.read_bytes()
         digest.update(f"{file.relative_to(_ROOT).as_posix()} {len(text)}\n".encode())
         digest.update(text)
@@ -228,7 +230,8 @@ def digest_of(key: Any) -> str:
 
 def dotted_names(node: Any) -> list[str]:
     """Every ``_target_`` in a node, its own first, and what a key ``function`` names."""
-    return [target for target in values_under(node, "_target_", "function") if isinstance(target, str)]
+    names = values_under(node, "_target_", "function")
+    return [name for name in names if isinstance(name, str)]
 
 
 @cache

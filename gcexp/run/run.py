@@ -264,7 +264,10 @@ class Run:
         parts = ["scheme", "delay"]
         if self.trains:
             parts = ["task", "optimizer", *parts]
-        elements = [self.tokens[part] for part in parts if part in self.tokens]
+        elements = []
+        for part in parts:
+            if part in self.tokens:
+                elements.append(self.tokens[part])
         return "/".join([*elements, self.length, f"seeds{self.seed_range}"])
 
     def file(self, pattern: str) -> str:
@@ -350,7 +353,8 @@ class Run:
         if device is not None:
             lines.append(f"device={device}")
         lines.append(f"seeds={self.seed_range}")
-        record = {key: value for key, value in data.items() if key != "key"}
+        record = dict(data)
+        record.pop("key", None)
         lines.append(json.dumps(record, sort_keys=True))
         return lines
 
@@ -462,7 +466,9 @@ class Run:
         over the seeds of the largest share, ``computation_load_largest`` the largest of them; ``communication_load``
         are the gradients that a worker sends at most, the mean over the seeds.
         """
-        means, largest, sent = [], [], []
+        means: list[float] = []
+        largest: list[float] = []
+        sent: list[float] = []
         for scheme, _ in self.schemes():
             code = scheme.code
             means.append(float(code.load.mean() / code.k))

@@ -129,7 +129,9 @@ def test_a_run_that_tells_another_story_stands_beside_the_published_one(site, tm
     )
     late = replace(first, median=3.0, high=math.inf)
     monkeypatch.setattr(
-        page, "published_first_passages", lambda target: FirstPassages(0.8, "test_accuracy", (), (first, second))
+        page,
+        "published_first_passages",
+        lambda target: FirstPassages(0.8, "test_accuracy", (), (first, second)),
     )
     for here, told in ((first, False), (late, True)):
         found = FirstPassages(0.9, "test_accuracy", (), (here, second))

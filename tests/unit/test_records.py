@@ -489,7 +489,7 @@ LEARNING = {"task": {"_target_": "gcexp.tasks.mlp.MultilayerPerceptron"}}
 def lines(folder):
     """What every stage tracks with the library in a folder."""
     there = runpy.run_path(str(folder / "run/dependencies.py"))
-    return {stage: there["tracked"](stage, LEARNING) for stage in there["STAGES"]}
+    return {stage: there["stage_fingerprint"](stage, LEARNING) for stage in there["STAGES"]}
 
 
 @pytest.mark.parametrize("name", LIBRARY)
