@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.measure import Row, alone
 from gcexp.data.fetch import DATA_VARIABLE
 from gcexp.errors import UserError
-from gcexp.run.datasets import prepared
+from gcexp.run.datasets import prepared_file
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
 from gcexp.submission import Point, estimates, measure_point
@@ -41,7 +41,7 @@ def measured(typed: str, trains: bool, verify: bool) -> tuple[float, float]:
         try:
             run = Run.of(typed.split(), trains=trains)
             if trains:
-                prepared(run.dataset, run.config["data_dir"])
+                prepared_file(run.dataset, run.config["data_dir"])
             seconds = 0.0
             for name in ("first", "second"):
                 point = Point(typed.split(), name, "seeds", train=trains, verify=verify)

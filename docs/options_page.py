@@ -2,7 +2,7 @@
 
 import yaml
 
-from gcexp.command.list import LISTED, group_of, listed
+from gcexp.command.list import LISTED, group_of, list_names
 from gcexp.figures.markdown import grid
 from gcexp.run.option_files import option_of
 from gcexp.run.options import GROUPS, aliases, option_file, search_path
@@ -27,11 +27,11 @@ def document() -> str:
     for group in GROUPS:
         parts.append(f"## {kinds[group].capitalize()}\n\n")
         others = aliases(group)
-        for name, phrase in listed(kinds[group]).items():
+        for name, phrase in list_names(kinds[group]).items():
             heading = f"{name} ({others[name]})" if name in others else name
             parts.append(f"### {heading}\n\n{phrase}\n\n```yaml\n{_text(group, name)}\n```\n\n")
     parts.append("## Data sets\n\n")
-    parts.append(grid(("name", "what it is"), list(listed("datasets").items())))
+    parts.append(grid(("name", "what it is"), list(list_names("datasets").items())))
     return "".join(parts)
 
 

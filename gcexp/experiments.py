@@ -523,7 +523,7 @@ def compare(of: str | Result, level: float | None = None, preset: str = "paper")
 def _compared_runs(target: str, level: float | None, preset: str) -> pd.DataFrame:
     """The runs of a figure, the fastest first, from its table."""
     from gcexp.figures import read_table
-    from gcexp.report.comparison import comparison, identifying_columns
+    from gcexp.report.comparison import add_identifying_columns, comparison
     from gcexp.report.figurefile import figure
     from gcexp.report.published import table_of
     from gcexp.run.medians import Medians
@@ -533,7 +533,7 @@ def _compared_runs(target: str, level: float | None, preset: str) -> pd.DataFram
         raise UserError(f"{target} has no runs to compare: it is of kind {shown.file.kind}")
     table = read_table(table_of(shown))
     found = comparison(shown, table, level)
-    return Medians(identifying_columns(found, shown))
+    return Medians(add_identifying_columns(found, shown))
 
 
 def error(
@@ -662,7 +662,7 @@ def show(*overrides: str, seed: int = 0, **keys: Any) -> Figure:
     decoded = _decoded_in_words(scheme, seen.responses)
     title = f"{type(code).__name__}, n = {code.n}: stop at {seen.stop:.3g} s, {heard}, {decoded}"
     note = f"First iteration of seed {seed} on the simulated clock. Upright marks are messages that have arrived."
-    with style.applied():
+    with style.use_style():
         return gantt.strips(
             seen.computed, seen.arrived, seen.stop, responses, _supports(code), code.k, title, note
         )

@@ -34,18 +34,18 @@ from gcexp.run import paths
 from gcexp.run.compose import compose
 from gcexp.run.costs import (
     Cost,
-    measured_clock,
-    measured_training,
-    of_clock,
-    of_replay,
-    of_training,
-    together,
+    clock_cost,
+    combine_costs,
+    measure_clock,
+    measure_training,
+    replay_cost,
+    training_cost,
 )
-from gcexp.run.datasets import prepared
-from gcexp.run.dependencies import digest_of, tracked
+from gcexp.run.datasets import prepared_file
+from gcexp.run.dependencies import digest_of, stage_fingerprint
 from gcexp.run.measured import TIMED
 from gcexp.run.measurement import HomeTrainings, Measurement
-from gcexp.run.records import changes, is_current, observed
+from gcexp.run.records import changes, collect_reads, is_current
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
 from gcexp.run.sweep import Sweep, SweptCheckpoint, clock_of, forget, scores_of
@@ -149,7 +149,7 @@ def submitted(
 
 def _clock_point(run: Run, rows: str) -> Point:
     """The point of a run whose clock is measured."""
-    fingerprint = [*run.fingerprint("timeline"), *tracked("timings")]
+    fingerprint = [*run.fingerprint("timeline"), *stage_fingerprint("timings")]
     return Point(_overrides(run), digest_of(fingerprint), rows)
 
 
@@ -157,9 +157,14 @@ def _trained_point(trainings: dict[str, Job], run: Run, verify: bool) -> Point:
     """The point of a run that learns; exact runs share a training, which is added to `trainings`."""
     overrides = _overrides(run)
     # Data are prepared here, where there is a network.
-    record = prepared(run.dataset, run.config["data_dir"]).with_suffix(".json")
+    record = prepared_file(run.dataset, run.config["data_dir"]).with_suffix(".json")
     learned = run.training_fingerprint(read_json(record))
-    fingerprint = [*run.fingerprint("timeline"), *learned, *tracked("curves"), *run.fingerprint("replay")]
+    fingerprint = [
+        *run.fingerprint("timeline"),
+        *learned,
+        *stage_fingerprint("curves"),
+        *run.fingerprint("replay"),
+    ]
     decided = digest_of(fingerprint)
     if not run.exact:
         return Point(overrides, decided, "seeds", train=True, verify=verify)
@@ -202,7 +207,7 @@ def estimates(missing: Sequence[tuple[Run, Point]]) -> list[Cost]:
     The rate of a clock is corrected for each scheme with each delay model: the point that should take longest is
     measured, for some iterations. A task without a rate is trained for some iterations.
     """
-    clocks = [of_clock(run) for run, _ in missing]
+    clocks = [clock_cost(run) for run, _ in missing]
     corrections = _corrections([run for run, _ in missing], clocks)
     found = []
     for (run, point), clock in zip(missing, clocks, strict=True):
@@ -211,10 +216,10 @@ def estimates(missing: Sequence[tuple[Run, Point]]) -> list[Cost]:
         if point.train:
             parts.append(_training_cost(run, point.verify))
         elif point.verify:
-            replay = of_replay(run)
+            replay = replay_cost(run)
             if replay.known:
                 parts.append(replay)
-        found.append(together(*parts))
+        found.append(combine_costs(*parts))
     return found
 
 
@@ -225,7 +230,7 @@ def _corrections(runs: Sequence[Run], clocks: Sequence[Cost]) -> dict[tuple, flo
         parts = _parts_of_clock(run)
         if parts not in longest or clock.cpu_s > longest[parts][1].cpu_s:
             longest[parts] = (run, clock)
-    return {parts: measured_clock(run) / clock.cpu_s for parts, (run, clock) in longest.items()}
+    return {parts: measure_clock(run) / clock.cpu_s for parts, (run, clock) in longest.items()}
 
 
 def _parts_of_clock(run: Run) -> tuple[str | None, str | None]:
@@ -235,10 +240,10 @@ def _parts_of_clock(run: Run) -> tuple[str | None, str | None]:
 
 def _training_cost(run: Run, verify: bool) -> Cost:
     """What a training is expected to cost, measured where its task has no rate."""
-    cost = of_training(run, replayed=verify)
+    cost = training_cost(run, replayed=verify)
     if cost.known:
         return cost
-    return measured_training(run)
+    return measure_training(run)
 
 
 def packed(missing: Sequence[tuple[Run, Point]], costs: Sequence[Cost]) -> dict[str, Job]:
@@ -254,7 +259,7 @@ def packed(missing: Sequence[tuple[Run, Point]], costs: Sequence[Cost]) -> dict[
             pattern = paths.SWEEP_TRAINED_POINTS if task else paths.SWEEP_POINTS
             file = pattern.format(name=name, task=task)
             needs = () if trained is None else (trained,)
-            jobs[file] = Job(together(*(cost for _, cost in part)), needs, points)
+            jobs[file] = Job(combine_costs(*(cost for _, cost in part)), needs, points)
     return jobs
 
 
@@ -391,7 +396,7 @@ def measure_point(point: Point, codes: Codes) -> None:
     require_known("rows", point.rows, TIMED)
     trains = point.train or point.trained is not None
     run = Run.of(point.run, trains=trains, checked=False, codes=codes)
-    with observed() as seen:
+    with collect_reads() as seen:
         checkpoint = SweptCheckpoint()
         report = None
         if run.trains:

@@ -99,10 +99,10 @@ def _read_for_plans() -> None:
     """Read the library's sources, and ask every plug-in of Snakemake for its options."""
     import snakemake.cli
 
-    from gcexp.run.dependencies import STAGES, tracked
+    from gcexp.run.dependencies import STAGES, stage_fingerprint
 
     for stage in STAGES:
-        tracked(stage)
+        stage_fingerprint(stage)
     snakemake.cli.get_argument_parser()
 
 

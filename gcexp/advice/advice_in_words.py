@@ -15,7 +15,7 @@ from gcexp.advice.level_changes import LEAST_NOW, Change
 from gcexp.advice.page import Page, counted, percent
 from gcexp.advice.remedies import KINDS, Plan
 from gcexp.advice.verdict import CODE, DEPENDS, LEAST_ROWS, NOTHING, UNKNOWN, Answer
-from gcexp.figures.rows import listed
+from gcexp.figures.rows import list_in_words
 
 if TYPE_CHECKING:
     from gcexp.advice.trained import Trained
@@ -33,7 +33,7 @@ def sentence(found: Conclusion) -> str:
         by_answer: dict[str, list[str]] = {}
         for one in found.answers:
             by_answer.setdefault(_short(one), []).append(f"{one.phi:g}")
-        cases = "; ".join(f"with phi {listed(phis)}, {answer}" for answer, phis in by_answer.items())
+        cases = "; ".join(f"with phi {list_in_words(phis)}, {answer}" for answer, phis in by_answer.items())
         return (
             f"Measure {name} first, the share of the time that does not grow with the load, for what to set depends on "
             f"it: {cases}."
@@ -73,7 +73,7 @@ def _without(found: Conclusion) -> str:
         left_out.append("spell" if len(spells) == 1 else "spells")
     if recent:
         left_out.append("recent change" if len(recent) == 1 else "recent changes")
-    return f", without the {listed(left_out)} named above"
+    return f", without the {list_in_words(left_out)} named above"
 
 
 def described(found: Conclusion, plan: Plan) -> str:
@@ -85,7 +85,7 @@ def described(found: Conclusion, plan: Plan) -> str:
     if remedy.kind == "exclude":
         excluded = found.recorded.named(np.flatnonzero(plan.shares == 0))
         noun = "worker" if len(excluded) == 1 else "workers"
-        return f"exclude {noun} {listed(excluded)}, and share their data among the others"
+        return f"exclude {noun} {list_in_words(excluded)}, and share their data among the others"
     if remedy.order == "recent":
         return "rebalance before every iteration, by the mean times of the last 20"
     if remedy.kind == "rebalance":
@@ -172,7 +172,7 @@ def _read(found: Conclusion, otherwise: Mapping[str, Conclusion]) -> Iterator[st
     yield from missing_rows(recorded)
     same = [f"where {how}" for how, other in otherwise.items() if same_verdict(found, other)]
     if same:
-        yield f"The verdict is the same {listed(same)}."
+        yield f"The verdict is the same {list_in_words(same)}."
 
 
 def _costs(found: Conclusion) -> Iterator[str]:
@@ -211,7 +211,7 @@ def _also(found: Conclusion) -> Iterator[str]:
 def _if_spells_come_again(found: Conclusion, other: Answer) -> Iterator[str]:
     """What would have helped against single spells, and what the remedy takes with them."""
     levels, main, compared = found.levels, found.main, found.as_recorded
-    rests = listed([f"one spell of {spell.rows} iterations" for spell in levels.single_spells])
+    rests = list_in_words([f"one spell of {spell.rows} iterations" for spell in levels.single_spells])
     judged = compared.judged(main.pick.remedy, main.phi)
     if main.pick.remedy.kind in ("wait", "exclude"):
         excluded = set(np.flatnonzero(main.plan.shares == 0).tolist())
@@ -222,7 +222,7 @@ def _if_spells_come_again(found: Conclusion, other: Answer) -> Iterator[str]:
         )
         saved = (without - without_more) / compared.waiting.mean()
         if saved > _WORTH:
-            who = listed(found.recorded.named(more))
+            who = list_in_words(found.recorded.named(more))
             noun = "worker" if len(more) == 1 else "workers"
             too = " as well" if excluded else ""
             yield (
@@ -437,7 +437,7 @@ def _broken_promises(found: Conclusion) -> Iterator[str]:
         )
     for one in found.table[found.table["setting"] == "quorum"].itertuples():
         if one.never_used:
-            who = listed(found.recorded.named(one.never_used))
+            who = list_in_words(found.recorded.named(one.never_used))
             several = len(one.never_used) > 1
             noun, whose = ("workers", "their") if several else ("worker", "its")
             yield f"Waiting for {one.value:g} workers never uses {noun} {who}: {whose} data would be lost."

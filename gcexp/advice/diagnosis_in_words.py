@@ -10,7 +10,7 @@ from gcexp.advice.mechanisms import LEAST_ROWS
 from gcexp.advice.page import counted, percent
 from gcexp.advice.recorded import Recorded
 from gcexp.advice.resampling import Number
-from gcexp.figures.rows import listed
+from gcexp.figures.rows import list_in_words
 
 _MOST_NAMED = 4  # workers that are named with their changes
 _MOSTLY = 0.8  # of the variance
@@ -60,7 +60,7 @@ def causes(found: Diagnosis) -> list[str]:
     told.append(f"{rests} of iterations that do not depend on each other.")
     doubts = [WORDS[name][0] for name in found.unsure if name != "recent_change"]
     if doubts:
-        told.append(f"Not sure: {listed(doubts)}.")
+        told.append(f"Not sure: {list_in_words(doubts)}.")
     return told
 
 
@@ -138,7 +138,7 @@ def _told(found: Diagnosis, name: str) -> str:
     words, _ = WORDS[name]
     value = next(iter(mechanism.numbers.values()), None)
     if name == "bad_node":
-        workers = listed(found.recorded.named(mechanism.workers))
+        workers = list_in_words(found.recorded.named(mechanism.workers))
         one = len(mechanism.workers) == 1
         words = f"worker {workers} is slow throughout" if one else f"workers {workers} are slow throughout"
         return f"{words} (factor {value})"
@@ -178,7 +178,7 @@ def _not_certain(found: Diagnosis) -> Iterator[str]:
     spells = [spell_in_words(recorded, spell) for spell in levels.single_spells]
     if spells:
         event = "One spell" if len(spells) == 1 else "Single spells"
-        yield f"{event}, which may never come again: {listed(spells)}."
+        yield f"{event}, which may never come again: {list_in_words(spells)}."
 
 
 def _changes_in_words(recorded: Recorded, changes: list[Change]) -> str:

@@ -26,7 +26,7 @@ _SETTINGS = (("timeout", "C4", "o"), ("quorum", "C5", "s"))  # with colour and m
 def of_fit(found: Diagnosis, title: str, caption: str) -> Figure:
     """Times over the median of all, with what was taken for slow states, and the workers' effects."""
     labels = found.recorded.trace.labels
-    with style.applied():
+    with style.use_style():
         figure = style.blank(_WIDTH, _HEIGHT)
         times, effects = figure.subplots(1, 2)
         _draw_times(times, found)
@@ -67,7 +67,7 @@ def _draw_times(axes: Axes, found: Diagnosis) -> None:
 
 def of_advice(found: Conclusion, title: str) -> Figure:
     """Left: the best remedy of each kind over phi, and the bound. Right: what settings save, and whom they drop."""
-    with style.applied():
+    with style.use_style():
         figure = style.blank(_WIDTH, _HEIGHT)
         left, right = figure.subplots(1, 2)
         _draw_remedies(left, found)

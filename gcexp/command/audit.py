@@ -6,7 +6,7 @@ import sys
 
 from gcexp.command.arguments import new_file
 from gcexp.report import audit, statements
-from gcexp.report.printed import check_stated
+from gcexp.report.printed import check_statements
 
 
 def add(parser) -> None:
@@ -29,17 +29,17 @@ def run(arguments) -> int:
     all_rows, complaints = [], []
     asked = audit.papers(arguments.papers)
     for folder in asked.values():  # told before any claim is judged
-        check_stated(folder)
+        check_statements(folder)
     for package, folder in asked.items():
         rows, numbers = audit.judged(package, folder, arguments.preset)
         all_rows += rows
         plural = "" if len(rows) == 1 else "s"
+        outcomes = statements.outcomes_in_words(rows)
         compared = sum(number.printed for number in numbers)
         print(
-            f"{folder.name}: {len(rows)} statement{plural}: {statements.counted(rows)}; {compared} printed numbers "
-            "compared"
+            f"{folder.name}: {len(rows)} statement{plural}: {outcomes}; {compared} printed numbers compared"
         )
-        complaints += audit.changed(rows, statements.committed())
+        complaints += audit.changed(rows, statements.committed_outcomes())
         for complaint in audit.numbers_that_differ(numbers):
             complaints.append(f"{folder.name}: {complaint}")
     if arguments.output:

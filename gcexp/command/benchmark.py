@@ -88,7 +88,7 @@ def run(arguments) -> None:
         words = given.pop("schemes", [])
         of_log = [word for word in words if word.partition("=")[0] in OF_LOG]
         of_schemes = [word for word in words if word not in of_log]
-        frame = _played(arguments.file, given, of_schemes, of_log)
+        frame = _play(arguments.file, given, of_schemes, of_log)
         head = _head(frame)
         print(format_map(frame, head), end="")
         print(f"what to set, in one sentence: {shlex.join(['gcexp', 'advise', arguments.file, *of_log])}")
@@ -101,7 +101,7 @@ def run(arguments) -> None:
             print(f"wrote {path}")
 
 
-def _played(file: str, given: dict[str, Any], of_schemes: list[str], of_log: list[str]) -> pd.DataFrame:
+def _play(file: str, given: dict[str, Any], of_schemes: list[str], of_log: list[str]) -> pd.DataFrame:
     """The table of a new benchmark, by its options, the words of its schemes, and those that say how a log is read."""
     options = dict(given)
     schemes = _schemes(of_schemes)

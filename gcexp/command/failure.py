@@ -18,7 +18,7 @@ from gcexp.errors import DecodingError, Defect, UserError, VerificationError, la
 _SHOWN = 4  # calls of a trace
 
 
-def said(error: Exception, command: list[str]) -> tuple[str, int]:
+def describe_failure(error: Exception, command: list[str]) -> tuple[str, int]:
     """What is said of an error that a command ended with, and the exit code."""
     for part in (*_parts_of(error), *_parts_of(error.__cause__)):
         place = _place_of(part)

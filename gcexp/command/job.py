@@ -95,7 +95,7 @@ def train(arguments) -> None:
 
 def point(arguments) -> None:
     """Measure some points of a sweep; one that fails does not end the others."""
-    from gcexp.command.failure import said
+    from gcexp.command.failure import describe_failure
     from gcexp.run.scheme import Codes
     from gcexp.submission import measure_point, points_of
 
@@ -107,7 +107,7 @@ def point(arguments) -> None:
             measure_point(one, codes)
         except Exception as error:
             failed += 1
-            sentence, _ = said(error, sys.argv)
+            sentence, _ = describe_failure(error, sys.argv)
             print(f"gcexp: point {' '.join(one.run)}: {sentence}", file=sys.stderr, flush=True)
     if failed:
         raise UserError(f"{failed} of {len(points)} points failed, see above")

@@ -32,7 +32,7 @@ LISTED = (
 _COMMENT = re.compile(r"^# *(?![@ ])(.+)", re.MULTILINE)
 
 
-def listed(kind: str) -> dict[str, str]:
+def list_names(kind: str) -> dict[str, str]:
     """Names of a kind, each with one phrase."""
     if kind not in LISTED:
         raise UserError(unknown("kind", kind, LISTED))
@@ -91,7 +91,7 @@ def run(arguments) -> None:
 
 def _lines(kind: str) -> list[str]:
     """Names of a kind, such as ``cgc (cyclic_repetition)``, in a column, and their phrases."""
-    found = listed(kind)
+    found = list_names(kind)
     other_names = {}
     if kind in ("schemes", "delays"):
         other_names = aliases(group_of(kind))

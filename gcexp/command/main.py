@@ -18,11 +18,11 @@ from typing import NoReturn
 from gcexp import __version__
 from gcexp.command import job
 from gcexp.command.arguments import add_options
-from gcexp.command.failure import said
+from gcexp.command.failure import describe_failure
 from gcexp.command.init import refuse_shadows
 from gcexp.command.job import VERBS
 from gcexp.errors import unknown
-from gcexp.run.records import reads_recorded
+from gcexp.run.records import write_record
 
 #: A module of this room each, with `add(parser)` and `run(arguments)`; only the one that is asked for is imported.
 COMMANDS = {
@@ -65,7 +65,7 @@ def main(argv: list[str] | None = None) -> int:
     except Exception as error:
         if "--debug" in given:
             traceback.print_exc()
-        sentence, code = said(error, ["gcexp", *given])
+        sentence, code = describe_failure(error, ["gcexp", *given])
         print(f"gcexp: {sentence}", file=sys.stderr)
         return code
 
@@ -82,7 +82,7 @@ def _run(given: Sequence[str]) -> int:
     first_output = arguments.output
     if isinstance(arguments.output, list):
         first_output = arguments.output[0]
-    with reads_recorded(first_output):  # what a rule calls writes down what it reads
+    with write_record(first_output):  # what a rule calls writes down what it reads
         return arguments.do(arguments) or 0
 
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gcexp.command.warned import told_warnings
+from gcexp.command.warned import print_warnings
 from gcexp.errors import UserError
 from gcexp.experiments import sweep
 from gcexp.files import read_json
 from gcexp.report.comparison import format_comparison
 from gcexp.run import paths
-from gcexp.run.compose import swept
-from gcexp.run.datasets import prepared
+from gcexp.run.compose import split_sweep
+from gcexp.run.datasets import prepared_file
 from gcexp.run.measurement import FiledTrainings, Measurement, write_timeline
 from gcexp.run.own_checkpoint import OwnCheckpoint
 from gcexp.run.run import Run
@@ -60,7 +60,7 @@ def single_run(
 
     trainings = FiledTrainings(folder / "trajectory.npz", folder / "verification.json", checkpoint)
     measurement = Measurement(run, trainings)
-    data = prepared(run.dataset, run.config["data_dir"])
+    data = prepared_file(run.dataset, run.config["data_dir"])
     write_timeline(measurement, folder / "timeline.npz")
     if store is not None:
         live = LiveRun(store, measurement, folder, data=read_json(data.with_suffix(".json")))
@@ -78,11 +78,11 @@ def multirun(
     queued: str | None = None,
 ) -> str:
     """Every combination of the swept values, one row each: final scores, times to a level, mean iteration time."""
-    single, several = swept(overrides)
+    single, several = split_sweep(overrides)
     if not several:
         raise UserError("nothing is swept: give a key several values, as in scheme=cgc,frc s=2,5,9")
     grid = {key: [typed(value) for value in values] for key, values in several.items()}
-    with told_warnings():
+    with print_warnings():
         table = sweep(grid, *single, jobs=jobs, submit=submit, queued=queued)
     return format_comparison(summary_of_sweep(table, level), form)
 
@@ -147,16 +147,16 @@ def _summary(measurement: Measurement, scores: list[str], level: float | None) -
         "iterations per seed": f"{timeline.steps.min()} to {timeline.steps.max()}",
         "mean iteration time (s)": f"{timeline.duration[timeline.ran].mean():.4g}",
     }
-    found |= decoded(timeline.coefficients, timeline.pattern[timeline.ran])
+    found |= decoding_summary(timeline.coefficients, timeline.pattern[timeline.ran])
     found["simulated time (s)"] = f"{last['simulated_time_s'].median():.4g}"
     if level is not None:
-        found["time to a level (s)"] = passage(curve, scores[0], level)
+        found["time to a level (s)"] = passage_in_words(curve, scores[0], level)
     for name in scores:
         found[f"final {name.replace('_', ' ')}"] = f"{np.median(last[name]):.4g}"
     return found
 
 
-def decoded(coefficients: np.ndarray, pattern: np.ndarray) -> dict[str, str]:
+def decoding_summary(coefficients: np.ndarray, pattern: np.ndarray) -> dict[str, str]:
     """Error of the decoded gradients over some iterations, and how much they recovered where that says it all.
 
     `coefficients` (P, k) has a row for each pattern, and `pattern` names that of each iteration. With coefficients
@@ -188,7 +188,7 @@ def usual_level(curve: pd.DataFrame, score: str) -> float | None:
     return float(f"{(first + best) / 2:.2g}")
 
 
-def passage(curve: pd.DataFrame, score: str, level: float) -> str:
+def passage_in_words(curve: pd.DataFrame, score: str, level: float) -> str:
     """Median over the seeds of the simulated time to a level of a score, and how many seeds reached it."""
     from gcexp.run.result import Result
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gcexp.command.arguments import form, one_run, overrides
-from gcexp.command.warned import told_warnings
+from gcexp.command.warned import print_warnings
 from gcexp.experiments import simulate
 from gcexp.report.comparison import format_comparison
 from gcexp.run.measured import ERROR
@@ -22,7 +22,7 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Print the clock."""
-    with one_run(arguments.overrides), told_warnings():
+    with one_run(arguments.overrides), print_warnings():
         table = simulate(*arguments.overrides, rows=arguments.rows)
     if ERROR in table.attrs and table["mean_recovered_fraction"].notna().all():
         missing = 1 - table["mean_recovered_fraction"]

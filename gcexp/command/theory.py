@@ -185,7 +185,7 @@ def run(given) -> None:
         else:
             print(as_lines(listed))
         return
-    explained = _explained(name)
+    explained = _explanation(name)
     if explained and not given.arguments:
         print(explained)
         return
@@ -196,7 +196,7 @@ def run(given) -> None:
         print(format_value(value))
 
 
-def _explained(name: str) -> str | None:
+def _explanation(name: str) -> str | None:
     """How a function is called, and its docstring; None where it needs no argument.
 
     What has a default stands in brackets.

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def told_warnings() -> Iterator[None]:
+def print_warnings() -> Iterator[None]:
     """Print what the library warns of inside, each as one sentence; other libraries' warnings stay as they are."""
     with warnings.catch_warnings(record=True) as caught:
         yield

@@ -61,7 +61,7 @@ def draw(
     from gcexp.figures import compose
     from gcexp.figures import style as looks
 
-    with looks.applied(style):
+    with looks.use_style(style):
         return compose.figure_of(frame, wanted, title, note, width)
 
 

@@ -75,7 +75,7 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot) -> Drawing:
 def _check_columns(frame: pd.DataFrame, plot: BarsPlot) -> None:
     """Whether the columns of the plot are there, and the bars to which it gives a reference."""
     column = plot.reference if isinstance(plot.reference, str) else None
-    rows.known(frame, plot.y, plot.by, plot.panel, column)
+    rows.require_columns(frame, plot.y, plot.by, plot.panel, column)
     if isinstance(plot.reference, dict):
         labels = rows.names(frame, plot.by)
         for label in plot.reference:
@@ -105,7 +105,7 @@ def _colours(labels: list[str]) -> dict[str, str]:
 def _height(labels: list[str], most_bars: int, inches: float, names: float) -> float:
     """Inches of a panel with so many bars, whose names may take `names` inches beside it."""
     size = matplotlib.rcParams["ytick.labelsize"]
-    most_lines = max(len(style.wrapped(label, names, size)) for label in labels)
+    most_lines = max(len(style.wrap(label, names, size)) for label in labels)
     of_a_bar = max(0.2, most_lines * size * 1.45 / 72)
     return 0.5 + of_a_bar * most_bars
 

@@ -61,7 +61,7 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
 
     Shaded are the coordinates of the partitions that a message's worker holds; the lines below are the decoded sums.
     """
-    rows.known(frame, "what", "worker", "round", "partition", "coordinate", "silent", "fraction")
+    rows.require_columns(frame, "what", "worker", "round", "partition", "coordinate", "silent", "fraction")
     cells = frame[frame["what"] == "coefficient"]
     matrix = _matrix_of(cells)
     inches = axes.figure.get_figwidth() / axes.get_subplotspec().get_gridspec().ncols - 0.2
@@ -69,13 +69,13 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
     _draw_cells(axes, cells, matrix, room)
     _write_heads(axes, matrix)
     _write_names(axes, matrix, room)
-    bottom = _write_sums(axes, decoded(frame, matrix.several_rounds), matrix, room, inches)
+    bottom = _write_sums(axes, decoded_sums(frame, matrix.several_rounds), matrix, room, inches)
     top = -1.6 if matrix.blocks > 1 else -0.9
     axes.set(xlim=(room.left, max(matrix.columns, _LEAST_COLUMNS)), ylim=(bottom, top))
     axes.set_axis_off()
 
 
-def decoded(frame: pd.DataFrame, several_rounds: bool) -> list[str]:
+def decoded_sums(frame: pd.DataFrame, several_rounds: bool) -> list[str]:
     """The sums over partitions as combinations of messages, one text per silent set and coordinate."""
     weights = frame[(frame["what"] == "weight") & (frame["fraction"] != "0")]
     blocks = int(weights["coordinate"].max()) + 1
@@ -183,7 +183,7 @@ def _write_sums(axes: Axes, sums: list[str], matrix: _Matrix, room: _Room, inche
     """The decoded sums below the matrix, wrapped to the width of the axes; return where they end."""
     lines: list[str] = []
     for text in sums:
-        lines += style.wrapped(text, inches, _FONT)
+        lines += style.wrap(text, inches, _FONT)
     y = len(matrix.messages) + 0.45
     for number, line in enumerate(lines):
         place = y + _LINE * number

@@ -41,7 +41,7 @@ def figure_of(
     frame: pd.DataFrame, plot: Plot, title: str = "", note: str = "", width: float | None = None
 ) -> Figure:
     """Figure of a plot, of so many inches, by default as many as the plot says."""
-    drawing = _KINDS[type(plot)](rows.chosen(frame, plot.where), plot)
+    drawing = _KINDS[type(plot)](rows.choose_rows(frame, plot.where), plot)
     if width is None:
         width = WIDTHS[drawing.width]
     count = len(drawing.panels)
@@ -78,8 +78,8 @@ def draw_on(axes: Axes, frame: pd.DataFrame, plot: Plot, title: str = "") -> Non
     """Draw a plot of one panel into axes that are there already, which keep their letters, ticks and frame."""
     if not isinstance(plot, Drawn):
         raise UserError("a table is text and is not drawn into axes: leave ax or kind=table away")
-    with style.applied():
-        drawing = _KINDS[type(plot)](rows.chosen(frame, plot.where), plot)
+    with style.use_style():
+        drawing = _KINDS[type(plot)](rows.choose_rows(frame, plot.where), plot)
         count = len(drawing.panels)
         if count > 1:
             raise UserError(f"ax is one pair of axes, and panel={plot.panel} has {count} panels")
@@ -100,9 +100,9 @@ def _write_words(figure: Figure, panels: list[_DrawnPanel], *, one_column: bool)
     for drawn in panels:
         box = drawn.axes.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
         room = figure.get_figwidth() - box.x0 if one_column else box.width
-        title = style.wrapped(drawn.panel.title, room, title_size)
-        below = style.wrapped(drawn.panel.below, room, label_size)
-        left = style.wrapped(drawn.panel.left, box.height, label_size) if drawn.first else []
+        title = style.wrap(drawn.panel.title, room, title_size)
+        below = style.wrap(drawn.panel.below, room, label_size)
+        left = style.wrap(drawn.panel.left, box.height, label_size) if drawn.first else []
         drawn.axes.set_title(style.plain("\n".join(title)))
         drawn.axes.set_xlabel(style.plain("\n".join(below)))
         drawn.axes.set_ylabel(style.plain("\n".join(left)))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def drawing(frame: pd.DataFrame, plot: FunctionPlot) -> Drawing:
     """Panels drawn by the function that the plot names."""
-    draw_rows = _located(plot.function)
+    draw_rows = _function_of(plot.function)
     handles: dict[str, Artist] = {}
 
     def draw(part: pd.DataFrame, axes: Axes, place: Place) -> None:
@@ -49,7 +49,7 @@ def drawing(frame: pd.DataFrame, plot: FunctionPlot) -> Drawing:
     )
 
 
-def _located(function: str) -> Callable[[Axes, pd.DataFrame], None]:
+def _function_of(function: str) -> Callable[[Axes, pd.DataFrame], None]:
     """The function of a dotted name."""
     name_of_module, _, name = function.rpartition(".")
     try:

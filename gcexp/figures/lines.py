@@ -99,12 +99,12 @@ def looks(labels: list[str], dashed: tuple[str, ...] = ()) -> dict[str, dict]:
 
 def drawing(frame: pd.DataFrame, plot: LinesPlot) -> Drawing:
     """Curves as step functions of a clock, or values at the same x for all seeds."""
-    rows.known(frame, plot.x, plot.y, plot.by, plot.panel, plot.threshold, plot.colour)
+    rows.require_columns(frame, plot.x, plot.y, plot.by, plot.panel, plot.threshold, plot.colour)
     plot = replace(plot, xscale=plot.xscale or scale_of(frame, plot))
-    frame = _renamed(frame, plot)
+    frame = _rename_lines(frame, plot)
     look_of = looks(rows.names(frame, plot.by), plot.dashed)
     if plot.colour is not None:
-        look_of |= _coloured(frame, plot, look_of)
+        look_of |= _colour_looks(frame, plot, look_of)
     handles = _handles(frame, plot, look_of)
     if len(handles) == 1:  # there is nothing to tell apart
         handles = {}
@@ -128,7 +128,7 @@ def scale_of(frame: pd.DataFrame, plot: LinesPlot) -> Scale:
     return "linear"
 
 
-def _renamed(frame: pd.DataFrame, plot: LinesPlot) -> pd.DataFrame:
+def _rename_lines(frame: pd.DataFrame, plot: LinesPlot) -> pd.DataFrame:
     """The table with the names of lines that the plot writes instead of its own."""
     if not plot.names:
         return frame
@@ -139,7 +139,7 @@ def _renamed(frame: pd.DataFrame, plot: LinesPlot) -> pd.DataFrame:
     return frame.assign(**{plot.by: frame[plot.by].astype(str).replace(written)})
 
 
-def _coloured(frame: pd.DataFrame, plot: LinesPlot, look_of: dict[str, dict]) -> dict[str, dict]:
+def _colour_looks(frame: pd.DataFrame, plot: LinesPlot, look_of: dict[str, dict]) -> dict[str, dict]:
     """Looks with one colour for each value of a column; lines of one colour have dashes and markers of their own."""
     value_of = frame.drop_duplicates(plot.by).set_index(plot.by)[plot.colour].astype(str)
     looks_of_values = style.looks(list(dict.fromkeys(value_of)))
@@ -216,7 +216,7 @@ def _sentences(frame: pd.DataFrame, plot: LinesPlot) -> str:
     if len(levels) == 1:
         sentences.append(f"The dashed line marks {levels[0]}.")
     elif levels:
-        sentences.append(f"The dashed lines mark {rows.listed(levels)}.")
+        sentences.append(f"The dashed lines mark {rows.list_in_words(levels)}.")
     if plot.time_to is not None:
         sentences.append(passages.sentence(frame, plot))
     return " ".join(filter(None, sentences))

@@ -39,12 +39,12 @@ def sentence(frame: pd.DataFrame, plot: LinesPlot) -> str:
 def _some_seed_never_reaches_it(frame: pd.DataFrame, plot: LinesPlot) -> bool:
     keys = [column for column in (plot.by, plot.panel) if column is not None]
     for _, part in frame.groupby(keys, sort=False):
-        if np.isinf(first(part, plot)).any():
+        if np.isinf(first_passages(part, plot)).any():
             return True
     return False
 
 
-def first(part: pd.DataFrame, plot: LinesPlot) -> np.ndarray:
+def first_passages(part: pd.DataFrame, plot: LinesPlot) -> np.ndarray:
     """First x of each seed at which the score is reached; infinite where it is not."""
     assert plot.time_to is not None  # else no panel would ask
     found = []
@@ -65,7 +65,7 @@ def draw(
     """
     part_of = rows.parts_by_name(frame, plot.by)
     labels = [label for label in look_of if label in part_of and label not in plot.dashed]
-    times_of = {label: first(part_of[label], plot) for label in labels}
+    times_of = {label: first_passages(part_of[label], plot) for label in labels}
     edge = _right_edge(times_of.values())
     for height, label in enumerate(labels):
         times = times_of[label]

@@ -42,7 +42,7 @@ def map_of(axes: Axes, frame: pd.DataFrame) -> None:
     The share of the gradient that a scheme uses stands behind its ratio, or where columns are too narrow its range
     behind the scheme's name.
     """
-    rows.known(frame, "scheme", "group", "ratio", "colour", "hindsight", *_COLUMNS)
+    rows.require_columns(frame, "scheme", "group", "ratio", "colour", "hindsight", *_COLUMNS)
     schemes = list(dict.fromkeys(frame["scheme"]))
     varied = [name for name in _COLUMNS if frame[name].astype(str).nunique() > 1] or ["trace"]
     cases = list(dict.fromkeys(frame[varied].astype(object).itertuples(index=False, name=None)))
@@ -136,7 +136,7 @@ def _widest(texts: Iterable[str]) -> float:
 def _signed_ratios(frame: pd.DataFrame, inches: float) -> list[str]:
     """Ratios as texts of that width, with what is said of codes behind them."""
     widest_sign = _widest(SIGNS.values())
-    ratios = fitting(frame["ratio"].tolist(), inches - widest_sign)
+    ratios = write_ratios(frame["ratio"].tolist(), inches - widest_sign)
     signs = [SIGNS.get(colour, "") for colour in frame["colour"]]
     if any(ratios):
         return [ratio + sign for ratio, sign in zip(ratios, signs, strict=True)]
@@ -158,10 +158,10 @@ def name_columns(axes: Axes, places: np.ndarray, names: list[str], room: float) 
         axes.tick_params(axis="x", rotation=90)
 
 
-def fitting(ratios: list[float], inches: float) -> list[str]:
+def write_ratios(ratios: list[float], inches: float) -> list[str]:
     """Ratios as texts of that width, all in the same way.
 
-    >>> [fitting([0.947, 1.004, 12.6], inches) for inches in (0.3, 0.2, 0.1)]
+    >>> [write_ratios([0.947, 1.004, 12.6], inches) for inches in (0.3, 0.2, 0.1)]
     [['0.95', '1.00', '13'], ['.95', '1.0', '13'], ['', '', '']]
     """
     for write in (_three_digits, _two_digits):

@@ -17,7 +17,7 @@ LEAST_SEEDS = 5  # below these a median has no interval
 _ODDS = 32  # to one against, on each side of an interval: five seeds that agree decide, four do not
 
 
-def known(frame: pd.DataFrame, *columns: str | None) -> None:
+def require_columns(frame: pd.DataFrame, *columns: str | None) -> None:
     """Raise unless the table has these columns, and a row."""
     for column in columns:
         if column is not None:
@@ -25,9 +25,9 @@ def known(frame: pd.DataFrame, *columns: str | None) -> None:
     require(not frame.empty, "the table has no rows; there is nothing to draw")
 
 
-def chosen(frame: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:
+def choose_rows(frame: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:
     """Rows in which every column of `where` has the given value, or one of the given values; there must be some."""
-    known(frame, *where)
+    require_columns(frame, *where)
     for column, wanted in where.items():
         values = wanted if isinstance(wanted, list | tuple) else [wanted]
         keep = frame[column].isin(values)
@@ -39,7 +39,7 @@ def chosen(frame: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:
 
 def numbers(frame: pd.DataFrame, column: str) -> np.ndarray:
     """A column as float64, which must hold no text."""
-    known(frame, column)
+    require_columns(frame, column)
     try:
         return frame[column].to_numpy(dtype=np.float64)
     except (TypeError, ValueError):
@@ -85,13 +85,13 @@ def seed_sentence(frame: pd.DataFrame, by: str, middle: str, spread: str) -> str
     others = []
     for count, names_with_it in counts.groupby(counts, sort=False):
         if count != usual:
-            others.append(f"{count} of {listed(names_with_it.index)}")
+            others.append(f"{count} of {list_in_words(names_with_it.index)}")
     seeds_in_words = "1 seed" if usual == 1 else f"{usual} seeds"
     exceptions = f" ({'; '.join(others)})" if others else ""
     return f"{middle} over {seeds_in_words}{exceptions}{spread}."
 
 
-def listed(names: Iterable[object]) -> str:
+def list_in_words(names: Iterable[object]) -> str:
     """Names as a sentence lists them: a, b and c."""
     *most, last = map(str, names)
     if not most:

@@ -43,7 +43,7 @@ _METADATA = {
 
 
 @contextmanager
-def applied(style: Path | str | None = None) -> Iterator[None]:
+def use_style(style: Path | str | None = None) -> Iterator[None]:
     """Matplotlib's own defaults and the style file, whatever the user's matplotlibrc says."""
     style = Path(style or STYLE)
     require(style.is_file(), f"the style file {style} does not exist")
@@ -131,7 +131,7 @@ def _arguments_of(look: Look, cycle: list[dict]) -> dict[str, Any]:
     return found | {"markeredgecolor": "white"}  # which keeps markers apart where curves run into each other
 
 
-def wrapped(text: str, inches: float, points: float) -> list[str]:
+def wrap(text: str, inches: float, points: float) -> list[str]:
     """Lines of `text` that fit, by measured width; a word that does not fit alone stands alone.
 
     A line never ends inside a short formula such as ``P = 5`` or ``n - s``, a unit such as ``(time units)``, nor
@@ -185,7 +185,7 @@ def write_beside(axes: Axes, height: float, text: str) -> None:
 def name_rows(axes: Axes, names: list[str], inches: float, shown: bool) -> None:
     """Set rows from top to bottom, with their names at the left, wrapped to so many inches, if they are shown."""
     size = matplotlib.rcParams["ytick.labelsize"]
-    texts = [plain("\n".join(wrapped(name, inches, size))) for name in names]
+    texts = [plain("\n".join(wrap(name, inches, size))) for name in names]
     axes.set_yticks(range(len(names)), texts)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0, labelleft=shown)
@@ -216,8 +216,8 @@ def arrange(figure: Figure, title: str, note: str, handles: list, beside: bool) 
     """
     width, height = figure.get_size_inches()
     title_size = matplotlib.rcParams["axes.titlesize"]
-    title_lines = wrapped(title, width - 2 * PAD, title_size)
-    note_lines = wrapped(note, width - 2 * PAD, NOTE["fontsize"])
+    title_lines = wrap(title, width - 2 * PAD, title_size)
+    note_lines = wrap(note, width - 2 * PAD, NOTE["fontsize"])
     above = PAD + _height_of(title_lines, title_size, spacing=1.3)
     for_note = PAD + _height_of(note_lines, NOTE["fontsize"], spacing=1.35)
     legend = _add_legend(figure, handles, beside) if handles else None
@@ -299,7 +299,7 @@ def _legend_of_columns(figure: Figure, handles: list, columns: int, *, beside: b
 
 def save(figure: Figure, paths: Iterable[Path | str], style: Path | str | None = None) -> None:
     """Write a figure in the formats that the suffixes say; see `gcexp.figures.save`."""
-    with applied(style):
+    with use_style(style):
         _settle(figure)
         for path in map(Path, paths):
             require_known("format of a plot", path.suffix, _METADATA, str(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,15 +33,30 @@ def cell(value: object, spec: str | None = None) -> str:
     return str(value)
 
 
-def cells(frame: pd.DataFrame, plot: TablePlot) -> tuple[list[str], list[list[str]], list[int]]:
-    """Header, rows of text, and the columns that hold numbers."""
+@dataclass(frozen=True)
+class Cells:
+    """A table as text: what stands over its columns, its rows, and the places of the columns that hold numbers."""
+
+    header: list[str]
+    body: list[list[str]]
+    numbers: list[int]
+
+    @property
+    def words(self) -> list[int]:
+        """The places of the columns that hold no numbers."""
+        return [column for column in range(len(self.header)) if column not in self.numbers]
+
+
+def cells(frame: pd.DataFrame, plot: TablePlot) -> Cells:
+    """A table as text, with the rows and columns that its plot shows."""
     import pandas as pd
 
     columns = list(frame.columns) if plot.columns is None else list(plot.columns)
-    frame = rows.chosen(frame, plot.where)
+    frame = rows.choose_rows(frame, plot.where)
     for column, values in plot.across.items():
-        frame, columns = _across(frame, columns, column, values)
-    rows.known(frame, *columns, *plot.headers, *plot.formats, *plot.once, plot.mean_by)
+        frame = _spread_across(frame, columns, column, values)
+        columns = list(frame.columns)
+    rows.require_columns(frame, *columns, *plot.headers, *plot.formats, *plot.once, plot.mean_by)
     if plot.mean_by is not None:
         frame = frame.groupby(plot.mean_by, sort=False, as_index=False).mean(numeric_only=True)
         columns = [column for column in columns if column in frame.columns]
@@ -56,7 +72,7 @@ def cells(frame: pd.DataFrame, plot: TablePlot) -> tuple[list[str], list[list[st
     once = [columns.index(column) for column in plot.once if column in columns]
     if once:
         body[once] = _without_repeats(body[once])
-    return header, body.to_numpy().tolist(), numbers
+    return Cells(header, body.to_numpy().tolist(), numbers)
 
 
 def _without_repeats(body: pd.DataFrame) -> pd.DataFrame:
@@ -66,30 +82,29 @@ def _without_repeats(body: pd.DataFrame) -> pd.DataFrame:
     return body.mask(with_all_before, "")
 
 
-def _across(frame: pd.DataFrame, keys: list[str], column: str, values: str) -> tuple[pd.DataFrame, list[str]]:
-    """The table with the values of `column` as columns, filled from `values`; `keys` tell its rows apart."""
-    rows.known(frame, column, values, *keys)
+def _spread_across(frame: pd.DataFrame, keys: list[str], column: str, values: str) -> pd.DataFrame:
+    """The table with a column for each value of `column`, filled from `values`; `keys` tell its rows apart."""
+    rows.require_columns(frame, column, values, *keys)
     double = frame.duplicated([*keys, column])
     if double.any():
-        where = ", ".join(f"{key} = {frame.loc[double, key].iloc[0]}" for key in (*keys, column))
+        values_of_keys = [f"{key} = {frame.loc[double, key].iloc[0]}" for key in (*keys, column)]
+        where = ", ".join(values_of_keys)
         raise UserError(f"across: two rows have {where}; name another column or choose rows by where")
     names = frame[column].drop_duplicates().tolist()
     wide = frame.pivot(index=keys, columns=column, values=values)[names].reset_index()
     in_order = frame[keys].drop_duplicates().merge(wide, how="left")
-    in_order = in_order.rename(columns={name: str(name) for name in names})
-    return in_order, [*keys, *map(str, names)]
+    return in_order.rename(columns={name: str(name) for name in names})
 
 
 def typeset(
     frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "", label: str = ""
 ) -> Typeset:
     """The table in Markdown and in LaTeX, which refers to it by `label`."""
-    header, body, right = cells(frame, plot)
-    before = f"**{markdown.escape(title)}**\n\n" if title else ""
-    after = f"\n{markdown.escape(note)}\n" if note else ""
-    return Typeset(
-        {
-            ".md": before + markdown.grid(header, body, right) + after,
-            ".tex": latex.grid(header, body, right, title, note, label),
-        }
-    )
+    table = cells(frame, plot)
+    in_markdown = markdown.grid(table.header, table.body, right=table.numbers)
+    if title:
+        in_markdown = f"**{markdown.escape(title)}**\n\n{in_markdown}"
+    if note:
+        in_markdown = f"{in_markdown}\n{markdown.escape(note)}\n"
+    in_latex = latex.grid(table.header, table.body, right=table.numbers, title=title, note=note, label=label)
+    return Typeset({".md": in_markdown, ".tex": in_latex})

@@ -44,11 +44,16 @@ EQUAL, WITHIN, DIFFERS, NOT = "equal", "within tolerance", "differs", "not compa
 
 
 @dataclass(frozen=True)
-class Agreement:
-    """How a fresh table and the published one compare.
+class TableComparison:
+    """What comparing two tables gives: one of the four outcomes, and the largest deviation or the reason in words."""
 
-    `about` tells the largest deviation, or why they cannot be compared.
-    """
+    outcome: str
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How the fresh table of a figure and the published one compare, with the fields of `TableComparison`."""
 
     target: str
     preset: str
@@ -95,36 +100,42 @@ def _agreement_of(fresh: Figure) -> Agreement:
         return Agreement(fresh.target, fresh.preset, NOT, "nothing is published")
     check_unchanged(fresh.table)
     paper = figure(fresh.target, "paper")
-    outcome, about = agreement(fresh, read_table(fresh.table), paper, read_table(published))
-    return Agreement(fresh.target, fresh.preset, outcome, about)
+    found = compare_presets(fresh, read_table(fresh.table), paper, read_table(published))
+    return Agreement(fresh.target, fresh.preset, found.outcome, found.about)
 
 
-def agreement(fresh: Figure, table: pd.DataFrame, paper: Figure, published: pd.DataFrame) -> tuple[str, str]:
-    """Outcome of comparing a fresh table with the published one, always of the paper preset, and words about it.
+def compare_presets(
+    fresh: Figure, table: pd.DataFrame, paper: Figure, published: pd.DataFrame
+) -> TableComparison:
+    """Compare the fresh table of a figure with the published one, which is always of the paper preset.
 
     Of another preset only what both make is compared: an analysis with the same arguments; of runs with the same
     options the rows of seeds and iterations that both tables have.
     """
+    tolerances = fresh.file.tolerances
     if fresh.preset == "paper":
-        return compared(table, published, fresh.file.tolerances)
+        return compare_tables(table, published, tolerances)
     if not fresh.runs and fresh.arguments != paper.arguments:
-        return NOT, f"{fresh.preset} has other arguments"
-    if {run.id for run in fresh.runs} == {run.id for run in paper.runs}:
-        return compared(table, published, fresh.file.tolerances)
+        return TableComparison(NOT, f"{fresh.preset} has other arguments")
+    fresh_ids = {run.id for run in fresh.runs}
+    paper_ids = {run.id for run in paper.runs}
+    if fresh_ids == paper_ids:
+        return compare_tables(table, published, tolerances)
     shared = _shared_runs(fresh, paper, running="iteration" in table)
     fresh_rows = _rows_of_runs(table, shared)
     published_rows = _rows_of_runs(published, shared)
-    there = fresh_rows.index.intersection(published_rows.index)
-    if there.empty:
-        return NOT, f"{fresh.preset} has other runs"
+    in_both = fresh_rows.index.intersection(published_rows.index)
+    if in_both.empty:
+        return TableComparison(NOT, f"{fresh.preset} has other runs")
+    # The id of a run names its length and seeds, and savings are relative to means over all seeds.
     columns = [name for name in table if name not in (*SAVED, "run")]
-    fresh_rows = fresh_rows[fresh_rows.index.isin(there)].reset_index(drop=True)
-    published_rows = published_rows[published_rows.index.isin(there)].reset_index(drop=True)
-    outcome, about = compared(fresh_rows[columns], published_rows[columns], fresh.file.tolerances)
-    rows = f"{len(published_rows)} of {len(published)} rows"
-    if not about:
-        return outcome, rows
-    return outcome, f"{rows}: {about}"
+    fresh_rows = fresh_rows[fresh_rows.index.isin(in_both)].reset_index(drop=True)
+    published_rows = published_rows[published_rows.index.isin(in_both)].reset_index(drop=True)
+    found = compare_tables(fresh_rows[columns], published_rows[columns], tolerances)
+    about = f"{len(published_rows)} of {len(published)} rows"
+    if found.about:
+        about += f": {found.about}"
+    return TableComparison(found.outcome, about)
 
 
 def _shared_runs(fresh: Figure, paper: Figure, *, running: bool) -> set[tuple[str, str]]:
@@ -138,7 +149,11 @@ def _shared_runs(fresh: Figure, paper: Figure, *, running: bool) -> set[tuple[st
     shared = fresh_lengths.keys() & paper_lengths.keys()
     if running:
         return shared
-    return {run for run in shared if fresh_lengths[run] == paper_lengths[run]}
+    equally_long = set()
+    for run in shared:
+        if fresh_lengths[run] == paper_lengths[run]:
+            equally_long.add(run)
+    return equally_long
 
 
 def _options(run: str) -> str:
@@ -161,17 +176,17 @@ def _rows_of_runs(table: pd.DataFrame, runs: Set[tuple[str, str]]) -> pd.DataFra
     return table.set_index(index)[is_asked].sort_index(kind="stable")
 
 
-def compared(
+def compare_tables(
     fresh: pd.DataFrame, published: pd.DataFrame, tolerances: Mapping[str, Any] | None = None
-) -> tuple[str, str]:
-    """Outcome of comparing two tables cell by cell, and words about it; their rows stand in the same order.
+) -> TableComparison:
+    """Compare two tables cell by cell, whose rows stand in the same order.
 
     `tolerances` gives for a column the share of the published number by which it may differ, before `TOLERANCES`.
     """
     if list(fresh) != list(published):
-        return DIFFERS, f"columns: {_other_columns(fresh, published)}"
+        return TableComparison(DIFFERS, f"columns: {_other_columns(fresh, published)}")
     if len(fresh) != len(published):
-        return DIFFERS, f"{len(fresh)} rows, {len(published)} were published"
+        return TableComparison(DIFFERS, f"{len(fresh)} rows, {len(published)} were published")
     names = list(fresh)
     allowed = [_tolerance(str(name), tolerances or {}) for name in names]
     deviations = []
@@ -179,7 +194,7 @@ def compared(
         deviations.append(_deviation(fresh[name], published[name], tolerance))
     shares = np.array(deviations)
     if not shares.any():
-        return EQUAL, ""
+        return TableComparison(EQUAL)
     column, row = np.unravel_index(shares.argmax(), shares.shape)
     name = names[column]
     here = fresh[name].iloc[row]
@@ -187,10 +202,10 @@ def compared(
     wrong_rows = (shares > 1).any(0)
     if wrong_rows.any():
         first = f"{name} is {_shown(here)} at {_place(fresh, row, name)}, {_shown(there)} was published"
-        return DIFFERS, f"{first}; {wrong_rows.sum()} of {len(fresh)} rows differ"
+        return TableComparison(DIFFERS, f"{first}; {wrong_rows.sum()} of {len(fresh)} rows differ")
     most = allowed[column].absolute + allowed[column].relative * abs(there)
     largest = f"largest deviation {abs(here - there):.3g} in {name}"
-    return WITHIN, f"{largest} ({there:.6g} was published, {most:.3g} is allowed)"
+    return TableComparison(WITHIN, f"{largest} ({there:.6g} was published, {most:.3g} is allowed)")
 
 
 def _other_columns(fresh: pd.DataFrame, published: pd.DataFrame) -> str:
@@ -234,11 +249,15 @@ def _deviation(fresh: pd.Series, published: pd.Series, tolerance: Tolerance) -> 
 
 def _place(table: pd.DataFrame, row: int, name: str) -> str:
     """Which row of a table is meant."""
-    named = [f"{key} {table[key].iloc[row]}" for key in _ROW_COLUMNS if key in table and key != name]
-    return ", ".join(named) or f"row {row + 1}"
+    words = []
+    for key in _ROW_COLUMNS:
+        if key in table and key != name:
+            words.append(f"{key} {table[key].iloc[row]}")
+    return ", ".join(words) or f"row {row + 1}"
 
 
 def _shown(value: Any) -> str:
+    """A cell as a sentence writes it."""
     if isinstance(value, float):
         return f"{value:.9g}"
     return repr(value)
@@ -252,6 +271,9 @@ def format_agreement(found: Sequence[Agreement]) -> str:
         line = f"{one.target:{width}}  {one.preset:5}  {one.outcome}"
         lines.append(f"{line}: {one.about}" if one.about else line)
     counts = Counter(one.outcome for one in found)
-    of_each = [f"{counts[outcome]} {outcome}" for outcome in (EQUAL, WITHIN, DIFFERS, NOT) if counts[outcome]]
-    lines += ["", ", ".join(of_each)]
+    totals = []
+    for outcome in (EQUAL, WITHIN, DIFFERS, NOT):
+        if counts[outcome]:
+            totals.append(f"{counts[outcome]} {outcome}")
+    lines += ["", ", ".join(totals)]
     return "\n".join(lines)

@@ -26,14 +26,14 @@ from gcexp.figures.tables import read_table, write_table
 from gcexp.files import write_text
 from gcexp.progress import bar
 from gcexp.report.figurefile import target_files
-from gcexp.report.printed import Printed, printed
+from gcexp.report.printed import Printed, read_printed_numbers
 from gcexp.report.published import PUBLISHED, published_table
 from gcexp.report.statements import (
     COMMITTED,
     OUTCOME_COLUMNS,
     Outcome,
     Statement,
-    counted,
+    outcomes_in_words,
     read_statements,
 )
 from gcexp.run import options, paths
@@ -148,7 +148,7 @@ def _judge_printed_numbers(stated: Collection[str], tables: _Tables) -> list[Evi
     evidence = []
     for figure, path in tables.files.items():
         file = path.with_suffix(".expected.csv")
-        for number in printed(file):
+        for number in read_printed_numbers(file):
             answered = number.answers.split()
             for statement in answered:
                 require_known("statement", statement, stated, file.name)
@@ -344,7 +344,9 @@ def fill_readmes(judgements: Mapping[Path, Judgement]) -> None:
     for folder, judgement in judgements.items():
         main = [row for row in judgement.outcomes if row.main]
         cells = [[row.where, row.statement, in_words(row), row.reason] for row in main]
-        text = f"Of {len(main)} main statements, judged on the published tables: {counted(main)}.\n\n"
+        text = (
+            f"Of {len(main)} main statements, judged on the published tables: {outcomes_in_words(main)}.\n\n"
+        )
         text += markdown.grid(["where", "what the paper says", "outcome", "remark"], cells)
         fill(folder / "README.md", "statements", text)
 

@@ -37,19 +37,23 @@ def comparison(
         is_of_run = (frame["run"] == run.id) & (frame["label"] == run.label)
         rows_of_runs.append(frame[is_of_run])
     shared = set.intersection(*(set(rows["seed"]) for rows in rows_of_runs))
-    compared = []
+    lines = []
     for run, rows in zip(figure.runs, rows_of_runs, strict=True):
-        seeds = [of_seed for seed, of_seed in rows.groupby("seed") if seed in shared]
-        row: dict[str, Any] = {"label": run.label, "run": run.id, "seeds": len(seeds)}
-        row |= medians(seeds, scores, level, more)
-        row |= run.loads()
-        compared.append(row)
-    found = pd.DataFrame(compared)
-    times = [name for name in found if name.startswith("time_to_") or name == "mean_iteration_time_s"]
+        rows_of_shared = rows[rows["seed"].isin(shared)]
+        seeds = [of_seed for _, of_seed in rows_of_shared.groupby("seed")]
+        line: dict[str, Any] = {"label": run.label, "run": run.id, "seeds": len(seeds)}
+        line |= medians(seeds, scores, level, more)
+        line |= run.loads()
+        lines.append(line)
+    found = pd.DataFrame(lines)
+    times = []
+    for name in found:
+        if name.startswith("time_to_") or name == "mean_iteration_time_s":
+            times.append(name)
     return found.sort_values(times, kind="stable")
 
 
-def identifying_columns(found: pd.DataFrame, figure: Figure) -> pd.DataFrame:
+def add_identifying_columns(found: pd.DataFrame, figure: Figure) -> pd.DataFrame:
     """The comparison with what tells rows with one label apart: columns of the figure's own, then keys of its runs."""
     runs = [figure.runs[place] for place in found.index]
     keys = key_columns(figure.runs)

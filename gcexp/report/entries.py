@@ -9,13 +9,13 @@ from typing import Any
 
 from gcexp.errors import ExtraError, UserError, require_known, unknown
 from gcexp.report.figure import FigureFile
-from gcexp.report.placeholders import filled
+from gcexp.report.placeholders import fill_in
 from gcexp.run.compose import compose
 from gcexp.run.option_checks import sentence_with_group
 from gcexp.run.options import SHARED, option_file, search_dirs
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
-from gcexp.run.seeds import check_count, check_horizon, seed_range, spelled_number, spelled_seeds
+from gcexp.run.seeds import check_count, check_horizon, seed_range, spell_number, spell_seeds
 from gcexp.run.tokens import PARTS, overrides_of, part_of, token
 from gcexp.run.yaml_values import read_yaml
 from gcexp.schema import fitted
@@ -31,8 +31,9 @@ def runs_of(file: FigureFile, instead: dict[str, dict], checked: bool = True) ->
     entry_of: dict[str, int] = {}
     seen: set[tuple] = set()
     for number, entry in enumerate(file.runs):
-        for keys in _swept(file.common | entry, file.quick):
-            run = run_of_keys(_substituted(keys, instead), checked=checked, codes=codes)
+        for keys in _expand_entry(file.common | entry, file.quick):
+            keys = _substitute(keys, instead)
+            run = run_of_keys(keys, checked=checked, codes=codes)
             row_key = (run.label, run.id, run.columns)
             first_entry = entry_of.setdefault(run.label, number)
             in_two_entries = first_entry != number and file.kind != "timings"
@@ -44,20 +45,24 @@ def runs_of(file: FigureFile, instead: dict[str, dict], checked: bool = True) ->
             yield run
 
 
-def _swept(entry: dict, quick: dict) -> Iterator[dict]:
+def _expand_entry(entry: dict, quick: dict) -> Iterator[dict]:
     """The keys of every run of an entry: each mapping under `each` in turn, and every value of a list."""
-    common = {key: value for key, value in entry.items() if key != "each"}
-    for own in fitted(list[dict], entry.get("each", [{}]), "each"):
+    common = dict(entry)
+    mappings = common.pop("each", [{}])
+    for own in fitted(list[dict], mappings, "each"):
         merged = common | own | quick
-        swept = {key: values for key, values in merged.items() if isinstance(values, list)}
-        for key, values in swept.items():
+        lists = {}
+        for key, values in merged.items():
+            if isinstance(values, list):
+                lists[key] = values
+        for key, values in lists.items():
             if not values:
                 raise UserError(f"{key}: the list of values to sweep is empty")
-        for combination in itertools.product(*swept.values()):
-            yield merged | dict(zip(swept, combination, strict=True))
+        for combination in itertools.product(*lists.values()):
+            yield merged | dict(zip(lists, combination, strict=True))
 
 
-def _substituted(keys: dict, instead: dict[str, dict]) -> dict:
+def _substitute(keys: dict, instead: dict[str, dict]) -> dict:
     """The keys of a run with the options that a preset puts in the place of others."""
     found = dict(keys)
     for part, substitute_of in instead.items():
@@ -84,18 +89,18 @@ def run_of_keys(keys: dict[str, Any], *, checked: bool = True, codes: Codes | No
 
 def _own_columns(keys: dict[str, Any], run: Run) -> tuple[tuple[str, Any], ...]:
     """Name and value of each column of the figure's own, ``columns.NAME`` among the keys."""
-    given = {key: value for key, value in keys.items() if key.startswith("columns.")}
-    for key, value in given.items():
-        fitted(str | int | float | bool | None, value, key)
     columns = []
-    for key, value in given.items():
-        columns.append((key.removeprefix("columns."), filled(value, run.config, key)))
+    for key, value in keys.items():
+        if key.startswith("columns."):
+            fitted(str | int | float | bool | None, value, key)
+            name = key.removeprefix("columns.")
+            columns.append((name, fill_in(value, run.config, key)))
     return tuple(columns)
 
 
 def _label(keys: dict[str, Any], run: Run) -> str:
     """The label of a run, which says so where the run can only be timed."""
-    label = str(filled(str(keys["label"]), run.config, "label"))
+    label = str(fill_in(str(keys["label"]), run.config, "label"))
     only_timed = not run.decodes and not run.config["bound"]
     if only_timed and CLOCK_ONLY not in label:
         return f"{label}, {CLOCK_ONLY}"
@@ -134,10 +139,10 @@ def _overrides_of_keys(keys: dict[str, Any]) -> list[str]:
     for part, option in options.items():
         overrides += overrides_of(part, token(part, option, values[part]))
     overrides.append(f"iterations={check_count('iterations', keys['iterations'])}")
-    overrides.append(f"seeds={spelled_seeds(seed_range(keys['seeds']))}")
+    overrides.append(f"seeds={spell_seeds(seed_range(keys['seeds']))}")
     horizon = check_horizon(keys.get("horizon"))
     if horizon is not None:
-        overrides.append(f"horizon={spelled_number(horizon)}")
+        overrides.append(f"horizon={spell_number(horizon)}")
     return overrides
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from gcexp.figures.tables import read_table, scores_of
 from gcexp.files import read_json, used
-from gcexp.report.comparison import comparison, identifying_columns
+from gcexp.report.comparison import add_identifying_columns, comparison
 from gcexp.report.figurefile import named_figures
 from gcexp.report.published import published_table
 from gcexp.run.provenance import provenance_file
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Passage:
+class FirstPassage:
     """When the curve of one scheme first reaches the level of its figure.
 
     Attributes
@@ -62,42 +62,49 @@ class Passage:
 
 
 @dataclass(frozen=True)
-class Passages:
+class FirstPassages:
     """The first passages of a figure of curves: its level and score, names of the keys, and a row per scheme."""
 
     level: float
     score: str
     keys: tuple[str, ...]
-    rows: tuple[Passage, ...]
+    rows: tuple[FirstPassage, ...]
 
     @property
-    def table(self) -> list[list[str]]:
-        """Head and rows as text, in the order of the figure's runs."""
-        head = ["label", *self.keys, "median time", "interval of the median", "seeds that reach it"]
-        return [head, *(row.cells for row in self.rows)]
+    def header(self) -> list[str]:
+        """What stands over the columns."""
+        return ["label", *self.keys, "median time", "interval of the median", "seeds that reach it"]
+
+    @property
+    def body(self) -> list[list[str]]:
+        """The rows as text, in the order of the figure's runs."""
+        return [row.cells for row in self.rows]
 
 
-def passages(figure: Figure, table: Path) -> Passages | None:
+def first_passages(figure: Figure, table: Path) -> FirstPassages | None:
     """When the curves of a figure reach its level, from its table.
 
     It is None for a figure without curves or level, or whose table is not there, or whose runs have no seed in common.
     """
     level = figure.file.level
-    if figure.file.kind != "curves" or level is None or figure.file.passages or not table.is_file():
+    has_curves = figure.file.kind == "curves" and not figure.file.passages
+    if not has_curves or level is None or not table.is_file():
         return None
     frame = read_table(table)
     seeds_of_runs = [set(rows["seed"]) for _, rows in frame.groupby(["label", "run"])]
     if not set.intersection(*seeds_of_runs):
         return None
-    found = identifying_columns(comparison(figure, frame).sort_index(), figure)
+    found = add_identifying_columns(comparison(figure, frame).sort_index(), figure)
     columns = list(found.columns)
     keys = tuple(columns[2 : columns.index("seeds")])  # between label and run, and the medians
     rows = []
     for row in found.to_dict("records"):
-        values = [row[key] for key in keys]
+        texts = []
+        for key in keys:
+            texts.append("" if row[key] is None else str(row[key]))
         rows.append(
-            Passage(
-                keys=tuple("" if value is None else str(value) for value in values),
+            FirstPassage(
+                keys=tuple(texts),
                 label=row["label"],
                 median=row[f"time_to_{level:g}"],
                 low=row["low"],
@@ -106,31 +113,31 @@ def passages(figure: Figure, table: Path) -> Passages | None:
                 seeds=int(row["seeds"]),
             )
         )
-    return Passages(level, scores_of(frame)[0], keys, tuple(rows))
+    return FirstPassages(level, scores_of(frame)[0], keys, tuple(rows))
 
 
-def published_passages(target: str) -> Passages | None:
+def published_first_passages(target: str) -> FirstPassages | None:
     """The same from the published table, of the paper preset; None where there is none."""
     table = published_table(target)
     if table is None:
         return None
     used(table)
     (figure,) = named_figures([target], "paper")
-    return passages(figure, table)
+    return first_passages(figure, table)
 
 
-def other_order(here: Iterable[Passage], published: Iterable[Passage]) -> list[str]:
+def other_order(here: Iterable[FirstPassage], published: Iterable[FirstPassage]) -> list[str]:
     """Pairs of schemes, in words, whose order by time to the level is another one here than in the published table.
 
     Only pairs that the published table decides count: the interval of one lies below that of the other.
 
     Examples
     --------
-    >>> fast = Passage((), "Forget-19", 1.0, 0.8, 1.2, 5, 5)
-    >>> slow = Passage((), "CGC", 2.0, 1.8, 2.2, 5, 5)
+    >>> fast = FirstPassage((), "Forget-19", 1.0, 0.8, 1.2, 5, 5)
+    >>> slow = FirstPassage((), "CGC", 2.0, 1.8, 2.2, 5, 5)
     >>> other_order([fast, slow], [fast, slow])
     []
-    >>> other_order([Passage((), "Forget-19", 3.0, 2.5, 3.5, 5, 5), slow], [fast, slow])
+    >>> other_order([FirstPassage((), "Forget-19", 3.0, 2.5, 3.5, 5, 5), slow], [fast, slow])
     ['Forget-19 comes after CGC, in the published table before it']
     """
     row_of = {(row.keys, row.label): row for row in here}
@@ -142,7 +149,9 @@ def other_order(here: Iterable[Passage], published: Iterable[Passage]) -> list[s
         if not decided or first_here is None or then_here is None:
             continue
         if first_here.median > then_here.median:
-            where = f" ({', '.join(first.keys)})" if any(first.keys) else ""
+            where = ""
+            if any(first.keys):
+                where = f" ({', '.join(first.keys)})"
             sentences.append(
                 f"{first.label} comes after {then.label}{where}, in the published table before it"
             )

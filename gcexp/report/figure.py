@@ -12,12 +12,12 @@ from gcexp.errors import UserError
 from gcexp.figures.plots import inches
 from gcexp.figures.stylefiles import OWN_LOOKS
 from gcexp.report.columns import Passages, Timings, key_columns
-from gcexp.report.placeholders import filled
+from gcexp.report.placeholders import fill_in
 from gcexp.run import paths
-from gcexp.run.benchmarked import decided_by
-from gcexp.run.checks import declared, declared_scores
+from gcexp.run.benchmarked import schemes_fingerprint
+from gcexp.run.checks import Declaration, declaration_of, scores_of_task
 from gcexp.run.compose import composed_codes
-from gcexp.run.dependencies import digest_of, tracked, values
+from gcexp.run.dependencies import digest_of, lines_of_values, stage_fingerprint
 from gcexp.run.measured import CURVE
 from gcexp.run.options import conf_dir
 from gcexp.run.run import Run
@@ -161,7 +161,10 @@ class Figure:
     def note(self) -> str:
         """Line under the figure: the file's own with values in the place of ``{key}``, and which data stand in."""
         configs = [run.config for run in self.runs] or [self.raw_arguments]
-        own, *others = dict.fromkeys(str(filled(self.file.note, config, "note")) for config in configs)
+        texts: dict[str, None] = {}
+        for config in configs:
+            texts[str(fill_in(self.file.note, config, "note"))] = None
+        own, *others = texts
         if others:
             raise UserError(f"note {self.file.note!r} names a key whose value differs between the runs")
         sentences = [own] if own else []
@@ -217,22 +220,22 @@ class Figure:
         return [pattern.format(preset=self.preset, target=self.target) for pattern in patterns]
 
     @cached_property
-    def declared(self) -> dict:
-        """What the function of a figure of kind analysis declares, see `gcexp.run.checks.declared`."""
-        return declared(self.file.analysis["function"], self.arguments)
+    def declaration(self) -> Declaration:
+        """What the function of a figure of kind analysis declares."""
+        return declaration_of(self.file.analysis["function"], self.arguments)
 
     @cached_property
     def columns(self) -> list[str] | None:
         """Columns of the table before it is made; None where an analysis, or a task its scores, declares none."""
         if self.file.kind == "analysis":
-            return self.declared["columns"]
+            return self.declaration.columns
         if self.file.kind == "timings":
             return [*self.identifying_columns, *self.file.timings.columns]
         if self.file.passages:
             return [*self.identifying_columns, *self.file.passages.columns]
         columns = [*self.identifying_columns, *CURVE]
         for run in self.runs:
-            scores = declared_scores(run.config["task"])
+            scores = scores_of_task(run.config["task"])
             if scores is None:
                 return None
             columns += scores
@@ -254,28 +257,30 @@ class Figure:
     @property
     def table_fingerprint(self) -> list[str]:
         """What decides the table beside its input files."""
-        found = tracked(self.file.kind)
+        found = stage_fingerprint(self.file.kind)
         for run in self.runs:
-            columns = [f"{name}={value}" for name, value in run.columns]
-            config = digest_of(values(run.config, ""))
-            found.append("; ".join([f"{run.label} = {run.id}", *columns, config]))
+            parts = [f"{run.label} = {run.id}"]
+            for name, value in run.columns:
+                parts.append(f"{name}={value}")
+            parts.append(digest_of(lines_of_values(run.config, "")))
+            found.append("; ".join(parts))
         if self.file.analysis:
             found.append(f"function={self.file.analysis.get('function')}")
         found += [str(self.file.timings), str(self.file.passages)]
-        found += values(self.arguments, "analysis")
-        if self.file.kind == "analysis" and self.declared["clocks"]:
-            found += decided_by(self.arguments.get("schemes"))
+        found += lines_of_values(self.arguments, "analysis")
+        if self.file.kind == "analysis" and self.declaration.plays_schemes:
+            found += schemes_fingerprint(self.arguments.get("schemes"))
         return found
 
     @property
     def drawing_fingerprint(self) -> list[str]:
         """What decides the drawing beside the table."""
-        found = [*values(self.file.plot, "plot"), self.heading, self.footnote]
+        found = [*lines_of_values(self.file.plot, "plot"), self.heading, self.footnote]
         if self.render.width is not None:
             found.append(f"width={self.render.width:g}")
         if self.is_table:
-            return [*tracked("typeset"), *found, self.label]
-        return [*tracked("draw"), *found, *self._lines_of_style]
+            return [*stage_fingerprint("typeset"), *found, self.label]
+        return [*stage_fingerprint("draw"), *found, *self._lines_of_style]
 
     @property
     def _lines_of_style(self) -> list[str]:

@@ -12,9 +12,9 @@ from gcexp.figures.plots import parse as parse_plot
 from gcexp.figures.tables import FLOAT
 from gcexp.report.columns import Timings, key_columns
 from gcexp.report.figure import Figure
-from gcexp.run.checks import check_named, declared_scores
+from gcexp.run.checks import check_named, scores_of_task
 from gcexp.run.datasets import check_data_set
-from gcexp.run.dependencies import targets
+from gcexp.run.dependencies import dotted_names
 from gcexp.run.measured import CURVE
 from gcexp.run.seeds import check_count
 
@@ -75,7 +75,7 @@ def _check_values(figure: Figure) -> None:
     for level in file.passages.levels:
         require(math.isfinite(level), f"passages.levels must be finite numbers, got {level}")
     for run in figure.runs:
-        scores = declared_scores(run.config["task"])
+        scores = scores_of_task(run.config["task"])
         if scores is not None:
             require_known("score", file.passages.y, scores, "passages.y")
 
@@ -150,7 +150,7 @@ def _check_plot(figure: Figure) -> None:
             require_known("column", column, known, "plot")
         for column in tolerated:
             require_known("column", column, known, "tolerances")
-    for function in targets(figure.file.plot):
+    for function in dotted_names(figure.file.plot):
         check_named(function, "plot.function")
     _check_names(figure, plot)
 
@@ -172,16 +172,20 @@ def _check_names(figure: Figure, plot: Plot) -> None:
     for key in ("x", "y", "threshold", "reference"):
         column = getattr(plot, key, None)
         if isinstance(column, str) and column in known:
-            values = [row[column] for row in rows]
-            texts = [value for value in values if value is not None and _number(value) is None]
-            require(not texts, f"plot.{key}: column {column!r} holds text, where a plot needs numbers")
+            for row in rows:
+                value = row[column]
+                is_number = value is None or _number(value) is not None
+                require(is_number, f"plot.{key}: column {column!r} holds text, where a plot needs numbers")
 
 
 def _rows_with(rows: list[dict[str, Any]], column: str, wanted: object) -> list[dict[str, Any]]:
     """The rows that a plot chooses by the values of a column; there must be some."""
     values = wanted if isinstance(wanted, list | tuple) else [wanted]
     names = [str(value) for value in values]
-    found = [row for row in rows if not _spellings(row[column]).isdisjoint(names)]
+    found = []
+    for row in rows:
+        if not _spellings(row[column]).isdisjoint(names):
+            found.append(row)
     if not found:
         raise UserError(f"plot.where: {unknown(column, wanted, _every_spelling(rows, column))}")
     return found
@@ -201,9 +205,11 @@ def _known_columns(rows: list[dict[str, Any]]) -> set[str]:
     """The columns of which every row says one value."""
     if not rows:
         return set()
-    columns = set.intersection(*(set(row) for row in rows))
+    columns = set(rows[0])
     for row in rows:
-        columns -= {column for column, value in row.items() if isinstance(value, list)}
+        for column in list(columns):
+            if column not in row or isinstance(row[column], list):
+                columns.discard(column)
     return columns
 
 

@@ -113,18 +113,21 @@ def is_asked(path: Path, asked: Collection[str]) -> bool:
     paper = paper_of(path)
     if paper not in asked:
         return False
-    mine = [other for other in target_files().values() if paper_of(other) == paper]
-    return not is_study(path) or all(map(is_study, mine))
+    figures_of_paper = [other for other in target_files().values() if paper_of(other) == paper]
+    return not is_study(path) or all(map(is_study, figures_of_paper))
 
 
 def made_files(target: str, preset: str) -> list[str]:
     """What is there of a figure that was drawn, or typeset, before: nothing of one that was not."""
-    drawings = [pattern.format(preset=preset, target=target) for pattern in (*paths.DRAWN, *paths.TYPESET)]
+    made = []
+    for pattern in (*paths.DRAWN, *paths.TYPESET):
+        drawing = pattern.format(preset=preset, target=target)
+        if Path(drawing).is_file():
+            made.append(drawing)
     table = paths.TABLE.format(preset=preset, target=target)
-    drawn = [path for path in drawings if Path(path).is_file()]
-    if drawn and Path(table).is_file():
-        return [*drawn, table]
-    return drawn
+    if made and Path(table).is_file():
+        made.append(table)
+    return made
 
 
 def figures(preset: str, published: bool = False) -> list[Figure]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gcexp.run.dependencies import targets
-from gcexp.run.provenance import check_unchanged, packages, recorded
+from gcexp.run.dependencies import dotted_names
+from gcexp.run.provenance import check_unchanged, packages, write_provenance
 
 if TYPE_CHECKING:
     from gcexp.report.figure import Figure
@@ -20,8 +20,8 @@ def make_table(figure: Figure, output: Path) -> None:
     about: dict[str, object] = {"figure": figure.target, "preset": figure.preset}
     if figure.file.analysis:
         about |= {"analysis": figure.file.analysis | figure.arguments}
-    classes = targets([about, *(run.config for run in figure.runs)])
-    with recorded(output, about, inputs=figure.inputs, packages=packages(classes)) as facts:
+    classes = dotted_names([about, *(run.config for run in figure.runs)])
+    with write_provenance(output, about, inputs=figure.inputs, packages=packages(classes)) as facts:
         table, replays = assemble(figure)
         facts["replays"] = replays
         write_table(table, output)

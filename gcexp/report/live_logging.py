@@ -19,11 +19,11 @@ from gcexp.figures.tables import scores_of
 from gcexp.files import write_text
 from gcexp.report.comparison import medians
 from gcexp.report.mlflow_store import LEVELS, MOST_RUNS, PARENT, Point, Store, curves_of, tags_of
-from gcexp.run.measured import scored
+from gcexp.run.measured import curve_of
 from gcexp.run.measurement import Measurement
 from gcexp.run.options import conf_dir
 from gcexp.run.own_checkpoint import OwnCheckpoint
-from gcexp.run.provenance import finished_provenance
+from gcexp.run.provenance import read_provenance
 from gcexp.run.records import Seen
 from gcexp.run.tokens import PARTS
 from gcexp.run.yaml_values import read_yaml
@@ -153,7 +153,7 @@ class LiveRun:
         options = self._options()
         tags = tags_of(
             f"gcexp run {overrides}",
-            [finished_provenance(self._folder / "timeline.npz")],
+            [read_provenance(self._folder / "timeline.npz")],
             self._run.config,
             kind="scheme",
             run=self._folder.name,
@@ -208,7 +208,7 @@ class LiveRun:
 
     def _curves(self, state: dict[str, np.ndarray]) -> dict[str, list[Point]]:
         """Points of each seed's scores and of its clock by step, as far as a training is."""
-        frame = scored(self._timeline, Trajectory.from_arrays(state))
+        frame = curve_of(self._timeline, Trajectory.from_arrays(state))
         return {str(seed): curves_of(rows) for seed, rows in frame.groupby("seed")}
 
     def finish(self, trajectory: Trajectory, frame: pd.DataFrame, level: float | None) -> None:

@@ -14,13 +14,19 @@ from urllib.parse import quote
 
 from gcexp.figures.plots import TablePlot, parse
 from gcexp.figures.tables import read_table
-from gcexp.figures.typeset import cells
+from gcexp.figures.typeset import Cells, cells
 from gcexp.files import write_text
-from gcexp.report.evidence import Passages, other_order, passages, published_passages, published_source
+from gcexp.report.evidence import (
+    FirstPassages,
+    first_passages,
+    other_order,
+    published_first_passages,
+    published_source,
+)
 from gcexp.report.figurefile import target_files
 from gcexp.report.paper import Paper, papers
 from gcexp.report.published import PUBLISHED
-from gcexp.report.statements import Outcome, committed, counted
+from gcexp.report.statements import Outcome, committed_outcomes, outcomes_in_words
 from gcexp.run import paths
 
 if TYPE_CHECKING:
@@ -42,10 +48,8 @@ class FigureView:
         Links, relative to the page, by their names.
     image : str
         The link to the drawing; empty for a table.
-    table : list of list of str
-        Head and rows of a table; empty for a drawing.
-    words : list of int
-        The columns of the table that hold no numbers.
+    table : Cells, optional
+        A figure that is a table, as text; None for a drawing.
     statements : list of Outcome
         Those that the figure is evidence for, judged on the published table.
     source : str
@@ -64,13 +68,12 @@ class FigureView:
     about: dict[str, str]
     files: dict[str, str]
     image: str
-    table: list[list[str]]
-    words: list[int]
+    table: Cells | None
     statements: list[Outcome]
     source: str
-    passages: Passages | None
+    passages: FirstPassages | None
     other_order: list[str]
-    published_passages: Passages | None
+    published_passages: FirstPassages | None
     published_image: str
 
 
@@ -144,13 +147,13 @@ def paper_views(figures: Iterable[Figure], output: Path) -> list[PaperView]:
 
     A paper of which no figure is drawn is left out.
     """
-    stated = committed()
+    stated = committed_outcomes()
     figures = list(figures)
     views = []
     for name, paper in papers({figure.paper for figure in figures}).items():
-        figures_of_it = [figure for figure in figures if figure.paper == name]
-        statements = [outcome for outcome in stated if outcome.paper == name]
-        view = _paper_view(name, paper, figures_of_it, statements, output)
+        own_figures = [figure for figure in figures if figure.paper == name]
+        own_statements = [outcome for outcome in stated if outcome.paper == name]
+        view = _paper_view(name, paper, own_figures, own_statements, output)
         if view.own or view.studies:
             views.append(view)
     return views
@@ -180,7 +183,7 @@ def _paper_view(
         own=own,
         studies=studies,
         main=main,
-        counted=counted(main),
+        counted=outcomes_in_words(main),
         source=_dates(view.source for view in shown),
         picture=images.get(paper.picture, first_image),
     )
@@ -190,7 +193,9 @@ def _dates(sources: Iterable[str]) -> str:
     """Dates between which the published tables of some figures were made, as far as they are known."""
     dates: set[str] = set()
     for source in sources:
-        dates.update(part for part in source.split(", ") if part.startswith("20"))
+        for part in source.split(", "):
+            if part.startswith("20"):
+                dates.add(part)
     if not dates:
         return ""
     first, last = min(dates), max(dates)
@@ -206,18 +211,21 @@ def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome]) -> Figure
     if shown is None:
         return None
     table_file = page.parent / _table_of(figure, page)
-    table, words = _table_in_text(figure, table_file)
-    here = passages(figure, table_file)
-    published = published_passages(figure.target) if here and figure.preset != "paper" else None
-    reversed_pairs = other_order(here.rows, published.rows) if here and published else []
+    here = first_passages(figure, table_file)
+    published = None
+    reversed_pairs: list[str] = []
+    if here is not None and figure.preset != "paper":
+        published = published_first_passages(figure.target)
+    if here is not None and published is not None:
+        reversed_pairs = other_order(here.rows, published.rows)
+    statements = [outcome for outcome in stated if figure.target in outcome.target.split()]
     return FigureView(
         figure=figure,
-        about={name: value for name, value in about(figure).items() if value},
+        about=about(figure),
         files=files,
         image="" if figure.is_table else shown,
-        table=table,
-        words=words,
-        statements=[outcome for outcome in stated if figure.target in outcome.target.split()],
+        table=_cells_of(figure, table_file),
+        statements=statements,
         source=published_source(figure.target),
         passages=here,
         other_order=reversed_pairs,
@@ -226,14 +234,12 @@ def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome]) -> Figure
     )
 
 
-def _table_in_text(figure: Figure, file: Path) -> tuple[list[list[str]], list[int]]:
-    """Head and rows of a figure that is a table, and its columns without numbers; nothing of any other figure."""
+def _cells_of(figure: Figure, file: Path) -> Cells | None:
+    """A figure that is a table, as text; None for any other figure."""
     plot = parse(figure.file.plot)
     if not isinstance(plot, TablePlot):
-        return [], []
-    header, body, numbers = cells(read_table(file), plot)
-    words = [column for column in range(len(header)) if column not in numbers]
-    return [header, *body], words
+        return None
+    return cells(read_table(file), plot)
 
 
 def _published_image(figure: Figure, page: Path) -> str:
@@ -274,20 +280,21 @@ def _table_of(figure: Figure, page: Path) -> Path:
 
 
 def about(figure: Figure) -> dict[str, str]:
-    """What a figure was made of, for a reader: a name and words each."""
-    if not figure.runs:
-        return {key: _in_words(value) for key, value in figure.raw_arguments.items()}
-    schemes = [str(run.option("scheme")) for run in figure.runs]
-    seeds = [run.seed_range for run in figure.runs]
-    found = {
-        "data": ", ".join(figure.datasets),
-        "schemes": ", ".join(dict.fromkeys(schemes)),
-        "seeds": ", ".join(dict.fromkeys(seeds)),
-    }
-    for key, value in (figure.file.common | figure.file.quick).items():
-        if key not in ("label", "seeds", "task"):
+    """What a figure was made of, for a reader: a name and words each, where there is something to say."""
+    found = {}
+    if figure.runs:
+        schemes = [str(run.option("scheme")) for run in figure.runs]
+        seeds = [run.seed_range for run in figure.runs]
+        found["data"] = ", ".join(figure.datasets)
+        found["schemes"] = ", ".join(dict.fromkeys(schemes))
+        found["seeds"] = ", ".join(dict.fromkeys(seeds))
+        for key, value in (figure.file.common | figure.file.quick).items():
+            if key not in ("label", "seeds", "task"):
+                found[key] = _in_words(value)
+    else:
+        for key, value in figure.raw_arguments.items():
             found[key] = _in_words(value)
-    return found
+    return {name: words for name, words in found.items() if words}
 
 
 def _in_words(value: object, inside: Literal["", "mapping", "list"] = "") -> str:

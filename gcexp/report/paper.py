@@ -10,7 +10,7 @@ from pathlib import Path
 from gcexp.errors import UserError, require, require_known, unknown
 from gcexp.files import bundled
 from gcexp.report.placeholders import check_texts
-from gcexp.report.statements import committed
+from gcexp.report.statements import committed_outcomes
 from gcexp.run import options
 from gcexp.run.dependencies import digest_of
 from gcexp.run.yaml_values import read_yaml
@@ -137,7 +137,7 @@ def check_paper(folder: Path) -> None:
 def papers_fingerprint(names: Collection[str]) -> list[str]:
     """What the page says of some papers."""
     lines = [f"{name}={digest_of(repr(paper))}" for name, paper in papers(names).items()]
-    outcomes = [outcome for outcome in committed() if outcome.paper in names]
+    outcomes = [outcome for outcome in committed_outcomes() if outcome.paper in names]
     return [*lines, f"statements={digest_of(repr(outcomes))}"]
 
 

@@ -14,7 +14,7 @@ _ALLOWED_CONTROLS = "\n\t"
 _PLACEHOLDER = re.compile(r"\{([\w.]+)\}")
 
 
-def filled(template: Any, config: Mapping[str, Any], place: str) -> Any:
+def fill_in(template: Any, config: Mapping[str, Any], place: str) -> Any:
     """A text with the run's values in it; the number itself where the text is nothing but its key.
 
     Parameters
@@ -33,9 +33,9 @@ def filled(template: Any, config: Mapping[str, Any], place: str) -> Any:
 
     Examples
     --------
-    >>> filled("{code.d} of {n}", {"n": 12, "code": {"d": 3}}, "label")
+    >>> fill_in("{code.d} of {n}", {"n": 12, "code": {"d": 3}}, "label")
     '3 of 12'
-    >>> filled("{n}", {"n": 12}, "columns.workers")
+    >>> fill_in("{n}", {"n": 12}, "columns.workers")
     12
     """
     if not isinstance(template, str):
@@ -81,6 +81,6 @@ def check_texts(node: Any, place: str = "") -> None:
         for value in node:
             check_texts(value, place)
     elif isinstance(node, str):
-        controls = [one for one in node if unicodedata.category(one) == "Cc" and one not in _ALLOWED_CONTROLS]
-        if controls:
-            raise UserError(f"{place}: a text holds no control characters, got {node!r}")
+        for sign in node:
+            if unicodedata.category(sign) == "Cc" and sign not in _ALLOWED_CONTROLS:
+                raise UserError(f"{place}: a text holds no control characters, got {node!r}")

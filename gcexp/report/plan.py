@@ -12,9 +12,9 @@ from gcexp.errors import UserError, require_known
 from gcexp.report.figure import Figure
 from gcexp.report.figurefile import PRESETS, named_figures, page_files, paper_of
 from gcexp.report.published import table_of
-from gcexp.report.statements import committed
+from gcexp.report.statements import committed_outcomes
 from gcexp.run import paths
-from gcexp.run.costs import Cost, of_clock, of_replay, of_training, rated, together
+from gcexp.run.costs import Cost, clock_cost, combine_costs, cost_by_rate, replay_cost, training_cost
 from gcexp.run.provenance import provenance_file
 from gcexp.run.run import Run
 
@@ -25,23 +25,23 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
     Targets are figures or papers; by default all of the preset, in a project its own, with the page.
     """
     require_known("preset", preset, PRESETS)
-    asked = _figures_asked(targets)
+    asked = _targets_asked(targets)
     figures = named_figures(asked, preset)
     if not targets:
-        committed()  # which the page shows
-    found = _of_trainings(figures)
+        committed_outcomes()  # which the page shows
+    found = _training_costs(figures)
     for figure in figures:
         if not Path(figure.table).exists():
-            found.append(of_table(figure))
+            found.append(table_cost(figure))
     for figure in figures:
         if not Path(figure.drawings[0]).exists():
-            found.append(rated("drawing", "*", 1))
+            found.append(cost_by_rate("drawing", "*", 1))
     if not targets and not Path(paths.PAGE.format(preset=preset)).exists():
-        found.append(rated("page", "*", 1))
+        found.append(cost_by_rate("page", "*", 1))
     return found
 
 
-def _figures_asked(targets: Sequence[str]) -> list[str]:
+def _targets_asked(targets: Sequence[str]) -> list[str]:
     """Targets of the figures that are asked for, by themselves or by their paper; all of them by default."""
     files = page_files(published=bool(targets))
     if not targets:
@@ -49,10 +49,14 @@ def _figures_asked(targets: Sequence[str]) -> list[str]:
     known = {*files, *map(paper_of, files.values())}
     for target in targets:  # told before any figure is read
         require_known("target", target, known)
-    return [target for target, path in files.items() if target in targets or paper_of(path) in targets]
+    asked = []
+    for target, path in files.items():
+        if target in targets or paper_of(path) in targets:
+            asked.append(target)
+    return asked
 
 
-def _of_trainings(figures: Sequence[Figure]) -> list[Cost]:
+def _training_costs(figures: Sequence[Figure]) -> list[Cost]:
     """Of the data sets and of the trainings of some figures, each once, that are not there."""
     trajectories: dict[str, Run] = {}
     for figure in figures:
@@ -62,26 +66,28 @@ def _of_trainings(figures: Sequence[Figure]) -> list[Cost]:
     found = []
     for dataset in dict.fromkeys(run.dataset for run in trajectories.values()):
         if not Path(paths.DATA.format(dataset=dataset)).exists():
-            found.append(rated("data", dataset, 1))
+            found.append(cost_by_rate("data", dataset, 1))
     for file, run in trajectories.items():
         if not Path(file).exists():
-            found.append(of_training(run))
+            found.append(training_cost(run))
     return found
 
 
-def of_table(figure: Figure) -> Cost:
+def table_cost(figure: Figure) -> Cost:
     """Of runs its clocks and the replays of exact schemes; of an analysis what the published table took."""
     if not figure.runs:
-        made = _as_it_was_made(figure)
+        made = _cost_by_provenance(figure)
         if made is not None:
             return made
-    parts = [rated("table", "*", 1)]
-    parts += [of_replay(run) for run in figure.runs if run.trains and run.exact]
-    parts += [of_clock(run) for run in figure.runs]
-    return together(*parts)
+    parts = [cost_by_rate("table", "*", 1)]
+    for run in figure.runs:
+        if run.trains and run.exact:
+            parts.append(replay_cost(run))
+    parts += [clock_cost(run) for run in figure.runs]
+    return combine_costs(*parts)
 
 
-def _as_it_was_made(figure: Figure) -> Cost | None:
+def _cost_by_provenance(figure: Figure) -> Cost | None:
     """What the table of an analysis took, by its provenance; None where that is not told."""
     with suppress(UserError, OSError, ValueError, KeyError, TypeError):
         table = table_of(figure)

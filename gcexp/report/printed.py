@@ -83,7 +83,7 @@ class Printed:
         return f"{text} where {keys}"
 
 
-def printed(path: Path) -> list[Printed]:
+def read_printed_numbers(path: Path) -> list[Printed]:
     """The numbers of a file, each once; none if there is no such file."""
     found: dict[str, Printed] = {}
     for place, row in rows_of(path, REQUIRED, more=True):
@@ -112,7 +112,7 @@ def _printed_of(row: Mapping[str, str], place: str) -> Printed:
     return fill(Printed, given | {"where": where}, place)
 
 
-def check_stated(folder: Path) -> None:
+def check_statements(folder: Path) -> None:
     """Whether statements and printed numbers of a paper are right, and every number answers one that is there.
 
     Raises
@@ -124,6 +124,6 @@ def check_stated(folder: Path) -> None:
     figures = [path.stem for path in sorted((folder / "figures").glob("*.yaml"))]
     for path in sorted((folder / "figures").glob("*.expected.csv")):
         require_known("figure", path.name.removesuffix(".expected.csv"), figures, str(path))
-        for one in printed(path):
+        for one in read_printed_numbers(path):
             for name in one.answers.split():
                 require_known("statement", name, stated, str(path))

@@ -12,7 +12,7 @@ from gcexp.files import written_folder
 from gcexp.report import audit
 from gcexp.report.figure import Figure
 from gcexp.report.figurefile import figures
-from gcexp.report.published import MADE, PUBLISHED, packed, published
+from gcexp.report.published import MADE, PUBLISHED, packed_file, published_file
 
 #: Bytes of a CSV from about which code hosts show no table any more: larger ones are packed; pandas reads them as well.
 MOST_SHOWN = 400_000
@@ -30,7 +30,10 @@ def publish() -> str:
         if PUBLISHED.is_dir():
             shutil.copytree(PUBLISHED, fresh, dirs_exist_ok=True)
         _take_tables(fresh)
-        shown = [figure for figure in planned if published(figure.table, fresh).is_file()]
+        shown = []
+        for figure in planned:
+            if published_file(figure.table, fresh).is_file():
+                shown.append(figure)
         if not shown:
             raise UserError("nothing to publish: make the paper preset first (make reproduce PRESET=paper)")
         drawings = _draw(shown, fresh)
@@ -38,8 +41,10 @@ def publish() -> str:
         judgements = audit.judge_all(published=fresh)
         audit.write_outcomes(judgements, fresh)
     audit.fill_readmes(judgements)
-    missing = sorted({figure.target for figure in planned} - {figure.target for figure in shown})
-    not_made = f"; not made yet: {', '.join(missing)}" if missing else ""
+    missing = sorted(figure.target for figure in planned if figure not in shown)
+    not_made = ""
+    if missing:
+        not_made = f"; not made yet: {', '.join(missing)}"
     return f"{len(shown)} figures in {PUBLISHED}{not_made}; commit them"
 
 
@@ -49,11 +54,11 @@ def _take_tables(folder: Path) -> None:
         target = folder / path.relative_to(MADE)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-        packed(target).unlink(missing_ok=True)
+        packed_file(target).unlink(missing_ok=True)
     for path in folder.glob("data/*.csv"):
         if path.stat().st_size > MOST_SHOWN:
             content = gzip.compress(path.read_bytes(), 9, mtime=0)  # equal tables as equal bytes
-            packed(path).write_bytes(content)
+            packed_file(path).write_bytes(content)
             path.unlink()
 
 
@@ -63,9 +68,12 @@ def _draw(shown: Iterable[Figure], folder: Path) -> list[Path]:
 
     drawings = []
     for figure in shown:
-        first, second = figure.drawings
-        drawing = published(first if figure.is_table else second, folder)  # Markdown, or PNG
-        make_drawing(figure, published(figure.table, folder), [drawing])
+        if figure.is_table:
+            shown_on_page, _ = figure.drawings  # Markdown, and LaTeX
+        else:
+            _, shown_on_page = figure.drawings  # PDF, and PNG
+        drawing = published_file(shown_on_page, folder)
+        make_drawing(figure, published_file(figure.table, folder), [drawing])
         drawings.append(drawing)
     return drawings
 
@@ -74,7 +82,7 @@ def _remove_others(folder: Path, planned: Iterable[Figure], drawings: Iterable[P
     """Remove what belongs to no figure and no paper."""
     wanted = {*drawings}
     for figure in planned:
-        wanted.add(published(figure.table, folder))
+        wanted.add(published_file(figure.table, folder))
         wanted.add(folder / "data" / f"{figure.target}.provenance.json")
     for paper in audit.papers().values():
         wanted.add(audit.page_of(paper, folder))

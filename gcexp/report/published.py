@@ -13,15 +13,15 @@ MADE = Path(paths.REPORT.format(preset="paper"))
 PUBLISHED = Path(paths.PUBLISHED)
 
 
-def published(path: str | Path, folder: Path = PUBLISHED) -> Path:
+def published_file(path: str | Path, folder: Path = PUBLISHED) -> Path:
     """Where a product of the paper preset is published: a large table packed, as ``.csv.gz``."""
     place = folder / Path(path).relative_to(MADE)
-    if packed(place).is_file():
-        return packed(place)
+    if packed_file(place).is_file():
+        return packed_file(place)
     return place
 
 
-def packed(place: Path) -> Path:
+def packed_file(place: Path) -> Path:
     """The name of a table once it is packed."""
     return place.with_name(f"{place.name}.gz")
 
@@ -41,7 +41,7 @@ def published_table(target: str, folder: Path = PUBLISHED) -> Path | None:
     """The published table of a target, packed or not, of this folder or else of the installation."""
     here = folder / "data" / f"{target}.csv"
     installed = PUBLISHED / "data" / f"{target}.csv"
-    for place in (here, packed(here), bundled(installed), bundled(packed(installed))):
+    for place in (here, packed_file(here), bundled(installed), bundled(packed_file(installed))):
         if place.is_file():
             return place
     return None

@@ -95,7 +95,10 @@ class Request:
         """Targets of the figures that this build is about."""
         # A job that another Snakemake started needs the figures that it makes: it was submitted after all were checked.
         if self.jobs and not any(rule in _ABOUT_ALL for rule, _ in self.jobs):
-            made = {wildcards["target"] for _, wildcards in self.jobs if "target" in wildcards}
+            made = set()
+            for _, wildcards in self.jobs:
+                if "target" in wildcards:
+                    made.add(wildcards["target"])
             return sorted(made)
         # A figure or a paper is asked for by its name, and a file is named by its figure.
         files_asked = [Path(target).stem for target in self.targets]
@@ -154,8 +157,11 @@ class Request:
         about_all = {*figurefile.RULES, paths.PAGE.format(preset=preset)}
         if not self.targets or about_all & {*self.targets}:
             return None
-        figures = self.figures(preset).values()
-        return [figure for figure in figures if {figure.target, figure.paper} & self._names]
+        asked = []
+        for figure in self.figures(preset).values():
+            if figure.target in self._names or figure.paper in self._names:
+                asked.append(figure)
+        return asked
 
     # --- What targets stand for
 
@@ -165,8 +171,9 @@ class Request:
 
     def own_figures(self, paper: str, preset: str) -> list[Figure]:
         """Figures and tables that stand in a paper; of a collection of studies all of them."""
-        mine = [figure for figure in self.figures(preset).values() if figure.paper == paper]
-        return [figure for figure in mine if not figure.file.study] or mine
+        all_of_paper = [figure for figure in self.figures(preset).values() if figure.paper == paper]
+        in_the_paper = [figure for figure in all_of_paper if not figure.file.study]
+        return in_the_paper or all_of_paper
 
     def figures_of(self, part: str, preset: str) -> list[Figure]:
         """A figure by its target, or the own figures of a paper by its name."""
@@ -179,7 +186,7 @@ class Request:
         """Everything that a reader gets of a figure or a paper."""
         return _products_of(self.figures_of(part, preset))
 
-    def index_and_lost(self, preset: str) -> list[str]:
+    def page_and_lost_products(self, preset: str) -> list[str]:
         """The page, which stands for all that is made; with ``mlflow: true`` what is imported, too.
 
         What was lost since the page was made is named beside it: Snakemake would not look for it.
@@ -187,12 +194,14 @@ class Request:
         page = paths.PAGE.format(preset=preset)
         wanted = [page]
         if Path(page).exists():
-            wanted += [product for product in self.products(preset) if not Path(product).exists()]
+            for product in self.products(preset):
+                if not Path(product).exists():
+                    wanted.append(product)
         if self.settings["mlflow"]:
             wanted.append(paths.IMPORTED.format(preset=preset))
         return wanted
 
-    def imported(self, part: str) -> list[str]:
+    def import_files(self, part: str) -> list[str]:
         """With ``mlflow: true`` the file that says that the runs of a figure or a paper were imported; else nothing."""
         preset = self.settings["preset"]
         with_runs = any(figure.runs for figure in self.figures_of(part, preset))

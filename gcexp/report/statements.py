@@ -32,7 +32,7 @@ class Statement:
     @property
     def remark(self) -> str:
         """Why it can be checked in part only or not at all."""
-        word = next(word for word in CHECKABLE if self.checkable.startswith(word))
+        (word,) = [word for word in CHECKABLE if self.checkable.startswith(word)]
         return self.checkable.removeprefix(word).lstrip(" :;,") or self.conditions
 
 
@@ -73,7 +73,7 @@ def read_statements(path: Path) -> dict[str, Statement]:
     return found
 
 
-def committed() -> list[Outcome]:
+def committed_outcomes() -> list[Outcome]:
     """The committed outcomes of all papers; none where ``gcexp audit --write`` has not written them."""
     path = COMMITTED
     if not path.is_file() and bundled(COMMITTED).is_file():
@@ -81,9 +81,13 @@ def committed() -> list[Outcome]:
     return [Outcome(**row) for _, row in rows_of(path, OUTCOME_COLUMNS)]
 
 
-def counted(outcomes: Iterable[Outcome]) -> str:
+def outcomes_in_words(outcomes: Iterable[Outcome]) -> str:
     """How many statements have each outcome, in words."""
     from gcexp.analysis.claims import OUTCOMES  # a plan judges nothing
 
     counts = Counter(one.outcome for one in outcomes)
-    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
+    words = []
+    for outcome in OUTCOMES:
+        if counts[outcome]:
+            words.append(f"{counts[outcome]} {outcome}")
+    return ", ".join(words)

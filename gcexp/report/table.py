@@ -28,12 +28,12 @@ def assemble(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
     The clock of every run is simulated here. Trajectories are read: `Figure.inputs` must be there.
     """
     if figure.file.kind == "analysis":
-        return analysed(figure), {}
+        return analysis_table(figure), {}
     trainings = StoredTrainings()
     frames: list[pd.DataFrame] = []
     replays: dict[str, dict] = {}
-    unit = "runs" if figure.file.kind == "curves" else "clocks"
-    with bar(len(figure.runs), unit, "run") as moving:
+    what = "runs" if figure.file.kind == "curves" else "clocks"
+    with bar(len(figure.runs), what, "run") as moving:
         for run in figure.runs:
             measurement = Measurement(run, trainings)
             frames.append(rows_of(figure, measurement))
@@ -42,9 +42,9 @@ def assemble(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
                 replays[run.id] = largest_errors(measurement.report)
             run.release()
             moving.update()
-    frame = joined(figure, frames)
+    frame = join_rows(figure, frames)
     if figure.file.timings.against:
-        frame = saved(frame, figure)
+        frame = add_savings(frame, figure)
     return frame, replays
 
 
@@ -60,18 +60,18 @@ def rows_of(figure: Figure, measurement: Measurement) -> pd.DataFrame:
     """The rows of one run in the table of a figure."""
     run = measurement.run
     if figure.file.kind == "timings":
-        rows = timing(run, measurement.timeline, figure.file.timings)
+        rows = timing_rows(run, measurement.timeline, figure.file.timings)
     else:
         require_horizon(run, measurement.timeline)
         rows = measurement.curve
     rows.insert(0, "label", run.label)
     rows.insert(1, "run", run.id)
     if figure.file.passages is not None:
-        rows = passages(rows, figure.file.passages)
+        rows = passage_rows(rows, figure.file.passages)
     return rows
 
 
-def analysed(figure: Figure) -> pd.DataFrame:
+def analysis_table(figure: Figure) -> pd.DataFrame:
     """Table of an analysis function, which must have the columns that the function declares: plans believe those."""
     name = figure.file.analysis["function"]
     frame = resolve_name(name)(**with_makers(figure.arguments))
@@ -88,7 +88,7 @@ def analysed(figure: Figure) -> pd.DataFrame:
     return frame
 
 
-def passages(curves: pd.DataFrame, kept: Passages) -> pd.DataFrame:
+def passage_rows(curves: pd.DataFrame, kept: Passages) -> pd.DataFrame:
     """When each seed of a run first reaches some levels, NaN where it never does; rows by seed and level."""
     rows = []
     for (label, run, seed), curve in curves.groupby(["label", "run", "seed"], sort=False):
@@ -98,7 +98,7 @@ def passages(curves: pd.DataFrame, kept: Passages) -> pd.DataFrame:
     return pd.DataFrame(rows).replace(np.inf, np.nan)
 
 
-def timing(run: Run, timeline: Timeline, spec: Timings) -> pd.DataFrame:
+def timing_rows(run: Run, timeline: Timeline, spec: Timings) -> pd.DataFrame:
     """Rows of a run's timeline."""
     frame = pd.DataFrame(timing_columns(run, timeline, spec.rows))
     if spec.exact:
@@ -124,7 +124,7 @@ def require_horizon(run: Run, timeline: Timeline) -> None:
         )
 
 
-def joined(figure: Figure, frames: list[pd.DataFrame]) -> pd.DataFrame:
+def join_rows(figure: Figure, frames: list[pd.DataFrame]) -> pd.DataFrame:
     """Rows of all runs, with the figure's own columns and the keys of its runs behind label and id of the run."""
     absent = dict.fromkeys(figure.own_columns)  # None, where a run has no such column
     rows = []
@@ -142,16 +142,19 @@ def joined(figure: Figure, frames: list[pd.DataFrame]) -> pd.DataFrame:
 # --- What a label saves against another one -------------------------------------------------------------------------
 
 
-def saved(frame: pd.DataFrame, figure: Figure) -> pd.DataFrame:
+def add_savings(frame: pd.DataFrame, figure: Figure) -> pd.DataFrame:
     """The table with what each label saves against its baseline; see `gcexp.report.columns.Timings`."""
     spec = figure.file.timings
-    time = "iteration_time_s" if spec.rows == "iterations" else "mean_iteration_time_s"
-    keys = [key for key in figure.identifying_columns[2:] if key != "scheme"]
+    if spec.rows == "iterations":
+        time = "iteration_time_s"
+    else:
+        time = "mean_iteration_time_s"
+    keys = [key for key in figure.identifying_columns if key not in ("label", "run", "scheme")]
     frame = frame.assign(saved_time_s=np.nan, saved_share=np.nan)
     for label, against in spec.against.items():
         own = frame[frame["label"] == label]
         baselines = frame[frame["label"] == against]
-        matched = matched_columns(baselines, keys)
+        matched = columns_to_match(baselines, keys)
         pairs = match_baselines(own, baselines, matched, time)
         require_one_baseline(pairs, baselines, matched, label=label, against=against)
         saved_time = pairs["baseline_time_s"] - pairs[time]
@@ -160,7 +163,7 @@ def saved(frame: pd.DataFrame, figure: Figure) -> pd.DataFrame:
     return frame
 
 
-def matched_columns(baselines: pd.DataFrame, keys: list[str]) -> list[str]:
+def columns_to_match(baselines: pd.DataFrame, keys: list[str]) -> list[str]:
     """The columns in which a row and its baseline agree.
 
     Only what was played on the same draws is compared: these columns are the keys that decide the draws, the other keys

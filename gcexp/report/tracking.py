@@ -32,7 +32,7 @@ from gcexp.report.mlflow_store import (
     params_of,
     tags_of,
 )
-from gcexp.run.provenance import finished_provenance
+from gcexp.run.provenance import read_provenance
 from gcexp.run.run import Run
 from gcexp.run.tokens import PARTS
 
@@ -70,7 +70,7 @@ def track(figures: list[Figure], output: Path, uri: str | None) -> None:
     found: dict[str, Any] = {"uri": store.shown, "imported": [], "already_there": []}
     for figure in finished:
         with store.used():
-            new = _bring(store, figure)
+            new = _import_figure(store, figure)
         found["imported" if new else "already_there"].append(figure.target)
     found["unfinished"] = [figure.target for figure in figures if figure not in finished]
     write_text(output, json.dumps(found, indent=1) + "\n")
@@ -81,7 +81,7 @@ def track(figures: list[Figure], output: Path, uri: str | None) -> None:
 # --- One figure --------------------------------------------------------------------------------------------------
 
 
-def _bring(store: Store, figure: Figure) -> bool:
+def _import_figure(store: Store, figure: Figure) -> bool:
     """Bring the runs of a figure up to date; False if MLflow has all of them already."""
     experiment = store.experiment(figure.paper)
     digest = _digest(figure)
@@ -100,7 +100,7 @@ def _bring(store: Store, figure: Figure) -> bool:
         if earlier is not None:
             stored.delete_children(earlier)
         imported = str(round(time.time() * 1000))
-        parent = _create(
+        parent = _create_parent(
             store,
             experiment,
             figure,
@@ -203,7 +203,7 @@ def _key(figure: Figure) -> str:
     return f"{figure.preset}/{figure.target}"
 
 
-def _create(
+def _create_parent(
     store: Store,
     experiment: str,
     figure: Figure,
@@ -218,7 +218,7 @@ def _create(
     `imported` is the time of this import, which tells its runs from those of another importer. `earlier` is the id of
     a parent that is brought up to date instead.
     """
-    made = {path: finished_provenance(path) for path in (figure.table, *run.inputs)}
+    made = {path: read_provenance(path) for path in (figure.table, *run.inputs)}
     tags = {KEY: _key(figure), IMPORTED: imported}
     tags |= tags_of(
         f"snakemake {figure.target} --config preset={figure.preset}",
@@ -238,10 +238,10 @@ def _create(
         summary |= _costs("training", made.get(run.trajectory_file, {}))
     points = {PARENT: [Point(name, float(value)) for name, value in summary.items()]}
     if run.trains:
-        data = finished_provenance(run.trajectory_file).get("data")
+        data = read_provenance(run.trajectory_file).get("data")
         errors = made[figure.table].get("replays", {}).get(run.id, {})
         for seed in run.seeds:
-            curve = _thinned(rows[rows["seed"] == seed])
+            curve = _thin_out(rows[rows["seed"] == seed])
             points[str(seed)] = curves_of(curve)
             for name, value in errors.get(str(seed), {}).items():
                 points[str(seed)].append(Point(name, value))
@@ -278,7 +278,7 @@ def _costs(name: str, made: dict) -> dict[str, float]:
     return costs
 
 
-def _thinned(curve: DataFrame) -> DataFrame:
+def _thin_out(curve: DataFrame) -> DataFrame:
     """At most `_POINTS` rows of a curve, at even distances, with the first and the last."""
     places = np.linspace(0, len(curve) - 1, min(_POINTS, len(curve)))
     return curve.iloc[np.unique(places.astype(int))]

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from gcexp.errors import UserError, unknown
-from gcexp.run.dependencies import STAGES, values
+from gcexp.run.dependencies import STAGES, lines_of_values
 from gcexp.run.options import conf_dir, option_file, options
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
-from gcexp.run.tokens import spelled
+from gcexp.run.tokens import spell
 from gcexp.run.yaml_values import read_yaml
 from gcexp.schema import fill, fitted
 
@@ -42,7 +42,7 @@ class Entry:
         for key in self.half:
             keys[key] = n // 2
         keys["n"] = n
-        overrides = [f"{key}={spelled(value)}" for key, value in keys.items()]
+        overrides = [f"{key}={spell(value)}" for key, value in keys.items()]
         run = Run.of(overrides, trains=False, checked=False, label=self.label, codes=codes)
         if run.config["bound"]:
             return run
@@ -128,7 +128,7 @@ def _entry(keys: dict, place: str) -> Entry:
     return fill(Entry, defaults | about_entry | {"keys": of_run}, place)
 
 
-def decided_by(named: Iterable[str | dict] | None) -> list[str]:
+def schemes_fingerprint(named: Iterable[str | dict] | None) -> list[str]:
     """What the clocks of these schemes depend on, beside the times and the library: the values of their options."""
     found = []
     for entry in entries(named):
@@ -136,7 +136,7 @@ def decided_by(named: Iterable[str | dict] | None) -> list[str]:
         lines = []
         for key in STAGES["timeline"].keys:
             if key != "delay":
-                lines += values(config.get(key), key)
+                lines += lines_of_values(config.get(key), key)
         lines.append(str(entry))
         found += [f"{entry.label}: {line}" for line in lines]
     return found

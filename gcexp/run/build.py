@@ -44,11 +44,11 @@ def build(config: dict, key: str) -> Any:
     if not isinstance(node, dict) or "_target_" not in node:
         raise UserError(f"{key} has no _target_ (the class to build), got {node!r}")
     if kind is None:
-        return _built(node, key)
-    return _built_as(kind, node, key)
+        return _build_value(node, key)
+    return _build_as(kind, node, key)
 
 
-def _built_as(kind: type, node: dict, key: str) -> Any:
+def _build_as(kind: type, node: dict, key: str) -> Any:
     """The object of a group's option, refused unless it is of the group's kind."""
     cls = locate(node["_target_"], f"{key}._target_")
     if isinstance(cls, type) and not fits(cls, kind):
@@ -57,14 +57,14 @@ def _built_as(kind: type, node: dict, key: str) -> Any:
     own = dict(node)
     inputs = own.pop(INPUTS, None)  # what an option file names for `gcexp.run.dependencies`
     fitted(str | list[str] | None, inputs, f"{key}.{INPUTS}")
-    made = _made(cls, _arguments_of(own, key), key)
+    made = _construct(cls, _arguments_of(own, key), key)
     return fitted(kind, made, f"{key}._target_")
 
 
-def _built(node: Any, key: str) -> Any:
+def _build_value(node: Any, key: str) -> Any:
     """A value of an option, with everything in it that has a ``_target_`` built."""
     if isinstance(node, list):
-        return [_built(value, f"{key}.{i}") for i, value in enumerate(node)]
+        return [_build_value(value, f"{key}.{i}") for i, value in enumerate(node)]
     if not isinstance(node, dict) or "_target_" not in node:
         return node
     cls = locate(node["_target_"], f"{key}._target_")
@@ -72,7 +72,7 @@ def _built(node: Any, key: str) -> Any:
     if node.get("_partial_") is True:  # as Hydra has it: built later, here only checked
         arguments(cls, given, key, joint=".", typed=False)  # its annotations may be a stranger's
         return partial(cls, **given)
-    return _made(cls, given, key)
+    return _construct(cls, given, key)
 
 
 def _arguments_of(node: dict, key: str) -> dict[str, Any]:
@@ -80,11 +80,11 @@ def _arguments_of(node: dict, key: str) -> dict[str, Any]:
     found = {}
     for name, value in node.items():
         if name not in ("_target_", "_partial_"):
-            found[name] = _built(value, f"{key}.{name}")
+            found[name] = _build_value(value, f"{key}.{name}")
     return found
 
 
-def _made(cls: Any, given: dict[str, Any], key: str) -> Any:
+def _construct(cls: Any, given: dict[str, Any], key: str) -> Any:
     arguments(cls, given, key, joint=".")
     try:
         return cls(**given)  # as written: a whole number that stands for a float stays one
@@ -113,7 +113,7 @@ def dotted(target: object, place: str) -> str:
 def locate(target: str, place: str) -> Any:
     """Class or function of a dotted name."""
     module_name, _, name = dotted(target, place).rpartition(".")
-    module = _imported(module_name, target, place)
+    module = _import_module(module_name, target, place)
     if not hasattr(module, name):
         public = [known for known in dir(module) if not known.startswith("_")]
         raise UserError(f"{place}: {unknown(f'name in {module_name}', name, public)}")
@@ -123,7 +123,7 @@ def locate(target: str, place: str) -> Any:
     return found
 
 
-def _imported(module: str, target: str, place: str) -> ModuleType:
+def _import_module(module: str, target: str, place: str) -> ModuleType:
     """The module of a dotted name; what prevents its import becomes a sentence."""
     try:
         return importlib.import_module(module)
@@ -146,13 +146,13 @@ def _draws_anew(target: str) -> bool:
     return getattr(locate(target, "code._target_"), "redrawn", False)
 
 
-def redrawn(node: Any, seed: int, *place: Any) -> Any:
+def with_seed(node: Any, seed: int, *place: Any) -> Any:
     """The code's node with the run's seed in every random code; codes inside a code get seeds of their own."""
     if isinstance(node, list):
-        return [redrawn(value, seed, *place, i) for i, value in enumerate(node)]
+        return [with_seed(value, seed, *place, i) for i, value in enumerate(node)]
     if not isinstance(node, dict):
         return node
-    with_seeds = {key: redrawn(value, seed, *place, key) for key, value in node.items()}
+    with_seeds = {key: with_seed(value, seed, *place, key) for key, value in node.items()}
     if "_target_" in node and _draws_anew(node["_target_"]):
         with_seeds["seed"] = _seed_at(seed, *place)
     return with_seeds
@@ -185,7 +185,7 @@ def values_under(node: Any, *keys: str) -> list:
 def build_code(node: dict, seed: int | None = None) -> Code:
     """The code of a node; one whose assignment is random with this seed, if given, in the place of its own."""
     if seed is not None:
-        node = redrawn(node, seed)
+        node = with_seed(node, seed)
     return build({"code": node}, "code")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from gcexp.errors import EXTRAS, ExtraError, UserError, unknown
@@ -13,8 +14,16 @@ from gcexp.run.modules import spec_of
 from gcexp.schema import arguments, quoted
 
 
-def declared(function: str, given: dict) -> dict[str, Any]:
-    """What an analysis declares, once its arguments are checked: its columns, and whether it plays schemes.
+@dataclass(frozen=True)
+class Declaration:
+    """What an analysis declares: the columns of its table, None where it names none, and whether it plays schemes."""
+
+    columns: list[str] | None = None
+    plays_schemes: bool = False
+
+
+def declaration_of(function: str, given: dict) -> Declaration:
+    """What an analysis declares, once its arguments are checked.
 
     Where the package of an extra is missing nothing is known: the job that needs it tells.
     """
@@ -24,28 +33,30 @@ def declared(function: str, given: dict) -> dict[str, Any]:
         columns = getattr(analysis, "columns", None)
         if callable(columns):
             columns = columns(**checked)
-        if not isinstance(columns, Iterable | None):
-            raise UserError(f"{function}.columns must give names of columns, got {quoted(columns)}")
-        return {"columns": columns and list(columns), "clocks": getattr(analysis, "clocks", False)}
     except ExtraError:
-        return {"columns": None, "clocks": False}
+        return Declaration()
+    if not isinstance(columns, Iterable | None):
+        raise UserError(f"{function}.columns must give names of columns, got {quoted(columns)}")
+    if columns is not None:
+        columns = list(columns)
+    return Declaration(columns, plays_schemes=getattr(analysis, "clocks", False))
 
 
-def declared_scores(task: dict) -> list[str] | None:
+def scores_of_task(task: dict) -> list[str] | None:
     """Names of the scores of a composed task: a key ``scores`` of its own, or what its class declares in its source.
 
     None where neither says them.
     """
-    scores = _declared_by_task(task, "scores")
+    scores = _value_of_task(task, "scores")
     if not isinstance(scores, list) or not all(isinstance(name, str) for name in scores):
         return None
-    scores_of_labels = _declared_by_task(task, "scores_of_labels")
+    scores_of_labels = _value_of_task(task, "scores_of_labels")
     if not isinstance(scores_of_labels, list) or has_labels(task["dataset"]):
         return scores
     return [name for name in scores if name not in scores_of_labels]
 
 
-def _declared_by_task(task: dict, key: str) -> Any:
+def _value_of_task(task: dict, key: str) -> Any:
     """A key of a task's option, or where the option has none, what its class sets."""
     return task.get(key) or class_value(task["_target_"], key, "problem")
 

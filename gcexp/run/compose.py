@@ -35,11 +35,11 @@ def compose(overrides: list[str]) -> dict[str, Any]:
 
     The same result as one full Hydra composition; a test compares them.
     """
-    choices, values = split(overrides)
-    return _composed(choices, values)
+    choices, values = split_overrides(overrides)
+    return _compose(choices, values)
 
 
-def split(overrides: list[str]) -> tuple[dict[str, str], dict[str, Any]]:
+def split_overrides(overrides: list[str]) -> tuple[dict[str, str], dict[str, Any]]:
     """The options that overrides choose, by group, and the values that they set, by key."""
     choices: dict[str, str] = {}
     values: dict[str, Any] = {}
@@ -48,7 +48,7 @@ def split(overrides: list[str]) -> tuple[dict[str, str], dict[str, Any]]:
         if not key or not equals:
             raise UserError(f"an override is KEY=VALUE, got {override!r}")
         if key in choices or key in values:
-            first = next(other for other in overrides if other.startswith(f"{key}="))
+            first, *_ = [other for other in overrides if other.startswith(f"{key}=")]
             raise UserError(f"{key} is given twice, as {first} and {override}")
         if key in GROUPS:
             choices[key] = text
@@ -57,7 +57,7 @@ def split(overrides: list[str]) -> tuple[dict[str, str], dict[str, Any]]:
     return choices, values
 
 
-def _composed(choices: dict[str, str], values: dict[str, Any]) -> dict[str, Any]:
+def _compose(choices: dict[str, str], values: dict[str, Any]) -> dict[str, Any]:
     """The config of the chosen options with values of single keys above them, references resolved."""
     config = _of_options(choices, search_path())
     for key, value in values.items():
@@ -65,8 +65,8 @@ def _composed(choices: dict[str, str], values: dict[str, Any]) -> dict[str, Any]
             config = config | {"task": option_checks.with_device(config["task"], value)}
             continue
         option_checks.require_key(config, key)
-        config = merged(config, _nested(key, value))
-    return resolved(config, config)
+        config = merge(config, _nested(key, value))
+    return resolve(config, config)
 
 
 def _of_options(choices: dict[str, str], folders: Folders) -> dict[str, Any]:
@@ -75,9 +75,9 @@ def _of_options(choices: dict[str, str], folders: Folders) -> dict[str, Any]:
     config: dict[str, Any] = {}
     for group, options_of_group in layers.items():
         if group == SELF:
-            config = merged(config, run)
+            config = merge(config, run)
         for option in options_of_group:
-            config = merged(config, option.values)
+            config = merge(config, option.values)
     option_checks.require_meaning(config, run, layers, folders)
     return config
 
@@ -123,7 +123,7 @@ def _run_file(folders: Folders) -> tuple[dict[str, Any], dict[str, str | None]]:
     return run, defaults
 
 
-def merged(below: Any, above: Any) -> Any:
+def merge(below: Any, above: Any) -> Any:
     """Values with others above them: mappings key by key, of all else the upper one.
 
     A mapping by worker above one number of all workers leaves that to the others: ``{3: 2.0}`` above 1.0.
@@ -134,7 +134,7 @@ def merged(below: Any, above: Any) -> Any:
         return above
     found = dict(below)
     for key, value in above.items():
-        found[key] = merged(below.get(key), value)
+        found[key] = merge(below.get(key), value)
     return found
 
 
@@ -145,18 +145,18 @@ def _nested(key: str, value: Any) -> dict[str, Any]:
     return value
 
 
-def resolved(node: Any, config: dict[str, Any], key: str = "", through: tuple[str, ...] = ()) -> Any:
+def resolve(node: Any, config: dict[str, Any], key: str = "", through: tuple[str, ...] = ()) -> Any:
     """A node of a config with what its references stand for; `through`: the references that led to it."""
     if isinstance(node, dict):
-        return {name: resolved(value, config, f"{key}.{name}", through) for name, value in node.items()}
+        return {name: resolve(value, config, f"{key}.{name}", through) for name, value in node.items()}
     if isinstance(node, list):
-        return [resolved(value, config, key, through) for value in node]
+        return [resolve(value, config, key, through) for value in node]
     if not isinstance(node, str) or "${" not in node:
         return node
 
     def value_of(reference: re.Match) -> Any:
-        found = option_checks.referred(config, reference[1], node, key, through)
-        return resolved(found, config, key, (*through, reference[1]))
+        found = option_checks.value_of_reference(config, reference[1], node, key, through)
+        return resolve(found, config, key, (*through, reference[1]))
 
     whole = REFERENCE.fullmatch(node)
     if whole:
@@ -170,7 +170,7 @@ def resolved(node: Any, config: dict[str, Any], key: str = "", through: tuple[st
 
 def meanings(overrides: list[str]) -> dict[str, str]:
     """What files of options say behind their keys, for every option that overrides choose and those it builds on."""
-    choices, _ = split(overrides)
+    choices, _ = split_overrides(overrides)
     _, layers = _layers(choices, search_path())
     found: dict[str, str] = {}
     for group, options_of_group in layers.items():
@@ -206,21 +206,24 @@ def composed_codes(node: Any) -> Any:
             values[key] = value
         elif key != "code":
             values[f"code.{key}"] = value
-    return _composed({"code": node["code"]}, values)["code"]
+    return _compose({"code": node["code"]}, values)["code"]
 
 
 def _one_per_size(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """For each entry of a mapping's lists, the mapping with this entry of every list."""
-    lists = {key: value for key, value in node.items() if isinstance(value, list)}
+    lists = {}
+    for key, value in node.items():
+        if isinstance(value, list):
+            lists[key] = value
     option_checks.require_equal_lengths(node["code"], lists)
     for values in zip(*lists.values(), strict=True):
         yield node | dict(zip(lists, values, strict=True))
 
 
-def swept(overrides: list[str]) -> tuple[list[str], dict[str, list[str]]]:
+def split_sweep(overrides: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     """Overrides that have one value, and the values of those that have several.
 
-    >>> swept(["scheme=glob(cyclic_p*)", "n=12", "s=range(1,4)"])
+    >>> split_sweep(["scheme=glob(cyclic_p*)", "n=12", "s=range(1,4)"])
     (['n=12'], {'scheme': ['cyclic_partial'], 's': ['1', '2', '3']})
     """
     from hydra.core.override_parser.overrides_parser import OverridesParser

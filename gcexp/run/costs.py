@@ -19,7 +19,7 @@ _SAMPLED = 100  # iterations from which the length of a run is foretold
 _SAMPLED_S = 0.1  # CPU seconds of a clock that tell whether a rate is right
 _TRAINED = 3  # iterations from which the training of a task without a rate is foretold
 _IMPORTS_S = 2  # CPU seconds in which a training imports and reads what it needs
-_measured: dict[str, Rate] = {}  # by task
+_measured: dict[str, Rate] = {}  # by task, of this process
 _STARTING = 5  # minutes in which a job starts, under a busy file system too
 _SNAKEMAKE_MB = 1000  # of the processes around a job
 _UNKNOWN_MINUTES, _UNKNOWN_MB = 600, 3000  # of a job without a rate
@@ -55,60 +55,78 @@ class Cost:
     start_s: float = 0.0
 
 
-def of_training(run: Run, replayed: bool = True) -> Cost:
+def training_cost(run: Run, replayed: bool = True) -> Cost:
     """Gradients over all data and scorings; an approximate training may be replayed by the same job."""
     task = run.config["task"]
-    steps, share = _learned(run)
-    scores = len(run.seeds) + steps / task.get("evaluate_every", 1)
-    cost = rated("training", run.option("task"), steps, share, scores)
+    learning = _learning_of(run)
+    scores = len(run.seeds) + learning.steps / task.get("evaluate_every", 1)
+    cost = cost_by_rate("training", run.option("task"), learning.steps, learning.share, scores)
     if run.exact or not replayed:
         return cost
-    return together(cost, of_replay(run))
+    return combine_costs(cost, replay_cost(run))
 
 
-def of_replay(run: Run) -> Cost:
+def replay_cost(run: Run) -> Cost:
     """A backward pass for each kept parameter."""
-    steps, share = _learned(run)
-    kept = len(run.seeds) + steps / run.config["task"].get("verify_every", 100)
-    return rated("replay", run.option("task"), kept, share)
+    learning = _learning_of(run)
+    kept = len(run.seeds) + learning.steps / run.config["task"].get("verify_every", 100)
+    return cost_by_rate("replay", run.option("task"), kept, learning.share)
 
 
-def _learned(run: Run) -> tuple[float, float]:
+@dataclass(frozen=True)
+class _Learning:
     """Iterations of all seeds in which a run learns, and the share of the data in their gradients."""
+
+    steps: float
+    share: float
+
+
+def _learning_of(run: Run) -> _Learning:
+    """How much a run learns; all exact schemes share one training, which ends at no clock."""
     steps: float = run.iterations
-    if run.exact:  # one training for all exact schemes: it ends at no clock
-        return steps * len(run.seeds), 1.0
-    duration, share = _sampled(run.overrides)
+    if run.exact:
+        return _Learning(steps * len(run.seeds), share=1.0)
+    sample = _sample_of(run.overrides)
     if run.horizon:
-        steps = min(steps, run.horizon / duration)
-    return steps * len(run.seeds), share
+        steps = min(steps, run.horizon / sample.duration)
+    return _Learning(steps * len(run.seeds), sample.share)
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Mean duration of an iteration, and mean share of the partitions in its gradient."""
+
+    duration: float
+    share: float
 
 
 @cache
-def _sampled(overrides: tuple[str, ...]) -> tuple[float, float]:
-    """Mean duration of an iteration and mean share of partitions in its gradient, over the first of one seed."""
+def _sample_of(overrides: tuple[str, ...]) -> _Sample:
+    """What the first iterations of one seed of a run say."""
     whole = Run.of(overrides, checked=False)
-    timeline = _shortened(whole, min(_SAMPLED, whole.iterations)).clock()
+    timeline = _shorten(whole, min(_SAMPLED, whole.iterations)).clock()
     used = (timeline.coefficients != 0).mean(1)[timeline.pattern]
-    return float(timeline.duration.mean()), float(used.mean())
+    return _Sample(float(timeline.duration.mean()), float(used.mean()))
 
 
-def of_clock(run: Run) -> Cost:
+def clock_cost(run: Run) -> Cost:
     """Workers in the iterations of all seeds."""
     size = run.iterations * len(run.seeds) * (run.config["n"] or 1)
-    return rated("clock", run.option("scheme"), size)
+    return cost_by_rate("clock", run.option("scheme"), size)
 
 
-def measured_clock(run: Run) -> float:
+def measure_clock(run: Run) -> float:
     """CPU seconds of a clock, by its rate and by how long a part of it takes that is large enough to tell."""
-    start = rated("clock", run.option("scheme"), 0).cpu_s  # to compose a point, and to write what it measures
+    start = cost_by_rate(
+        "clock", run.option("scheme"), 0
+    ).cpu_s  # to compose a point, and to write what it measures
     iterations, seeds = min(_SAMPLED, run.iterations), 1
     while True:
-        part = _shortened(run, iterations, seeds)
+        part = _shorten(run, iterations, seeds)
         seconds = _seconds_of_clock(part)
         is_whole = iterations == run.iterations and seeds == len(run.seeds)
         if is_whole or seconds >= _SAMPLED_S:
-            return of_clock(run).cpu_s * (start + seconds) / of_clock(part).cpu_s
+            return clock_cost(run).cpu_s * (start + seconds) / clock_cost(part).cpu_s
         if iterations < run.iterations:
             iterations = min(10 * iterations, run.iterations)
         else:
@@ -122,13 +140,13 @@ def _seconds_of_clock(run: Run) -> float:
     return time.process_time() - before
 
 
-def measured_training(run: Run) -> Cost:
+def measure_training(run: Run) -> Cost:
     """What a training of a task without a rate should cost, by some iterations made here, once for each task."""
     task = run.option("task") or "default"
     if task not in _measured:
-        _train(_shortened(run, 1))  # imports and reads, too
+        _train(_shorten(run, 1))  # imports and reads, too
         before = time.process_time()
-        _train(_shortened(run, _TRAINED))
+        _train(_shorten(run, _TRAINED))
         seconds = (time.process_time() - before) / _TRAINED
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         _measured[task] = Rate(_IMPORTS_S, seconds, memory, 0)
@@ -137,7 +155,7 @@ def measured_training(run: Run) -> Cost:
     return Cost("training", seconds, rate.memory_mib, 0, start_s=rate.start_s)
 
 
-def _shortened(run: Run, iterations: int, seeds: int = 1) -> Run:
+def _shorten(run: Run, iterations: int, seeds: int = 1) -> Run:
     """The first iterations of the first seeds of a run."""
     shorter = {"iterations": iterations, "horizon": None, "seeds": list(run.seeds[:seeds])}
     return replace(run, config=run.config | shorter)
@@ -145,10 +163,13 @@ def _shortened(run: Run, iterations: int, seeds: int = 1) -> Run:
 
 def _train(run: Run) -> None:
     """Train a run on the data of this folder, or of the user's caches, and forget what it learned."""
-    run.train(None if run.exact else run.clock(), home_data(run), None, False)
+    timeline = None
+    if not run.exact:
+        timeline = run.clock()
+    run.train(timeline, home_data(run), progress=False)
 
 
-def together(*parts: Cost) -> Cost:
+def combine_costs(*parts: Cost) -> Cost:
     """What one job costs that does several things, the first of which says its kind and its place on disk."""
     start = max(part.start_s for part in parts)
     return replace(
@@ -160,9 +181,10 @@ def together(*parts: Cost) -> Cost:
     )
 
 
-def rated(job: str, option: str | None, size: float, share: float = 1.0, scores: float = 0.0) -> Cost:
+def cost_by_rate(job: str, option: str | None, size: float, share: float = 1.0, scores: float = 0.0) -> Cost:
     """Cost of a job of a kind by the rate of its option, or of any option; unknown without one."""
-    rate = costs().get((job, str(option))) or costs().get((job, "*"))
+    rates = read_rates()
+    rate = rates.get((job, str(option))) or rates.get((job, "*"))
     if rate is None:
         return Cost(job, 0.0, 0.0, 0.0, known=False)
     cpu = rate.start_s + rate.unit_s * size * share + rate.score_s * scores
@@ -171,13 +193,14 @@ def rated(job: str, option: str | None, size: float, share: float = 1.0, scores:
 
 
 @cache
-def costs() -> dict[tuple[str, str], Rate]:
+def read_rates() -> dict[tuple[str, str], Rate]:
     """Rates of ``costs.csv`` of the search path by job and option; ``*`` is any option."""
     names = [one.name for one in fields(Rate)]
     found = {}
     for folder in reversed(search_dirs()):
         for place, row in rows_of(folder / "costs.csv", ["job", "option", *names], more=True):
-            found[row["job"], row["option"]] = Rate(**{name: _cost(row, name, place) for name in names})
+            numbers = {name: _cost(row, name, place) for name in names}
+            found[row["job"], row["option"]] = Rate(**numbers)
     return found
 
 
@@ -204,7 +227,9 @@ def minutes_asked(cost: Cost, attempt: int) -> int:
     >>> minutes_asked(cost, 1), minutes_asked(cost, 2)
     (65, 130)
     """
-    expected = _STARTING + 2 * cost.cpu_s / 60 if cost.known else _UNKNOWN_MINUTES
+    expected: float = _UNKNOWN_MINUTES
+    if cost.known:
+        expected = _STARTING + 2 * cost.cpu_s / 60
     return attempt * math.ceil(expected)
 
 
@@ -214,5 +239,7 @@ def memory_asked(cost: Cost, attempt: int) -> int:
     >>> memory_asked(Cost("training", 1800, 1000, 0), 1)
     2250
     """
-    expected = _SNAKEMAKE_MB + 1.25 * cost.memory_mib if cost.known else _UNKNOWN_MB
+    expected: float = _UNKNOWN_MB
+    if cost.known:
+        expected = _SNAKEMAKE_MB + 1.25 * cost.memory_mib
     return attempt * math.ceil(expected)

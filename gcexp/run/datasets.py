@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gcexp.errors import UserError, unknown
 from gcexp.files import read_json
 from gcexp.run import paths
-from gcexp.run.dependencies import tracked
+from gcexp.run.dependencies import stage_fingerprint
 from gcexp.run.options import option_file, options
 from gcexp.run.yaml_values import read_yaml
 
@@ -70,7 +70,7 @@ def has_labels(name: str) -> bool:
     return name not in SOURCES or SOURCES[name].classes is not None
 
 
-def prepared(name: str, data_dir: str | None = None, home: bool = False) -> Path:
+def prepared_file(name: str, data_dir: str | None = None, home: bool = False) -> Path:
     """Array file of a data set as its option file and its raw file are now: prepared where it is missing or of others.
 
     With `home` it is kept among the user's caches where this folder has none of now. Projects may share a name, so the
@@ -95,7 +95,7 @@ def fingerprint(name: str) -> list[str]:
     described = {}
     if name in options("dataset"):
         described = {"dataset": read_yaml(option_file("dataset", name))}
-    return tracked("prepare", described)
+    return stage_fingerprint("prepare", described)
 
 
 def key_of(name: str, source: Source) -> str:

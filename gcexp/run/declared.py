@@ -51,7 +51,7 @@ def class_value(target: str, name: str, beside: str) -> Any:
     a class that defines this anew does not inherit the value.
     """
     module, _, class_name = target.rpartition(".")
-    parsed = _parsed(module)
+    parsed = _parse(module)
     if parsed is None:
         return None
     tree, imported = parsed
@@ -74,13 +74,13 @@ def class_value(target: str, name: str, beside: str) -> Any:
 
 
 @cache
-def _parsed(module: str) -> tuple[ast.Module, dict[str, str]] | None:
+def _parse(module: str) -> tuple[ast.Module, dict[str, str]] | None:
     """What a module says, and where what it imports is defined; None as of `_text`."""
     text = _text(module)
     if text is None:
         return None
     tree = ast.parse(text)
-    return tree, _imported(tree, module)
+    return tree, _imports(tree, module)
 
 
 def _class_definition(tree: ast.Module, name: str) -> ast.ClassDef | None:
@@ -110,10 +110,14 @@ def _assigned_names(line: ast.Assign | ast.AnnAssign) -> list[str]:
 
 
 def _defines(definition: ast.ClassDef, method: str) -> bool:
-    return any(isinstance(line, ast.FunctionDef) and line.name == method for line in definition.body)
+    """Whether the body of a class defines a method."""
+    for line in definition.body:
+        if isinstance(line, ast.FunctionDef) and line.name == method:
+            return True
+    return False
 
 
-def _imported(tree: ast.Module, module: str) -> dict[str, str]:
+def _imports(tree: ast.Module, module: str) -> dict[str, str]:
     """Names that imports of a module bind to something in another one, and its dotted name."""
     file = source(module)
     is_package = file is not None and file.name == "__init__.py"

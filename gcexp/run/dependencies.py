@@ -150,7 +150,7 @@ _STORING = "gcexp.tasks.checkpoint"
 _ROOT = Path(__file__).parents[1]
 
 
-def tracked(stage: str, config: dict | None = None) -> list[str]:
+def stage_fingerprint(stage: str, config: dict | None = None) -> list[str]:
     """All that decides the result of a stage beside its input files and what its job reads, as a short flat list.
 
     `config` is the composed run, where the stage is of one run.
@@ -162,8 +162,8 @@ def tracked(stage: str, config: dict | None = None) -> list[str]:
     classes = set[str]()
     if config is not None:
         for key in about.keys:
-            lines += values(config.get(key), key)
-            classes.update(targets(config.get(key)))
+            lines += lines_of_values(config.get(key), key)
+            classes.update(dotted_names(config.get(key)))
     if about.trained:
         lines += _learning(frozenset(classes))
     for room in about.rooms:
@@ -180,32 +180,34 @@ def _room(name: str) -> str:
     place = _ROOT / name
     files = [place]
     if place.is_dir():
-        files = sorted(file for file in place.rglob("[!.]*.*") if "__pycache__" not in file.parts)
+        files = sorted(place.rglob("[!.]*.*"))
     digest = hashlib.sha256()
     for file in files:
+        if "__pycache__" in file.parts:
+            continue
         text = file.read_bytes()
         digest.update(f"{file.relative_to(_ROOT).as_posix()} {len(text)}\n".encode())
         digest.update(text)
     return digest.hexdigest()[:12]
 
 
-def values(node: Any, prefix: str) -> list[str]:
+def lines_of_values(node: Any, prefix: str) -> list[str]:
     """Every value of a node with its key, in the order of the keys' names, and what ``inputs`` in it hold.
 
-    >>> values({"scale": 2, "inputs": ["no-such-file"]}, "delay")
+    >>> lines_of_values({"scale": 2, "inputs": ["no-such-file"]}, "delay")
     ["delay.inputs=['no-such-file']", 'delay.scale=2', 'delay: no-such-file holds None']
     """
     if isinstance(node, dict):
         lines = []
         for key in sorted(node, key=str):
-            lines += values(node[key], f"{prefix}.{key}")
+            lines += lines_of_values(node[key], f"{prefix}.{key}")
         for name in _inputs_of(node):
             lines.append(f"{prefix}: {name} holds {content(name)}")
         return lines
     if isinstance(node, list) and any(isinstance(value, dict) for value in node):
         lines = []
         for i, value in enumerate(node):
-            lines += values(value, f"{prefix}.{i}")
+            lines += lines_of_values(value, f"{prefix}.{i}")
         return lines
     return [f"{prefix}={node}"]
 
@@ -226,9 +228,10 @@ def digest_of(key: Any) -> str:
     return hashlib.sha256(json.dumps(key, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def targets(node: Any) -> list[str]:
+def dotted_names(node: Any) -> list[str]:
     """Every ``_target_`` in a node, its own first, and what a key ``function`` names."""
-    return [target for target in values_under(node, "_target_", "function") if isinstance(target, str)]
+    names = values_under(node, "_target_", "function")
+    return [name for name in names if isinstance(name, str)]
 
 
 @cache
@@ -251,14 +254,14 @@ def _learning(classes: frozenset[str]) -> list[str]:
         module = waiting.pop()
         if module in files and module not in deciding:
             deciding.add(module)
-            waiting += _imported(files[module])
+            waiting += _imported_names(files[module])
     lines = [f"gcexp.seeding={content(_ROOT / 'seeding.py')}"]
     for module in sorted(deciding):
         lines.append(f"{module}={content(files[module])}")
     return lines
 
 
-def _imported(file: Path) -> list[str]:
+def _imported_names(file: Path) -> list[str]:
     """Dotted names of all that a module imports: modules, and names in modules, which may be modules themselves."""
     names = []
     for node in ast.walk(ast.parse(file.read_bytes())):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gcexp.errors import UserError
 from gcexp.run.build import GROUPS_BUILT, build
 from gcexp.run.dependencies import digest_of
-from gcexp.run.seeds import seed_range, spelled_seeds
+from gcexp.run.seeds import seed_range, spell_seeds
 from gcexp.schema import quoted
 
 if TYPE_CHECKING:
@@ -66,16 +66,16 @@ class Given:
         """Whether an override gives this key the same value already, as in ``simulate(*advice.scheme, n=6)``."""
         if key not in self.keys or not isinstance(value, _TEXT):
             return False
-        return spelled_value(value) == self.keys[key]
+        return spell_value(value) == self.keys[key]
 
     def _add(self, key: str, value: Any) -> None:
         """Take up one key."""
         if key == "delay" and hasattr(value, "shape") and not hasattr(value, "draw"):
-            self.objects[key], self.keys[key] = _replayed(value)
+            self.objects[key], self.keys[key] = _trace_in_memory(value)
             return
         value = _value_of(key, value)
         if isinstance(value, _TEXT):
-            self.overrides.append(f"{key}={spelled_value(value)}")
+            self.overrides.append(f"{key}={spell_value(value)}")
             self.keys[key] = value
         else:
             self.objects[key] = value
@@ -97,28 +97,28 @@ def _value_of(key: str, value: Any) -> Any:
     if hasattr(value, "tolist") and key not in GROUPS_BUILT:  # numbers of numpy's
         value = value.tolist()
     if key == "seeds":
-        return spelled_seeds(seed_range(value))
+        return spell_seeds(seed_range(value))
     if isinstance(value, _TEXT):
         return value
     if isinstance(value, Mapping) and key not in GROUPS_BUILT:
-        return _spelled_mapping(value)
+        return _spell_mapping(value)
     if key not in GROUPS_BUILT:
         known = ", ".join(GROUPS_BUILT)
         raise UserError(f"{key} is a name or a number, got {quoted(value)} (objects are taken for: {known})")
     return build({key: value}, key)
 
 
-def _spelled_mapping(value: Mapping) -> str:
+def _spell_mapping(value: Mapping) -> str:
     """A mapping of numbers as an override spells it.
 
-    >>> _spelled_mapping({3: 2.0, "others": 1})
+    >>> _spell_mapping({3: 2.0, "others": 1})
     '{3: 2.0, others: 1}'
     """
-    parts = [f"{key}: {spelled_value(number)}" for key, number in value.items()]
+    parts = [f"{key}: {spell_value(number)}" for key, number in value.items()]
     return "{" + ", ".join(parts) + "}"
 
 
-def _replayed(times: Any) -> tuple[Trace, str]:
+def _trace_in_memory(times: Any) -> tuple[Trace, str]:
     """The delay model that replays times in memory, a frame or an array (iterations, workers), and a name for it."""
     from gcexp.delays import Trace
     from gcexp.traces.reading import trace_of
@@ -130,7 +130,7 @@ def _replayed(times: Any) -> tuple[Trace, str]:
     return Trace(file), f"{file.name} of {rows} iterations and {workers} workers ({digest})"
 
 
-def spelled_value(value: Any) -> str:
+def spell_value(value: Any) -> str:
     """A value as an override spells it; an object by its repr."""
     if isinstance(value, str):
         return value

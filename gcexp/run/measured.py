@@ -40,7 +40,7 @@ TIMED = {
 }
 
 
-def scored(timeline: Timeline, trajectory: Trajectory) -> pd.DataFrame:
+def curve_of(timeline: Timeline, trajectory: Trajectory) -> pd.DataFrame:
     """Join of a trajectory and a clock, one row per seed and evaluated iteration; iteration 0 is at time 0."""
     import pandas as pd
 
@@ -90,9 +90,9 @@ def iteration_columns(run: Run, timeline: Timeline) -> dict[str, np.ndarray]:
 
 
 def summary_columns(run: Run, summary: Summary, at: list[int]) -> dict[str, np.ndarray]:
-    """The columns of ``rows=seeds``, or where there are marks of ``rows=running``, NaN behind a seed's end.
+    """The columns of ``rows=seeds``, or where there are marks those of ``rows=running``, NaN behind a seed's end.
 
-    For both no iteration must be kept.
+    Neither needs the single iterations.
     """
     costs_of_seeds = costs(run)
     if at:
@@ -160,7 +160,7 @@ def silence_of(run: Run, share: float) -> str | None:
 
 def score_columns(run: Run, timeline: Timeline, trajectory: Trajectory) -> dict[str, np.ndarray]:
     """Columns of a training: scores on the clock, and what the code of each seed costs."""
-    frame = scored(timeline, trajectory)
+    frame = curve_of(timeline, trajectory)
     columns = {str(name): values.to_numpy() for name, values in frame.items()}
     row = np.searchsorted(timeline.seeds, columns["seed"])  # seeds rise
     for name, values in costs(run).items():
@@ -171,10 +171,13 @@ def score_columns(run: Run, timeline: Timeline, trajectory: Trajectory) -> dict[
 def costs(run: Run) -> dict[str, np.ndarray]:
     """Mean load and costs of each seed's code, each (S,)."""
     found: dict[str, list] = {name: [] for name in ("mean_load_fraction", *COSTS)}
-    for scheme, (seed, *_) in run.schemes():
+    for scheme, seeds in run.schemes():
         found["mean_load_fraction"].append(scheme.code.load.mean() / scheme.code.k)
-        for name, value in scheme.costs(seed).items():
-            found[name].append(np.nan if run.config["bound"] else value)
+        for name, value in scheme.costs(seeds[0]).items():
+            if run.config["bound"]:
+                value = np.nan
+            found[name].append(value)
+    # There is one value for all seeds, or one for each.
     return {name: np.resize(values, len(run.seeds)) for name, values in found.items()}
 
 

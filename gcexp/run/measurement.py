@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Protocol
 from gcexp.errors import VerificationError
 from gcexp.files import read_json, written
 from gcexp.run import paths
-from gcexp.run.datasets import prepared
+from gcexp.run.datasets import prepared_file
 from gcexp.run.own_checkpoint import OwnCheckpoint
-from gcexp.run.provenance import recorded
+from gcexp.run.provenance import write_provenance
 from gcexp.run.records import Seen, name_in_folder
 from gcexp.run.run import Run
 
@@ -79,9 +79,9 @@ class Measurement:
     @cached_property
     def curve(self) -> pd.DataFrame:
         """Scores on the simulated clock, one row per seed and evaluated iteration."""
-        from gcexp.run.measured import scored
+        from gcexp.run.measured import curve_of
 
-        return scored(self.timeline, self.trajectory)
+        return curve_of(self.timeline, self.trajectory)
 
     @cached_property
     def report(self) -> dict:
@@ -132,7 +132,7 @@ class HomeTrainings:
 
 def home_data(run: Run) -> Path:
     """Where the data of a run are prepared, as they are now."""
-    return prepared(run.dataset, run.config["data_dir"], home=True)
+    return prepared_file(run.dataset, run.config["data_dir"], home=True)
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class FiledTrainings:
         """Train the run, from where an earlier job was when it ended, and write what it learned."""
         data = prepared_here(run)
         checkpoint = partial(self.checkpoint, checkpoint_file(self.output))
-        with recorded(self.output, run.config) as facts:
+        with write_provenance(self.output, run.config) as facts:
             trajectory = run.train(timeline, data, checkpoint)
             facts["data"] = read_json(data.with_suffix(".json"))
             facts["device"] = run.device or "cpu"
@@ -163,7 +163,7 @@ class FiledTrainings:
     def report(self, run: Run, timeline: Timeline, trajectory: Trajectory) -> dict:
         """Replay the training, and write what is found."""
         assert self.replay is not None, "no file was named for the replay"
-        with recorded(self.replay, run.config):
+        with write_provenance(self.replay, run.config):
             report = run.replay(timeline, trajectory, prepared_here(run))
             require_passed(report, run)
             with written(self.replay) as temporary:
@@ -209,7 +209,7 @@ def checkpoint_file(output: Path) -> Path:
 
 def write_timeline(measurement: Measurement, output: Path) -> None:
     """Write the clock of a run with its provenance, which tells what simulating it took."""
-    with recorded(output, measurement.run.config) as facts:
+    with write_provenance(output, measurement.run.config) as facts:
         timeline = measurement.timeline
         facts["mean_iteration_time_s"] = float(timeline.duration[timeline.ran].mean())
         facts["distinct_patterns"] = len(timeline.patterns)

@@ -36,7 +36,10 @@ def _of_unknown_key(config: dict[str, Any], node: dict[str, Any], key: str, part
     """Sentence for a key whose part `i` is not in the node where it would be."""
     if i == 0:
         return sentence_with_group(config, key) or unknown("key", key, {*node, *GROUPS})
-    names = [".".join([*parts[:i], name]) for name in node if name != "_target_"]
+    names = []
+    for name in node:
+        if name != "_target_":
+            names.append(".".join([*parts[:i], name]))
     sentence = unknown("key", key, names)
     if i == 1 and "did you mean" not in sentence:
         elsewhere = _options_with(parts[0], parts[1])
@@ -101,7 +104,9 @@ def require_meaning(
 # --- References
 
 
-def referred(config: dict[str, Any], name: str, text: str, key: str, through: tuple[str, ...]) -> Any:
+def value_of_reference(
+    config: dict[str, Any], name: str, text: str, key: str, through: tuple[str, ...]
+) -> Any:
     """The value that ``${name}`` in the text of a key stands for; `through`: references that led there."""
     found: Any = config
     if name in through:

@@ -21,7 +21,7 @@ from typing import Any
 from gcexp.errors import DataError, UserError
 from gcexp.files import read_json, written
 from gcexp.run.declared import leads_to_own_module
-from gcexp.run.dependencies import targets
+from gcexp.run.dependencies import dotted_names
 from gcexp.run.records import version_of, versions_of
 
 #: Distributions whose versions stand in every provenance.
@@ -35,7 +35,7 @@ def provenance_file(output: Path | str) -> Path:
 
 
 @contextmanager
-def recorded(output: Path | str, config: dict, **more) -> Iterator[dict]:
+def write_provenance(output: Path | str, config: dict, **more) -> Iterator[dict]:
     """Write the provenance of `output` when the block ends well; the yielded dict takes further facts."""
     wall_start, cpu_start = time.time(), time.process_time()
     facts = dict(more)
@@ -52,7 +52,7 @@ def recorded(output: Path | str, config: dict, **more) -> Iterator[dict]:
         "python": platform.python_version(),
         "versions": versions(),
         **_commit(os.getcwd()),
-        "packages": packages(targets(config)),
+        "packages": packages(dotted_names(config)),
         **facts,
     }
     with written(provenance_file(output)) as temporary:
@@ -132,7 +132,7 @@ def _line_of(file: Path, folder: Path) -> bytes:
 
 def check_unchanged(path: str | Path) -> None:
     """Refuse a file that was edited after it was made; one without provenance is nobody's but the user's."""
-    made = finished_provenance(path).get("sha256")
+    made = read_provenance(path).get("sha256")
     if made is not None and made != _sha256(path):
         raise DataError(
             f"{path} was changed after it was made: delete it and run again, or give the edited copy a name of its own"
@@ -145,7 +145,7 @@ def _sha256(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def finished_provenance(path: str | Path) -> dict:
+def read_provenance(path: str | Path) -> dict:
     """Provenance of a finished file, empty where it has none."""
     file = provenance_file(path)
     if not file.is_file():

@@ -37,7 +37,7 @@ EDITED = "edited while it was read"  # no content is equal to it
 
 @dataclass
 class Seen:
-    """What a block of code reads of a person's own; see `observed`.
+    """What a block of code reads of a person's own; see `collect_reads`.
 
     Attributes
     ----------
@@ -80,20 +80,20 @@ class Seen:
 
 
 @contextmanager
-def observed() -> Iterator[Seen]:
+def collect_reads() -> Iterator[Seen]:
     """Collect what a block reads."""
     with used_files() as files:
         yield Seen(files)
 
 
 @contextmanager
-def reads_recorded(output: Path | str) -> Iterator[None]:
+def write_record(output: Path | str) -> Iterator[None]:
     """Write the record of a job by its first file when the block ends well; the old one is removed first."""
     planned = os.environ.get(PLANNED) or state(output)
     file = record_of(output)
     with writable(output):
         file.unlink(missing_ok=True)
-    with observed() as seen:
+    with collect_reads() as seen:
         yield
     with written(file) as temporary:
         temporary.write_text(json.dumps({"planned": planned, **seen.record()}, indent=0) + "\n")
@@ -135,7 +135,7 @@ def version_of(distribution: str) -> str:
 
 def state(output: Path | str) -> str:
     """What a plan says of a job by its first file: what the job was told, as long as all that it read is as it was."""
-    record = _loaded(record_of(output))
+    record = _read_record(record_of(output))
     if record is None and not os.path.exists(output):
         return "new"
     if record is None:
@@ -149,7 +149,7 @@ def state(output: Path | str) -> str:
 
 def is_current(output: Path | str) -> bool:
     """Whether a job has made its first file, and all that it read is as it was."""
-    record = _loaded(record_of(output))
+    record = _read_record(record_of(output))
     return record is not None and os.path.exists(output) and not changes(record)
 
 
@@ -174,7 +174,7 @@ def changes(record: dict[str, Any]) -> dict[str, str | None]:
     return changed
 
 
-def _loaded(file: Path) -> dict | None:
+def _read_record(file: Path) -> dict | None:
     """A record; None where there is none, or a damaged one."""
     try:
         record = json.loads(file.read_text("utf-8"))

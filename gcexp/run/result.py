@@ -159,8 +159,10 @@ class Result(pd.DataFrame):
         told = [f"{len(self)} rows"]
         if "seed" in self:
             told.append(f"{self['seed'].nunique()} seeds")
-        if self.verification:
-            told.append("verification passed" if self._passed else "verification <b>failed</b>")
+        if self.verification and self._passed:
+            told.append("verification passed")
+        elif self.verification:
+            told.append("verification <b>failed</b>")
         if len(self.impossible):
             told.append(f"{len(self.impossible)} impossible points left out")
         return f"<p>{', '.join(told)}</p>{pd.DataFrame(self)._repr_html_()}"

@@ -18,10 +18,10 @@ from gcexp.files import read_json
 from gcexp.run import paths
 from gcexp.run.build import build, dotted, is_redrawn, values_under
 from gcexp.run.compose import compose
-from gcexp.run.dependencies import tracked
-from gcexp.run.records import observed
+from gcexp.run.dependencies import stage_fingerprint
+from gcexp.run.records import collect_reads
 from gcexp.run.scheme import Codes, build_scheme, require_trainable
-from gcexp.run.seeds import check_count, check_horizon, seed_list, seed_range, spelled_number, spelled_seeds
+from gcexp.run.seeds import check_count, check_horizon, seed_list, seed_range, spell_number, spell_seeds
 from gcexp.run.tokens import PARTS, overrides_of, tokens_of
 from gcexp.schema import fitted
 
@@ -256,7 +256,7 @@ class Run:
         """``T600``, or ``T600-h0.8`` with a horizon."""
         if self.horizon is None:
             return f"T{self.iterations}"
-        return f"T{self.iterations}-h{spelled_number(self.horizon)}"
+        return f"T{self.iterations}-h{spell_number(self.horizon)}"
 
     @cached_property
     def id(self) -> str:
@@ -264,7 +264,10 @@ class Run:
         parts = ["scheme", "delay"]
         if self.trains:
             parts = ["task", "optimizer", *parts]
-        elements = [self.tokens[part] for part in parts if part in self.tokens]
+        elements = []
+        for part in parts:
+            if part in self.tokens:
+                elements.append(self.tokens[part])
         return "/".join([*elements, self.length, f"seeds{self.seed_range}"])
 
     def file(self, pattern: str) -> str:
@@ -337,7 +340,7 @@ class Run:
         """All that decides the result of some stages beside files that they read; see `gcexp.run.dependencies`."""
         lines = []
         for stage in stages:
-            lines += tracked(stage, self.config)
+            lines += stage_fingerprint(stage, self.config)
         return lines
 
     def training_fingerprint(self, data: dict) -> list[str]:
@@ -350,7 +353,8 @@ class Run:
         if device is not None:
             lines.append(f"device={device}")
         lines.append(f"seeds={self.seed_range}")
-        record = {key: value for key, value in data.items() if key != "key"}
+        record = dict(data)
+        record.pop("key", None)
         lines.append(json.dumps(record, sort_keys=True))
         return lines
 
@@ -435,7 +439,7 @@ class Run:
             steps = timeline.steps.tolist()
             coefficients = timeline.coefficients.astype(float)
             pattern = timeline.pattern
-        with observed() as seen:
+        with collect_reads() as seen:
             arrays = load(data)
             kept = None
             if checkpoint is not None:
@@ -462,7 +466,9 @@ class Run:
         over the seeds of the largest share, ``computation_load_largest`` the largest of them; ``communication_load``
         are the gradients that a worker sends at most, the mean over the seeds.
         """
-        means, largest, sent = [], [], []
+        means: list[float] = []
+        largest: list[float] = []
+        sent: list[float] = []
         for scheme, _ in self.schemes():
             code = scheme.code
             means.append(float(code.load.mean() / code.k))
@@ -488,7 +494,7 @@ def run_of_path(parts: Mapping[str, str], label: str = "") -> Run:
             overrides += overrides_of(part, parts[part])
     length = parts.get("length") or f"T{parts['iterations']}"
     iterations, _, horizon = length.removeprefix("T").partition("-h")
-    overrides += [f"iterations={iterations}", f"seeds={spelled_seeds(parts['seeds'])}"]
+    overrides += [f"iterations={iterations}", f"seeds={spell_seeds(parts['seeds'])}"]
     if horizon:
         overrides.append(f"horizon={horizon}")
     if "scheme" not in parts:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import ParameterError, UserError
-from gcexp.run.build import build, is_redrawn, locate, redrawn
+from gcexp.run.build import build, is_redrawn, locate, with_seed
 from gcexp.run.declared import class_value
 from gcexp.schema import fitted
 
@@ -35,7 +35,7 @@ class Codes:
             return build(config, "code")
         _refuse_too_many_workers(config)
         if seed is not None:
-            node = redrawn(node, seed)
+            node = with_seed(node, seed)
         key = json.dumps(node, default=id)
         if key not in self._built:
             self._built[key] = _built(node)

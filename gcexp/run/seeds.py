@@ -92,10 +92,10 @@ def seed_range(seeds: object) -> str:
     return f"{found[0]}-{found[-1]}"
 
 
-def spelled_seeds(name: str) -> str:
+def spell_seeds(name: str) -> str:
     """What a person types for the seeds of a file name, where a number alone is one seed and not how many.
 
-    >>> spelled_seeds("0-2"), spelled_seeds("3")
+    >>> spell_seeds("0-2"), spell_seeds("3")
     ('0-2', '3-3')
     """
     if "-" in name:
@@ -103,10 +103,10 @@ def spelled_seeds(name: str) -> str:
     return f"{name}-{name}"
 
 
-def spelled_number(number: float) -> str:
+def spell_number(number: float) -> str:
     """Shortest text that is read back as the same number.
 
-    >>> spelled_number(2.0), spelled_number(0.8)
+    >>> spell_number(2.0), spell_number(0.8)
     ('2', '0.8')
     """
     return repr(float(number)).removesuffix(".0")

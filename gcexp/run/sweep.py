@@ -18,7 +18,7 @@ from gcexp.errors import ParameterError, UserError
 from gcexp.progress import bar
 from gcexp.run import paths
 from gcexp.run.dependencies import digest_of
-from gcexp.run.given import Given, spelled_value
+from gcexp.run.given import Given, spell_value
 from gcexp.run.measurement import HomeTrainings, Measurement
 from gcexp.run.own_checkpoint import OwnCheckpoint
 from gcexp.run.run import Run
@@ -125,11 +125,11 @@ class Sweep:
         for measurement, timeline in zip(measurements, timelines, strict=True):
             measurement.timeline = timeline
 
-        first: dict[str, Measurement] = {}  # of those that share a training
+        first_of_key: dict[str, Measurement] = {}  # of those that share a training
         for measurement in measurements:
-            first.setdefault(measurement.run.training_key, measurement)
-        trained = for_each(_train, list(first.values()), what="trainings")
-        trained_by_key = dict(zip(first, trained, strict=True))
+            first_of_key.setdefault(measurement.run.training_key, measurement)
+        trained = for_each(_train, list(first_of_key.values()), what="trainings")
+        trained_by_key = dict(zip(first_of_key, trained, strict=True))
         for measurement in measurements:
             measurement.trajectory = trained_by_key[measurement.run.training_key].trajectory
 
@@ -211,7 +211,10 @@ def _lists(grid: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, list]:
 
 def _combinations(lists: Mapping[str, list]) -> list[dict[str, Any]]:
     """Every combination of the values of some keys, the last key fastest."""
-    return [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
+    points = []
+    for values in itertools.product(*lists.values()):
+        points.append(dict(zip(lists, values, strict=True)))
+    return points
 
 
 def _shown(keys: Mapping[str, Any], swept: Collection[str]) -> dict[str, Any]:
@@ -229,7 +232,7 @@ def name_of_point(point: Mapping[str, Any]) -> str:
     >>> name_of_point({"scheme": "cgc", "s": 2})
     'scheme=cgc, s=2'
     """
-    return ", ".join(f"{key}={spelled_value(value)}" for key, value in point.items())
+    return ", ".join(f"{key}={spell_value(value)}" for key, value in point.items())
 
 
 # --- The columns of a table
@@ -264,7 +267,7 @@ def _key_column(values: list, lengths: list[int]) -> Any:
     cells = []
     for value in values:
         if isinstance(value, list | tuple):
-            cells.append(spelled_value(value))
+            cells.append(spell_value(value))
         else:
             cells.append(value)
     return pd.Series(cells, dtype=object).infer_objects().repeat(lengths).array
@@ -392,8 +395,10 @@ def _for_each(
         results = _results(partial(function, progress=False), parts, jobs)
         for part, result in zip(parts, results, strict=True):
             found.append(result)
-            run = part.run if isinstance(part, Measurement) else part
-            _release_large(run, len(parts))
+            if isinstance(part, Measurement):
+                _release_large(part.run, len(parts))
+            else:
+                _release_large(part, len(parts))
             moving.update()
     return found
 

@@ -42,11 +42,11 @@ def token(part: str, option: str, values: dict[str, Any]) -> str:
     """
     elements = []
     for key, value in values.items():
-        elements.append(f"{_short(part, key)}@{_written(part, key, value)}")
+        elements.append(f"{_short_key(part, key)}@{_write_value(part, key, value)}")
     return "+".join([option, *sorted(elements)])
 
 
-def _short(part: str, key: str) -> str:
+def _short_key(part: str, key: str) -> str:
     """A key as it stands in a token."""
     home, dot, rest = key.partition(".")
     if not dot:
@@ -56,18 +56,18 @@ def _short(part: str, key: str) -> str:
     return key
 
 
-def _written(part: str, key: str, value: Any) -> str:
+def _write_value(part: str, key: str, value: Any) -> str:
     """A value as it stands in a token, refused where it could not be read back."""
     if isinstance(value, list):
-        texts = [spelled(element) for element in value]
+        texts = [spell(element) for element in value]
         text = ",".join(texts)
         if len(texts) < 2:
             text += ","
     else:
-        text = spelled(value)
+        text = spell(value)
         texts = [text]
     has_plain_signs = all(_WRITTEN.fullmatch(one) for one in texts)
-    if not has_plain_signs or repr(read_value(f"{key}={_typed(text)}")) != repr(value):
+    if not has_plain_signs or repr(read_value(f"{key}={_as_override(text)}")) != repr(value):
         raise UserError(
             f"{key}={quoted(value)} cannot stand in a file name; write an option file in conf/{part} instead"
         )
@@ -84,11 +84,11 @@ def overrides_of(part: str, text: str) -> list[str]:
     overrides = [f"{part}={option}"]
     for element in elements:
         short, _, value = element.partition("@")
-        overrides.append(f"{_full(part, short)}={_typed(value.replace('@', '/'))}")
+        overrides.append(f"{_full_key(part, short)}={_as_override(value.replace('@', '/'))}")
     return overrides
 
 
-def _full(part: str, short: str) -> str:
+def _full_key(part: str, short: str) -> str:
     """The key that stands in a token."""
     if short.startswith("."):
         return short[1:]
@@ -118,7 +118,7 @@ def tokens_of(overrides: Iterable[str]) -> dict[str, str]:
     return tokens
 
 
-def spelled(value: Any) -> str:
+def spell(value: Any) -> str:
     """A plain value as it is typed."""
     if value is None:
         return "null"
@@ -127,7 +127,7 @@ def spelled(value: Any) -> str:
     return str(value)
 
 
-def _typed(text: str) -> str:
+def _as_override(text: str) -> str:
     """A value as an override spells it."""
     if "," in text:
         return f"[{text.removesuffix(',')}]"

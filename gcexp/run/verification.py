@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +32,7 @@ BOUNDS = {"decoded_error": 1e-6, "weighted_error": 1e-5}
 #: over 2000 iterations (1000 checks) the largest jump was 4e-3. A partition left out is 1 / sqrt(k) of it at the start.
 SINGLE = 1e-2
 #: Largest distance of a kept step from the optimiser's update, as the error of a gradient that would explain it,
-#: relative to the same size as `SINGLE`; see `_Replay._step_error`. A step that was computed on the same kind of
+#: relative to the same size as `SINGLE`; see `_Replay._step_errors`. A step that was computed on the same kind of
 #: machine has the distance 0, and seeds that were trained together stayed below 1e-4 with every optimiser. A partition
 #: left out of the first step is about 1 / sqrt(k), as for `SINGLE`, and a learning rate that is wrong by a tenth is at
 #: least .1 there.
@@ -101,14 +101,14 @@ def verify_decoding(
                 state=_state_of(trajectory.state, place, saved),
                 state_after=_state_of(trajectory.state_after, place, saved),
             )
-            check, failed = replay.check(
+            check = replay.check(
                 iteration,
                 step,
                 responses=timeline.decoded_from[pattern],
                 coefficients=timeline.coefficients[pattern].astype(np.float64),
             )
-            checks.append({"seed": seed, "iteration": iteration, **check})
-            for sentence in failed:
+            checks.append({"seed": seed, "iteration": iteration, **check.entry})
+            for sentence in check.failures:
                 failures.append(f"seed {seed}, iteration {iteration}: {sentence}")
     compared = [check for check in checks if not check["skipped"]]
     if not compared:
@@ -176,6 +176,14 @@ class _KeptStep:
     state_after: dict[str, np.ndarray]
 
 
+@dataclass(frozen=True)
+class _Check:
+    """What the replay of one iteration gives: its entry in `checks`, and a sentence for everything that failed."""
+
+    entry: dict[str, Any]
+    failures: list[str]
+
+
 def _state_of(kept: dict[str, np.ndarray], place: int, saved: int) -> dict[str, np.ndarray]:
     """The optimiser's state of one seed at one of its kept steps."""
     return {name: np.asarray(values[place, saved]) for name, values in kept.items()}
@@ -192,46 +200,42 @@ class _Replay:
         optimizer: Optimizer,
         kept: dict[tuple, np.ndarray] | None,
     ):
-        self._seed, self._code, self._problem, self._optimizer, self._kept = (
-            seed,
-            code,
-            problem,
-            optimizer,
-            kept,
-        )
+        self._seed = seed
+        self._code = code
+        self._problem = problem
+        self._optimizer = optimizer
+        self._kept = kept
         self._largest_size = 0.0
 
     def check(
         self, iteration: int, step: _KeptStep, responses: np.ndarray, coefficients: np.ndarray
-    ) -> tuple[dict, list[str]]:
-        """One iteration: its entry in `checks`, and what failed."""
+    ) -> _Check:
+        """One iteration, in which the master heard some responses and the training had some coefficients."""
         code, problem, c, parameters = self._code, self._problem, coefficients, step.before
-        failed = []
+        failures = []
         decoding = code.decode(responses[None], partial=True)
-        promised = code.promise == "indicator" and code.recovers == code.k
-        if promised and code.met(responses[None])[0] and (c != 1).any():
-            failed.append(
+        promises_all = code.promise == "indicator" and code.recovers == code.k
+        if promises_all and code.met(responses[None])[0] and (c != 1).any():
+            failures.append(
                 "the code recovers all partitions from what was heard, but a coefficient is not exactly 1"
             )
-        if not c.any() and not np.array_equal(step.after, step.before):
-            failed.append("the step moved the parameters although nothing was recovered")
-        if not c.any() and any(_differ(step.state_after[name], value) for name, value in step.state.items()):
-            failed.append("the step changed the optimiser's state although nothing was recovered")
-        if not c.any() and not decoding.coefficients.any():
-            return {"skipped": True, "recovered": 0.0}, failed
+        if not c.any():
+            failures += _moves_without_a_gradient(step)
+            if not decoding.coefficients.any():
+                return _Check({"skipped": True, "recovered": 0.0}, failures)
 
         gradients = self._partition_gradients(iteration, parameters)
         expected, size = _weighted_sum(gradients, c)
         self._largest_size = max(self._largest_size, size)
-        size, largest_size = size or 1.0, self._largest_size or 1.0
+        largest_size = self._largest_size or 1.0
 
         received = code.received(responses[None])[0]
         decoded = decoded_vector(code, gradients, received, decoding.weights[0])
-        decoded_error = _distance(decoded, expected) / size
+        decoded_error = _distance(decoded, expected) / (size or 1.0)
         weighted_error = 0.0
         if extras(ProblemExtras, problem).precision != np.float32:
             in_float64 = self._weighted_pass(iteration, parameters.astype(np.float64), c)
-            weighted_error = _distance(in_float64, expected) / size
+            weighted_error = _distance(in_float64, expected) / (size or 1.0)
             del in_float64  # a gradient of a large task fills much of the memory
         as_trained = self._weighted_pass(iteration, parameters, c)
         rounding_error = _distance(as_trained, expected) / largest_size
@@ -247,8 +251,8 @@ class _Replay:
             ("state error", state_error, STEP),
         ):
             if not error <= bound:  # NaN fails too
-                failed.append(f"{name} {error:.1e} is above {bound:.0e}")
-        check = {
+                failures.append(f"{name} {error:.1e} is above {bound:.0e}")
+        entry = {
             "skipped": False,
             "recovered": problem.recovered_samples(c) / problem.n_samples,
             "decoded_error": decoded_error,
@@ -258,7 +262,7 @@ class _Replay:
             "state_error": state_error,
             "noise_gain": float(decoding.noise_gain[0]),
         }
-        return check, failed
+        return _Check(entry, failures)
 
     def _step_errors(
         self,
@@ -278,15 +282,20 @@ class _Replay:
         of which the largest error counts; see `_state_error`.
         """
         problem, optimizer, before = self._problem, self._optimizer, step.before
-        state = optimizer.init(before) if iteration == 0 else step.state
+        state = step.state
+        if iteration == 0:
+            state = optimizer.init(before)
         samples = problem.n_samples, problem.recovered_samples(c)
         by_decoded, state_by_decoded = optimizer.update(decoded, state, before, *samples)
         distance = _distance(step.after, by_decoded)
-        length, size_of_decoded = _distance(by_decoded, before), float(np.linalg.norm(decoded))
-        del by_decoded
+        length = _distance(by_decoded, before)
+        del by_decoded  # as large as the parameters
         by_pass, state_by_pass = optimizer.update(as_trained, state, before, *samples)
         distance = min(distance, _distance(step.after, by_pass))
-        for_one_gradient = length * largest_size / size_of_decoded if size_of_decoded else length
+        for_one_gradient = length
+        size_of_decoded = float(np.linalg.norm(decoded))
+        if size_of_decoded:
+            for_one_gradient = length * largest_size / size_of_decoded
         rounding = _rounded_off(before, step.after)
         scale = for_one_gradient + rounding / STEP
         step_error = distance / (scale or 1.0)
@@ -294,18 +303,19 @@ class _Replay:
             return step_error, 0.0
         _, state_by_twice = optimizer.update(2 * decoded, state, before, *samples)
         # A gradient is known up to its largest size, and to what the rounding of the parameters changes of it.
-        relative_size = scale / length if length else 1.0
+        relative_size = 1.0
+        if length:
+            relative_size = scale / length
         errors = []
         for name in state | step.state_after:
             if name in state and name in step.state_after:
-                returned, moved_by_twice = state_by_decoded[name], state_by_twice[name]
                 error = _state_error(
-                    state[name],
-                    step.state_after[name],
-                    returned,
-                    state_by_pass[name],
-                    moved_by_twice,
-                    relative_size,
+                    before=state[name],
+                    left=step.state_after[name],
+                    by_decoded=state_by_decoded[name],
+                    by_pass=state_by_pass[name],
+                    by_twice=state_by_twice[name],
+                    relative_size=relative_size,
                 )
             else:
                 error = 1.0
@@ -313,6 +323,7 @@ class _Replay:
         return step_error, float(np.max(errors))  # NaN stays NaN
 
     def _partition_gradients(self, iteration: int, parameters: np.ndarray) -> np.ndarray:
+        """The gradients of all partitions, (k, l)."""
         k, problem = self._code.k, self._problem
         key = (iteration, k)
         return self._once(key, parameters, lambda: problem.partition_gradients(parameters, k, iteration))
@@ -332,6 +343,18 @@ class _Replay:
         return self._kept[key]
 
 
+def _moves_without_a_gradient(step: _KeptStep) -> list[str]:
+    """What a step has changed, a sentence each, although nothing was recovered in its iteration."""
+    found = []
+    if not np.array_equal(step.after, step.before):
+        found.append("the step moved the parameters although nothing was recovered")
+    for name, value in step.state.items():
+        if _differ(step.state_after[name], value):
+            found.append("the step changed the optimiser's state although nothing was recovered")
+            break
+    return found
+
+
 def _in_a_file(gradients: np.ndarray) -> np.ndarray:
     """The same numbers, mapped from a file without a name: whatever ends this process, it is gone."""
     with TemporaryFile(dir=paths.WRITTEN[0]) as file:
@@ -344,6 +367,7 @@ def _distance(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def _state_error(
+    *,
     before: np.ndarray,
     left: np.ndarray,
     by_decoded: np.ndarray,
@@ -351,11 +375,13 @@ def _state_error(
     by_twice: np.ndarray,
     relative_size: float,
 ) -> float:
-    """How far one array that a step left of the state lies from what the update returns, as a relative error.
+    """How far one array of the state, as a step left it, lies from what the update returns, as a relative error.
 
-    It is measured by how far the update moves the array, or a gradient of twice the length moves it further: the
-    squares of Adam hardly move where they have settled. What is no floating-point number, such as a count of the
-    updates, must be equal.
+    `before` is the array before the step and `left` the one behind it. The others are what the update returns for the
+    decoded vector, for the gradient of the training's own pass, and for twice the decoded vector. The distance is
+    measured by how far the update moves the array, or a gradient of twice the length moves it further: the squares of
+    Adam hardly move where they have settled. What is no floating-point number, such as a count of the updates, must be
+    equal.
     """
     if np.asarray(by_decoded).dtype.kind != "f":
         return 1.0 if _differ(left, by_decoded) else 0.0

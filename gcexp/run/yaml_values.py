@@ -40,9 +40,11 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 _resolvers_without_dates = {}
 for _first, _resolvers in _Loader.yaml_implicit_resolvers.items():
-    _resolvers_without_dates[_first] = [
-        (tag, pattern) for tag, pattern in _resolvers if tag != "tag:yaml.org,2002:timestamp"
-    ]
+    _kept = []
+    for _tag, _pattern in _resolvers:
+        if _tag != "tag:yaml.org,2002:timestamp":
+            _kept.append((_tag, _pattern))
+    _resolvers_without_dates[_first] = _kept
 _Loader.yaml_implicit_resolvers = _resolvers_without_dates
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
@@ -149,5 +151,6 @@ def _not_valid(path: Path, error: Exception) -> UserError:
 
 
 def _problem(error: Exception) -> str:
-    said = getattr(error, "problem", None) or str(error).partition("\n")[0]
-    return said or type(error).__name__
+    """What the reader of YAML complains about, in its words."""
+    sentence = getattr(error, "problem", None) or str(error).partition("\n")[0]
+    return sentence or type(error).__name__

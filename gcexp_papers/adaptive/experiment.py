@@ -73,23 +73,39 @@ def prices(scheme: str, timing: str = "formula") -> Prices:
     require_known("scheme", scheme, NAMES)
     require_known("timing", timing, ("formula", "paper", "measured"))
     row = scheme.removeprefix("g_")
-    adaptive, s_max = row == "agc", most_stragglers(scheme)
-    rows = [EPOCH_0[f"agc_s{s}" if adaptive else row] for s in range(s_max + 1)]
+    left = range(most_stragglers(scheme) + 1)
+    if row == "agc":
+        epoch_0 = [EPOCH_0[f"agc_s{s}"] for s in left]
+        later_epochs = LATER_EPOCHS["agc_more"]
+    else:
+        epoch_0 = [EPOCH_0[row] for _ in left]
+        later_epochs = LATER_EPOCHS[row]
     if timing == "measured":
-        then = LATER_EPOCHS["agc_more" if adaptive else row]
-        later = (then.total + then.decode,) * (s_max + 1)
-        return Prices(tuple(phase.total + phase.decode for phase in rows), later)
-    ends = [phase.encode + phase.decode for phase in rows]
+        first = [phases.total + phases.decode for phases in epoch_0]
+        later = [later_epochs.total + later_epochs.decode for _ in left]
+        return Prices(tuple(first), tuple(later))
+    coding = [phases.encode + phases.decode for phases in epoch_0]  # t_ed
     if timing == "paper":
-        fitted = {"uncoded": [0.61], "cgc1": [1.39] * 2, "agc": [1.00, 0.47, 1.34]}
-        ends = fitted.get(row, ends)
-    d = 1 if row == "uncoded" else D
-    share = [1 / (d - (s if adaptive else s_max)) for s in range(s_max + 1)]
-    first, later = (
-        tuple(phase.compute + c * t_cm + end for phase, c, end in zip(rows, share, ends, strict=True))
-        for t_cm in (13, 1)
-    )
-    return Prices(first, later)
+        coding = _FITTED.get(row, coding)
+    first, later = [], []
+    for length, phases, t_ed in zip(_lengths(row), epoch_0, coding, strict=True):
+        first.append(phases.compute + length * 13 + t_ed)
+        later.append(phases.compute + length * 1 + t_ed)
+    return Prices(tuple(first), tuple(later))
+
+
+#: Seconds of encoding and decoding that reproduce the printed Table VI, by stragglers left.
+_FITTED = {"uncoded": [0.61], "cgc1": [1.39, 1.39], "agc": [1.00, 0.47, 1.34]}
+
+
+def _lengths(row: str) -> list[float]:
+    """What a worker sends in gradients, c_s, by the number s of stragglers left."""
+    if row == "uncoded":
+        return [1.0]
+    s_max = most_stragglers(row)
+    if row == "agc":
+        return [1 / (D - s) for s in range(s_max + 1)]
+    return [1 / (D - s_max)] * (s_max + 1)
 
 
 def most_stragglers(scheme: str) -> int:
@@ -116,8 +132,11 @@ def modified_average_time(
     [9.9538, 11.0304, 10.2816]
     """
     sizes = [N]
-    if scheme.startswith("g_") and (timing, scheme) != ("paper", "g_cgc0"):
-        sizes = [3, 3, 5] if timing == "paper" else group_sizes(N, D)
+    is_printed_as_cgc0 = timing == "paper" and scheme == "g_cgc0"
+    if scheme.startswith("g_") and not is_printed_as_cgc0:
+        sizes = group_sizes(N, D)
+        if timing == "paper":
+            sizes = [3, 3, 5]
     cost = prices(scheme, timing)
     chances = last_epoch(sizes, p, most_stragglers(scheme))
     return OVERHEAD + mean_time(chances, cost.first, cost.later, lost)

@@ -21,22 +21,35 @@ def condition_numbers(d: int, L: int, sizes: dict, quantile: float, realisations
     ``exponent`` is the slope of log condition over log n of these matrices, and ``bound`` is 1 / (6 eps) of Theorem 2.
     """
     for s in range(d):
-        drawn = {n: _conditions(n, d, L, s, sizes[n][s]) for n in sizes}
-        best = {n: _best_conditions(n, d, L, s, realisations, sets if s else 1, quantile) for n in sizes}
+        drawn, best = {}, {}  # condition numbers by n
+        for n in sizes:
+            drawn[n] = _conditions(n, d, L, s, sizes[n][s])
+            best[n] = _best_conditions(n, d, L, s, realisations, sets if s else 1, quantile)
         for matrices, found in (("drawn", drawn), ("best", best)):
-            values = [float(np.quantile(conditions, quantile)) for conditions in found.values()]
-            slope = np.polyfit(np.log(list(sizes)), np.log(values), 1)[0]
-            for n, value in zip(sizes, values, strict=True):
-                yield matrices, f"s = {s}", s, n, len(found[n]), value, slope, 1 / (6 * (1 - quantile))
+            quantiles = [float(np.quantile(conditions, quantile)) for conditions in found.values()]
+            slope, _ = np.polyfit(np.log(list(sizes)), np.log(quantiles), 1)
+            for n, condition in zip(sizes, quantiles, strict=True):
+                yield {
+                    "matrices": matrices,
+                    "stragglers": f"s = {s}",
+                    "s": s,
+                    "n": n,
+                    "draws": len(found[n]),
+                    "condition": condition,
+                    "exponent": slope,
+                    "bound": 1 / (6 * (1 - quantile)),
+                }
 
 
 def _condition(E: np.ndarray, rows: np.ndarray) -> float:
+    """Condition number of the matrix that is inverted where these rows are heard."""
     return float(np.linalg.cond(E[rows, : len(rows)]))
 
 
 def _conditions(n: int, d: int, L: int, s: int, draws: int) -> list[float]:
     """Condition numbers of decoding matrices, E and the stragglers drawn anew for each."""
-    generator, found = rng(0, "monte_carlo", n, s), []
+    generator = rng(0, "monte_carlo", n, s)
+    found = []
     for _ in range(draws):
         rows = decode_rows(n, d, L, generator.choice(n, s, replace=False))
         found.append(_condition(random_matrix(n, d, L, generator), rows))
@@ -48,9 +61,11 @@ def _best_conditions(
 ) -> list[float]:
     """Condition numbers over sets of stragglers of the E, of some drawn, whose quantile is smallest."""
     generator = rng(1, "monte_carlo", n, s)
-    rows = [decode_rows(n, d, L, generator.choice(n, s, replace=False)) for _ in range(sets)]
-    drawn = (random_matrix(n, d, L, generator) for _ in range(realisations))
-    found = [[_condition(E, some) for some in rows] for E in drawn]
+    rows_heard = [decode_rows(n, d, L, generator.choice(n, s, replace=False)) for _ in range(sets)]
+    found = []
+    for _ in range(realisations):
+        E = random_matrix(n, d, L, generator)
+        found.append([_condition(E, rows) for rows in rows_heard])
     return min(found, key=lambda conditions: np.quantile(conditions, quantile))
 
 
@@ -65,51 +80,67 @@ def decode_errors(d: int, L: int, sizes: list, seeds: int, sets: int, length: in
     `Adaptive`, chosen from `search_seeds` draws. ``groups``: `GroupedAdaptive`.
     """
     for n in sizes:
-        largest = max(theory.group_sizes(n, d))
+        largest_group = max(theory.group_sizes(n, d))
         for seed in range(seeds):
-            for method, errors in _plain(n, d, L, seed, sets, length).items():
-                lost = float(np.mean(np.array(errors) > 0.1))
-                yield n, f"{method}, worst set", seed, max(errors), largest, lost
-                yield n, f"{method}, typical set", seed, float(np.median(errors)), largest, lost
+            for method, errors in _errors_of_plain_solves(n, d, L, seed, sets, length).items():
+                lost = _share_lost(errors)
+                yield n, f"{method}, worst set", seed, max(errors), largest_group, lost
+                yield n, f"{method}, typical set", seed, float(np.median(errors)), largest_group, lost
         for method, code in (
             ("chosen, refined", Adaptive(n, d, L, search_seeds=search_seeds)),
             ("groups", GroupedAdaptive(n, d, L, search_seeds=search_seeds)),
         ):
-            errors = _library(code, sets, length)
-            yield n, method, 0, max(errors), largest, float(np.mean(np.array(errors) > 0.1))
+            errors = _errors_of_library(code, sets, length)
+            yield n, method, 0, max(errors), largest_group, _share_lost(errors)
 
 
-def _plain(n: int, d: int, L: int, seed: int, sets: int, length: int) -> dict[str, list[float]]:
+def _share_lost(errors: list[float]) -> float:
+    """Share of the sets whose error is above a tenth."""
+    return float(np.mean(np.array(errors) > 0.1))
+
+
+def _errors_of_plain_solves(
+    n: int, d: int, L: int, seed: int, sets: int, length: int
+) -> dict[str, list[float]]:
     """Errors of plain solves, one for each set of stragglers, by precision.
 
-    An independent second computation, on purpose not that of `Adaptive`: the errors of the library's codes (`_library`)
-    are compared with it.
+    An independent second computation, on purpose not that of `Adaptive`: the errors of the library's codes
+    (`_errors_of_library`) are compared with it.
     """
     generator = rng(seed, "assignment", n, d, L)
-    E, B = random_matrix(n, d, L, generator), np.zeros((n * L, n, L))
+    E = random_matrix(n, d, L, generator)
+    B = np.zeros((n * L, n, L))
+    rows = np.arange(n * L)  # row r n + j is the message of worker j in round r
     for p in range(n):
-        Q = np.array([r * n + j for r in range(L) for j in range(n) if (p - j) % n >= d])
-        H = np.setdiff1d(np.arange(n * L), Q)
+        holds_it = (p - rows % n) % n < d
+        Q, H = rows[~holds_it], rows[holds_it]
         B[H, p] = E[H, :L] - E[H, L:] @ np.linalg.solve(E[Q, L:], E[Q, :L])
     g = generator.standard_normal((n * L, -(-length // L)))
     wanted = g.reshape(n, L, -1).sum(0)
     errors: dict[str, list[float]] = {"float64": [], "float32": []}
     for s in range(d):
         for _ in range(sets):
-            some = decode_rows(n, d, L, generator.choice(n, s, replace=False))
-            A, rows = E[some, : len(some)], B.reshape(n * L, -1)[some]
+            heard = decode_rows(n, d, L, generator.choice(n, s, replace=False))
+            A = E[heard, : len(heard)]
+            encoding = B.reshape(n * L, -1)[heard]
             for method, kind in (("float64", np.float64), ("float32", np.float32)):
-                sent = rows.astype(kind) @ g.astype(kind)
+                sent = encoding.astype(kind) @ g.astype(kind)
                 found = np.linalg.solve(A.astype(kind), sent)[:L]
-                errors[method].append(float(np.linalg.norm(found - wanted) / np.linalg.norm(wanted)))
+                errors[method].append(_relative_error(found, wanted))
     return errors
 
 
-def _library(code: Adaptive | GroupedAdaptive, sets: int, length: int) -> list[float]:
+def _relative_error(found: np.ndarray, wanted: np.ndarray) -> float:
+    return float(np.linalg.norm(found - wanted) / np.linalg.norm(wanted))
+
+
+def _errors_of_library(code: Adaptive | GroupedAdaptive, sets: int, length: int) -> list[float]:
     """Errors of a code of the library, one for each set of stragglers."""
     generator = rng(0, "monte_carlo", code.n, code.rounds)
     g = generator.standard_normal((code.n, length))
-    wanted, sent, errors = g.sum(0), code.encode(g), []
+    wanted = g.sum(0)
+    sent = code.encode(g)
+    errors = []
     for s in range(code.d):
         for _ in range(sets):
             responses = np.zeros(code.n, dtype=int)
@@ -119,5 +150,5 @@ def _library(code: Adaptive | GroupedAdaptive, sets: int, length: int) -> list[f
                 responses[generator.choice(members, s, replace=False)] = 0
             weights = code.weights(responses[None])[0]
             found = (weights @ sent).reshape(-1)[:length]
-            errors.append(float(np.linalg.norm(found - wanted) / np.linalg.norm(wanted)))
+            errors.append(_relative_error(found, wanted))
     return errors

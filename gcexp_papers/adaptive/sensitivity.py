@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -30,21 +31,27 @@ def constant(probabilities: Sequence[float], largest: float, step: float):
     the last columns say from which c on AGC is before every CGC, G-AGC before all, CGC(1) the best CGC, and CGC(2)
     before uncoded.
     """
-
-    def least(schemes: Sequence[str], p: float) -> Callable[[float], float]:
-        def time(c: float) -> float:
-            lost = (c, experiment.LOST[1])
-            return min(experiment.modified_average_time(scheme, p, lost=lost) for scheme in schemes)
-
-        return time
-
     for p in probabilities:
-        found = [
-            theory.crossing(least([one], p), least(others, p), 0.0, largest)
-            for one, others in CROSSINGS.values()
-        ]
-        for c in map(float, np.arange(0, largest + step / 2, step)):
-            times = {scheme: least([scheme], p)(c) for scheme in NAMES}
-            first = NAMES[min(times, key=times.__getitem__)]
+        crossings = {}
+        for column, (scheme, others) in CROSSINGS.items():
+            own_time = partial(_least_time, [scheme], p)
+            their_time = partial(_least_time, others, p)
+            crossings[column] = theory.crossing(own_time, their_time, 0.0, largest)
+        for c in np.arange(0, largest + step / 2, step).tolist():
+            times = {scheme: _least_time([scheme], p, c) for scheme in NAMES}
+            fastest = min(times, key=times.__getitem__)
             for scheme, time in times.items():
-                yield p, c, NAMES[scheme], time, first, *found
+                yield {
+                    "p": p,
+                    "lost_first_epoch_s": c,
+                    "scheme": NAMES[scheme],
+                    "mean_iteration_time_s": time,
+                    "first": NAMES[fastest],
+                    **crossings,
+                }
+
+
+def _least_time(schemes: Sequence[str], p: float, c: float) -> float:
+    """The smallest mean iteration time of some schemes, where a lost first epoch takes c seconds."""
+    _, later = experiment.LOST
+    return min(experiment.modified_average_time(scheme, p, lost=(c, later)) for scheme in schemes)

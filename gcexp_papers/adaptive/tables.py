@@ -5,8 +5,9 @@ Costs are exact, mean times are sums over the restart chain.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from math import lcm
 
 import numpy as np
@@ -30,11 +31,14 @@ def costs(d: int, w: int, lengths: list):
     CGC has messages of each of the `lengths`. Where a scheme does not survive s stragglers the cost is empty, and its
     fraction is the word "fails".
     """
-    costs = {f"CGC, q = {q}": theory.fixed_costs(d, q, w) for q in lengths}
-    costs["AGC"] = theory.adaptive_costs(w, d, w)
-    for s, (scheme, cost) in product(range(d), costs.items()):
-        survived = s < len(cost)
-        yield scheme, s, float(cost[s]) if survived else None, str(cost[s]) if survived else "fails"
+    costs_of = {f"CGC, q = {q}": theory.fixed_costs(d, q, w) for q in lengths}
+    costs_of["AGC"] = theory.adaptive_costs(w, d, w)
+    for s in range(d):
+        for scheme, costs_by_s in costs_of.items():
+            if s < len(costs_by_s):
+                yield scheme, s, float(costs_by_s[s]), str(costs_by_s[s])
+            else:
+                yield scheme, s, None, "fails"
 
 
 _ORDERS = {
@@ -52,15 +56,18 @@ def decoding_costs(n: int, d: int, L: int):
     s are the stragglers (AGC) or those that a code is built for (CGC), and ``tripled`` is the cost with three times as
     many workers over this one.
     """
-    for (scheme, words), s in product(_ORDERS.items(), range(d)):
-        cost, more = (theory.decode_cost(scheme, workers, d, s, L) for workers in (n, 3 * n))
-        yield *words, s, cost, more / cost
+    for scheme, (name, order) in _ORDERS.items():
+        for s in range(d):
+            cost = theory.decode_cost(scheme, n, d, s, L)
+            cost_of_three_times_as_many = theory.decode_cost(scheme, 3 * n, d, s, L)
+            yield name, order, s, cost, cost_of_three_times_as_many / cost
 
 
 @columns("setting", "value")
 def settings(workers: int, load: int, batch: int, classes: int, train: int, test: int, rate: float):
     """Table III: settings of the training, with what follows from them; `rate` is the learning rate."""
-    parameters, L = resnet18_parameters(classes), lcm(*range(1, load + 1))
+    parameters = resnet18_parameters(classes)
+    L = lcm(*range(1, load + 1))
     yield "workers", workers
     yield "data points", train + test
     yield "training samples", train
@@ -87,10 +94,12 @@ def resnet18_parameters(classes: int) -> int:
     def convolution(inputs: int, outputs: int, size: int) -> int:
         return inputs * outputs * size**2 + 2 * outputs
 
-    total, inputs = convolution(3, 64, 3), 64
+    inputs = 64
+    total = convolution(3, inputs, 3)
     for width in (64, 128, 256, 512):
         total += convolution(inputs, width, 3) + 3 * convolution(width, width, 3)
-        total += convolution(inputs, width, 1) if inputs != width else 0
+        if inputs != width:
+            total += convolution(inputs, width, 1)
         inputs = width
     return total + inputs * classes + classes
 
@@ -107,21 +116,24 @@ def phases(adaptive: bool):
     """
     names = _AGC_ROWS if adaptive else NAMES
     broadcast, update = experiment.BROADCAST, experiment.UPDATE
-    for epoch, found in (("0", experiment.EPOCH_0), ("> 0", experiment.LATER_EPOCHS)):
-        for key in (key for key in found if key in names):
-            compute, send, encode, total, decode = found[key]
-            for phase, seconds in {
+    for epoch, rows in (("0", experiment.EPOCH_0), ("> 0", experiment.LATER_EPOCHS)):
+        for key, row in rows.items():
+            if key not in names:
+                continue
+            largest_other = max(row.compute, row.encode, row.decode, broadcast, update)
+            seconds_of = {
                 "Bcast": broadcast,
-                "Comp": compute,
-                "Comm": send,
-                "Enc": encode,
-                "Total": total,
-                "Dec": decode,
+                "Comp": row.compute,
+                "Comm": row.send,
+                "Enc": row.encode,
+                "Total": row.total,
+                "Dec": row.decode,
                 "Update": update,
-                "Comp + Comm + Enc": compute + send + encode,
-                "Comm - largest other": send - max(compute, encode, decode, broadcast, update),
-                "Comm / Comm in epoch 0": send / experiment.EPOCH_0[key].send,
-            }.items():
+                "Comp + Comm + Enc": row.compute + row.send + row.encode,
+                "Comm - largest other": row.send - largest_other,
+                "Comm / Comm in epoch 0": row.send / experiment.EPOCH_0[key].send,
+            }
+            for phase, seconds in seconds_of.items():
                 yield names[key], epoch, phase, seconds
 
 
@@ -141,31 +153,55 @@ def calculated_times(printed: dict, chances: list):
     def times(p: float, timing: str, lost: tuple[float, float] = experiment.LOST) -> dict[str, float]:
         return {scheme: experiment.modified_average_time(scheme, p, timing, lost) for scheme in NAMES}
 
+    _, lost_later = experiment.LOST
     for place, p in enumerate(chances):
-        stated, formula = {scheme: printed[scheme][place] for scheme in NAMES}, times(p, "formula")
-        for convention, found in {
+        stated = {scheme: printed[scheme][place] for scheme in NAMES}
+        formula = times(p, "formula")
+        times_of = {
             "printed": stated,
             "paper": times(p, "paper"),
             "formula": formula,
             "measured": times(p, "measured"),
-            "as printed": times(p, "formula", (experiment.LOST[1],) * 2),
+            "as printed": times(p, "formula", lost=(lost_later, lost_later)),
             "caption": formula | {"uncoded": formula["uncoded"] + slower},
-        }.items():
-            order = sorted((s for s in NAMES if s != "g_cgc0"), key=found.__getitem__)
+        }
+        for convention, found in times_of.items():
+            ranked = [scheme for scheme in NAMES if scheme != "g_cgc0"]
+            ranked.sort(key=found.__getitem__)
             for scheme, time in found.items():
-                deviation = 100 * (time / stated[scheme] - 1)
-                rank = order.index(scheme.replace("g_cgc0", "cgc0")) + 1
-                yield NAMES[scheme], p, convention, time, deviation, rank, experiment.N * p
+                yield {
+                    "scheme": NAMES[scheme],
+                    "p": p,
+                    "convention": convention,
+                    "time_s": time,
+                    "deviation": 100 * (time / stated[scheme] - 1),
+                    "rank": ranked.index(scheme.replace("g_cgc0", "cgc0")) + 1,
+                    "mean_stragglers": experiment.N * p,
+                }
 
 
 # --- Fig. 3 ---------------------------------------------------------------------------------------------------
 
-#: Label to the arguments (s_max, grouped) of the average time.
-CURVES = {
-    name: (None if name.endswith("AGC") else experiment.most_stragglers(scheme), name.startswith("G-"))
-    for scheme, name in NAMES.items()
-    if scheme != "uncoded"
-}
+
+@dataclass(frozen=True)
+class Curve:
+    """A curve of Fig. 3: stragglers that CGC is built for, None of AGC, and whether workers are in groups."""
+
+    s_max: int | None
+    grouped: bool
+
+
+def _curves() -> dict[str, Curve]:
+    """The curves by their labels: all schemes of the experiment but the uncoded one."""
+    found = {}
+    for scheme, name in NAMES.items():
+        if scheme != "uncoded":
+            s_max = None if name.endswith("AGC") else experiment.most_stragglers(scheme)
+            found[name] = Curve(s_max, grouped=name.startswith("G-"))
+    return found
+
+
+CURVES = _curves()
 
 
 @columns(
@@ -185,29 +221,64 @@ def average_times(n: int, d: int, t_cp: float, t_cm: float, ranges: dict, paper_
     require(d == 3, f"the curves are those of d = 3, got d={d}")
 
     def time(label: str, p: float) -> float:
-        s_max, grouped = CURVES[label]
-        return theory.average_time(n, d, p, s_max, grouped, t_cp, t_cm)
+        curve = CURVES[label]
+        return theory.average_time(n, d, p, curve.s_max, curve.grouped, t_cp, t_cm)
 
     for name, (first, last, points) in ranges.items():
-        for p in map(float, np.linspace(first, last, int(points))):
+        for p in np.linspace(first, last, int(points)).tolist():
             times = {label: time(label, p) for label in CURVES}
-            for label, (_, grouped) in CURVES.items():
-                mine = times[label]
-                fixed = {s: times[one] for one, (s, g) in CURVES.items() if s is not None and g == grouped}
-                best, above = min(fixed, key=fixed.__getitem__), mine - min(times.values())
-                gain = times[label.removeprefix("G-")] - mine if grouped else None
-                ahead = min(fixed.values()) - mine if label.endswith("AGC") else None
-                yield name, label, p, mine, int(p > 0), best, above, gain, ahead, paper_limit
-    for family, s in product(("CGC", "G-CGC"), (0, 1)):
-        low, high = f"{family}({s})", f"{family}({s + 1})"
-        p = theory.crossing(partial(time, low), partial(time, high), 0.05 if s else 0.001, 0.6)
-        yield "crossing", f"{low} and {high}", p, time(low, p), *[None] * 5, paper_limit
-    one, two = (partial(_three_groups, t_cp, t_cm, s_max) for s_max in (1, 2))
-    p = theory.crossing(one, two, 0.05, 0.6)
-    yield "three groups", "G-CGC(1) and G-CGC(2)", p, *[None] * 6, paper_limit
+            for label, curve in CURVES.items():
+                own_time = times[label]
+                best_s_max = _best_s_max(times, curve.grouped)
+                gain_of_groups = below_best_cgc = None
+                if curve.grouped:
+                    gain_of_groups = times[label.removeprefix("G-")] - own_time
+                if curve.s_max is None:
+                    family = "G-CGC" if curve.grouped else "CGC"
+                    below_best_cgc = times[f"{family}({best_s_max})"] - own_time
+                yield {
+                    "range": name,
+                    "scheme": label,
+                    "p": p,
+                    "average_time_s": own_time,
+                    "positive": int(p > 0),
+                    "best_s_max": best_s_max,
+                    "above_lowest_s": own_time - min(times.values()),
+                    "gain_of_groups_s": gain_of_groups,
+                    "below_best_cgc_s": below_best_cgc,
+                    "paper_limit": paper_limit,
+                }
+    for family in ("CGC", "G-CGC"):
+        for s, from_p in ((0, 0.001), (1, 0.05)):
+            low, high = f"{family}({s})", f"{family}({s + 1})"
+            p = theory.crossing(partial(time, low), partial(time, high), from_p, 0.6)
+            yield {
+                "range": "crossing",
+                "scheme": f"{low} and {high}",
+                "p": p,
+                "average_time_s": time(low, p),
+                "paper_limit": paper_limit,
+            }
+    one = partial(_time_of_three_groups, t_cp, t_cm, 1)
+    two = partial(_time_of_three_groups, t_cp, t_cm, 2)
+    yield {
+        "range": "three groups",
+        "scheme": "G-CGC(1) and G-CGC(2)",
+        "p": theory.crossing(one, two, 0.05, 0.6),
+        "paper_limit": paper_limit,
+    }
 
 
-def _three_groups(t_cp: float, t_cm: float, s_max: int, p: float) -> float:
+def _best_s_max(times: Mapping[str, float], grouped: bool) -> int:
+    """The s_max of the fastest CGC, or G-CGC, by the times of all curves."""
+    time_of_s_max = {}
+    for label, curve in CURVES.items():
+        if curve.s_max is not None and curve.grouped == grouped:
+            time_of_s_max[curve.s_max] = times[label]
+    return min(time_of_s_max, key=time_of_s_max.__getitem__)
+
+
+def _time_of_three_groups(t_cp: float, t_cm: float, s_max: int, p: float) -> float:
     """Average time of G-CGC with the group sizes that explain the printed Table VI."""
     last = [t_cp + t_cm / (3 - s_max)] * (s_max + 1)
     return theory.mean_time(theory.last_epoch([3, 3, 5], p, s_max), last, last, [t_cp + t_cm] * 2)
@@ -230,15 +301,18 @@ def expected_iteration_time(scheme: Scheme, delay: Epochs | Restarts, iterations
     """
     code = scheme.code
     sizes = [len(quorum.workers) for quorum in code.quorums]
-    first = code.quorums[0]
-    s_max = len(first.workers) - min(q for _, q in first.need)
+    quorum = code.quorums[0]  # the needs of all are equal
+    s_max = len(quorum.workers) - min(workers for _, workers in quorum.need)
     chances = theory.last_epoch(sizes, alike(delay, "p"), s_max)
     if isinstance(scheme.wait, Restart):
-        prices = scheme.wait.first, scheme.wait.later, scheme.wait.lost
-    else:
-        assert isinstance(delay, Restarts), "Epochs are for a wait of their own"
-        need = [min(r for r, q in first.need if q <= len(first.workers) - s) for s in range(s_max + 1)]
-        share = float(code.load.max()) / code.k
-        last = [share * delay.compute + r * code.length * delay.transmit for r in need]
-        prices = last, last, [delay.epoch] * 2
-    return scheme.overhead + theory.mean_time(chances, *prices)
+        mean = theory.mean_time(chances, scheme.wait.first, scheme.wait.later, scheme.wait.lost)
+        return scheme.overhead + mean
+    assert isinstance(delay, Restarts), "Epochs are for a wait of their own"
+    computing = float(code.load.max()) / code.k * delay.compute
+    final_epoch = []
+    for s in range(s_max + 1):
+        heard = len(quorum.workers) - s
+        messages = min(messages for messages, workers in quorum.need if workers <= heard)
+        final_epoch.append(computing + messages * code.length * delay.transmit)
+    lost = [delay.epoch, delay.epoch]
+    return scheme.overhead + theory.mean_time(chances, final_epoch, final_epoch, lost)

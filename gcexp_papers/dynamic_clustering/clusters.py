@@ -22,7 +22,7 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
     """The clusters of one placement, a row of the table for each worker; one in no cluster lies beside them."""
     from matplotlib.patches import Circle
 
-    rows.known(frame, "cluster", "worker", "slow")
+    rows.require_columns(frame, "cluster", "worker", "slow")
     cluster = rows.numbers(frame, "cluster")
     count, top = int(np.nanmax(cluster)) + 1, _STEP * frame["cluster"].value_counts().max() + 0.1
     moved = frame["moved"].astype(bool) if "moved" in frame else frame["slow"] & False

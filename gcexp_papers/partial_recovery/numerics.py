@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb, gcd
@@ -57,6 +58,7 @@ def recovered_partitions(code: Code, s: int) -> np.ndarray:
 
 
 def _words(numbers: Iterable[int]) -> str:
+    """Numbers as a cell of a table lists them."""
     return " ".join(map(str, numbers))
 
 
@@ -74,21 +76,28 @@ def cyclic_schemes(n: int, s: int, divisible: int, other: int):
     Theorem 6 proves that p partitions per worker do not suffice.
     """
     raised = n - s - 1 + theory.one_message_load(n, s, other)
+    one_message = CyclicPartialRecovery(n, s, divisible)
+    raised_load = CyclicPartialRecovery(n, s, raised)
+    two_messages = CyclicTwoMessage(n, s, other)
     for theorem, condition, load, beta, code in (
-        ("5", "p divides β", "p/n", divisible, CyclicPartialRecovery(n, s, divisible)),
-        (
-            "6",
-            "p does not divide β < n",
-            "≥ (p+1)/n, reached p'/n",
-            other,
-            CyclicPartialRecovery(n, s, raised),
-        ),
-        ("7", "p does not divide β, p ⌈β/p⌉ ≤ n", "p/n", other, CyclicTwoMessage(n, s, other)),
+        ("5", "p divides β", "p/n", divisible, one_message),
+        ("6", "p does not divide β < n", "≥ (p+1)/n, reached p'/n", other, raised_load),
+        ("7", "p does not divide β, p ⌈β/p⌉ ≤ n", "p/n", other, two_messages),
     ):
-        p, excluded = theory.cyclic_load(n, s, beta), beta < n and impossibility.cyclic_impossible(n, s, beta)
-        formulas = f"Theorem {theorem}", condition, int(code.messages.max()), load
-        worst = int(recovered_partitions(code, s).min())
-        yield *formulas, n, s, beta, p, int(code.load.max()), worst, int(excluded)
+        excluded = beta < n and impossibility.cyclic_impossible(n, s, beta)
+        yield {
+            "theorem": f"Theorem {theorem}",
+            "condition": condition,
+            "messages": int(code.messages.max()),
+            "load_formula": load,
+            "n": n,
+            "s": s,
+            "beta": beta,
+            "p": theory.cyclic_load(n, s, beta),
+            "load_partitions": int(code.load.max()),
+            "worst_recovered": int(recovered_partitions(code, s).min()),
+            "excluded": int(excluded),
+        }
 
 
 @columns("setting", "n", "s", "beta", "scheme", "messages", "load_fraction", "load", "bound")
@@ -101,8 +110,17 @@ def costs(settings: list[tuple[int, int, int]]):
     for n, s, beta in settings:
         bound = float(theory.lower_bound(n, s, Fraction(beta, n)))
         for scheme, cost in theory.comparison(n, s, beta).items():
-            fraction = f"{cost.load.numerator}/{cost.load.denominator}"
-            yield f"{n}, {s}, {beta}/{n}", n, s, beta, scheme, cost.m, fraction, float(cost.load), bound
+            yield {
+                "setting": f"{n}, {s}, {beta}/{n}",
+                "n": n,
+                "s": s,
+                "beta": beta,
+                "scheme": scheme,
+                "messages": cost.m,
+                "load_fraction": f"{cost.load.numerator}/{cost.load.denominator}",
+                "load": float(cost.load),
+                "bound": bound,
+            }
 
 
 @columns(
@@ -119,31 +137,61 @@ def co_prime_messages(n: int, s: int, y: int):
     code = CoPrime(n, s, y)
     worst = int(recovered_partitions(code, s).min())
     naive = float(theory.naive(n, s, Fraction(worst, code.k)).load)
-    rows_of = code.encoding.toarray() != 0
-    decoding = code.decode([[m if w < n - s else 0 for w, m in enumerate(code.messages)]])
+    is_in_message = code.encoding.toarray() != 0
+    responses = np.array(code.messages)
+    responses[n - s :] = 0
+    decoding = code.decode(responses[None])
     weights = decoding.weights[0, 0]
-    recovered = _words(np.flatnonzero(decoding.coefficients[0]))
-    used = ", ".join(
-        f"{weights[i]:+g} ({code.owner[i]}: {_words(np.flatnonzero(rows_of[i]))})"
-        for i in np.flatnonzero(weights)
-    )
-    place = {T: j for j, T in enumerate(combinations(range(n), y))}
-    for w in range(n):
-        chosen = sorted(place[tuple(sorted((v + w) % n for v in T))] for T in co_prime_classes(n, y))
-        mine = rows_of[code.owner == w]
-        held, alone = np.flatnonzero(mine[0]), np.flatnonzero(mine[1:].any(0))
-        words = [_words(held), _words(chosen), _words(alone)]
-        sizes = int(code.messages[w]), code.k, len(held) / code.k
-        yield w, *words, " | ".join(words), *sizes, worst, naive, recovered, used
+    first_used = []
+    for message in np.flatnonzero(weights):
+        partitions = _words(np.flatnonzero(is_in_message[message]))
+        first_used.append(f"{weights[message]:+g} ({code.owner[message]}: {partitions})")
+    for worker in range(n):
+        own = is_in_message[code.owner == worker]
+        held = np.flatnonzero(own[0])
+        in_its_sum = _words(held)
+        chosen = _words(_chosen_for(worker, n, y))
+        sent_alone = _words(np.flatnonzero(own[1:].any(0)))
+        yield {
+            "worker": worker,
+            "in_its_sum": in_its_sum,
+            "chosen": chosen,
+            "sent_alone": sent_alone,
+            "row": f"{in_its_sum} | {chosen} | {sent_alone}",
+            "messages": int(code.messages[worker]),
+            "partitions": code.k,
+            "load": len(held) / code.k,
+            "worst_recovered": worst,
+            "naive_load": naive,
+            "first_recovered": _words(np.flatnonzero(decoding.coefficients[0])),
+            "first_used": ", ".join(first_used),
+        }
 
 
-def _assigned(codes: list[Callable[[], Code]], stragglers: list[int]) -> list[str]:
+def _chosen_for(worker: int, n: int, y: int) -> list[int]:
+    """Partitions for which a worker of the co-prime scheme is chosen: one of each class of rotated sets of workers."""
+    partition_of = {holders: partition for partition, holders in enumerate(combinations(range(n), y))}
+    chosen = []
+    for holders in co_prime_classes(n, y):
+        rotated = sorted((other + worker) % n for other in holders)
+        chosen.append(partition_of[tuple(rotated)])
+    return sorted(chosen)
+
+
+def _columns_of_assignment(codes: list[Callable[[], Code]], stragglers: list[int]) -> list[str]:
     """Columns of an assignment: its partitions, and what each number of stragglers leaves."""
-    facts = [f"{name}_{s}" for s in stragglers for name in ("recovered", "best", "bound")]
-    return [*(str(j) for make in codes[:1] for j in range(make().k)), *facts]
+    names = []
+    for make in codes[:1]:
+        names += [str(partition) for partition in range(make().k)]
+    for s in stragglers:
+        names += [f"recovered_{s}", f"best_{s}", f"bound_{s}"]
+    return names
 
 
-@columns("worker", "row", "held", "partitions", "messages", "load", "combinatorial_messages", more=_assigned)
+@columns(
+    *("worker", "row", "held", "partitions", "messages", "load", "combinatorial_messages"),
+    more=_columns_of_assignment,
+)
 def assignment(codes: list[Callable[[], Code]], stragglers: list[int]):
     """Table 3 and Example 3: who holds what of a code whose partitions are sets of workers, in ones and dots.
 
@@ -162,18 +210,18 @@ def assignment(codes: list[Callable[[], Code]], stragglers: list[int]):
         "load": copies / first.n,
         "combinatorial_messages": theory.combinatorial(first.n, copies).m,
     }
-    for s, one in zip(stragglers, built, strict=True):
-        found = recovered_partitions(one, s)
-        bound = theory.lower_bound(first.n, s, Fraction(int(found.min()), first.k))
-        facts |= {
-            f"recovered_{s}": int(found.min()),
-            f"best_{s}": int(found.max()),
-            f"bound_{s}": float(bound),
-        }
-    for w in range(first.n):
-        marks = {str(j): "1" if w in block else "." for j, block in enumerate(first.holders)}
+    for s, code in zip(stragglers, built, strict=True):
+        recovered = recovered_partitions(code, s)
+        worst = int(recovered.min())
+        facts[f"recovered_{s}"] = worst
+        facts[f"best_{s}"] = int(recovered.max())
+        facts[f"bound_{s}"] = float(theory.lower_bound(first.n, s, Fraction(worst, first.k)))
+    for worker in range(first.n):
+        marks = {}
+        for partition, holders in enumerate(first.holders):
+            marks[str(partition)] = "1" if worker in holders else "."
         row = "".join(marks.values())
-        yield {"worker": w, **marks, "row": row, "held": row.count("1"), **facts}
+        yield {"worker": worker, **marks, "row": row, "held": row.count("1"), **facts}
 
 
 # --- Fig. 2: between the cyclic and the combinatorial scheme ------------------------------------------------
@@ -187,19 +235,28 @@ def intermediate_sweep(settings: list[tuple[int, int, float]], bounds: bool):
     of the table. ``rise`` is y less the y before, and ``missed`` the worst lost fraction.
     """
     for n, s, alpha in settings:
-        panel = f"({n}, {s}, {alpha:g})", n
-        found = theory.sweep(n, s, alpha)
-        y = [row["y"] for row in found]
-        for row, rise in zip(found, np.diff(y, prepend=y[0]), strict=True):
-            numbers = row["x"], row["y"], float(row["load"]), row["m"], row["k"]
-            yield *panel, "intermediate", *numbers, rise, float(row["missed"])
-        lines = {
-            "naive scheme, α (s+1)/n": theory.naive(n, s, alpha).load,
-            "lower bound, Theorem 1": theory.lower_bound(n, s, alpha),
-        }
-        for scheme, load in lines.items() if bounds else ():
-            for row in found:
-                yield *panel, scheme, row["x"], None, float(load), None, None, None, None
+        panel = {"(n, s, α)": f"({n}, {s}, {alpha:g})", "n": n}
+        schemes = theory.sweep(n, s, alpha)
+        y_before = schemes[0]["y"]
+        for scheme in schemes:
+            yield panel | {
+                "scheme": "intermediate",
+                "x": scheme["x"],
+                "y": scheme["y"],
+                "load": float(scheme["load"]),
+                "messages": scheme["m"],
+                "partitions": scheme["k"],
+                "rise": scheme["y"] - y_before,
+                "missed": float(scheme["missed"]),
+            }
+            y_before = scheme["y"]
+        lines = {}
+        if bounds:
+            lines["naive scheme, α (s+1)/n"] = theory.naive(n, s, alpha).load
+            lines["lower bound, Theorem 1"] = theory.lower_bound(n, s, alpha)
+        for name, load in lines.items():
+            for scheme in schemes:
+                yield panel | {"scheme": name, "x": scheme["x"], "load": float(load)}
 
 
 # --- Chosen stragglers --------------------------------------------------------------------------------------
@@ -219,27 +276,54 @@ def chosen_stragglers(n: int, s: int, repetition: list[int], cyclic: list[int], 
     random sets, and ``cyclic_visible`` the partitions that consecutive stragglers leave visible in the cyclic
     assignment of that load.
     """
-    schemes: list[tuple[str, str, FractionalRepetition | CyclicPartialRecovery, int, int]]
-    schemes = [(f"FRC, d = {d}", "FRC", FractionalRepetition(n, d), n - d * (s // d), d) for d in repetition]
+    schemes = [_Scheme("FRC", FractionalRepetition(n, d), n - d * (s // d), d) for d in repetition]
     for p in cyclic:
         beta = n - s - 1 + p
-        schemes.append((f"cyclic, p = {p}", "cyclic scheme", CyclicPartialRecovery(n, s, beta), beta, p))
+        schemes.append(_Scheme("cyclic scheme", CyclicPartialRecovery(n, s, beta), beta, p))
     apart = (np.arange(n) - np.arange(n)[:, None]) % n
     consecutive, random = runs(n, s), random_sets(n, s, trials, seed)
-    for scheme, family, code, guaranteed, load in schemes:
-        visible = int((consecutive @ (apart < load)).sum(1).min())
-        starts = _recovered(code, consecutive)
-        worst = error(code, s, decoding="closed_form", seed=seed)
-        found, least_of_all = (round(n * (1 - e)) for e in (worst.lower, worst.upper))
-        mean = _recovered(code, random).mean() / n
-        for kind, least, most, at_least in (
+    for scheme in schemes:
+        visible = consecutive @ (apart < scheme.load)
+        starts = _recovered(scheme.code, consecutive)
+        worst = error(scheme.code, s, decoding="closed_form", seed=seed)
+        in_worst_set = round(n * (1 - worst.lower))
+        in_any_set = round(n * (1 - worst.upper))
+        mean = _recovered(scheme.code, random).mean() / n
+        for stragglers, recovered, most, at_least in (
             ("run, mean", starts.mean(), starts.max(), starts.mean()),
             ("run, worst", starts.min(), starts.max(), starts.min()),
-            ("any set", found, found, least_of_all),
+            ("any set", in_worst_set, in_worst_set, in_any_set),
         ):
-            recovered = float(least), float(least) / n, int(most)
-            exact = bool(least == at_least)
-            yield scheme, family, kind, *recovered, guaranteed, float(at_least), exact, mean, visible
+            yield {
+                "scheme": scheme.name,
+                "family": scheme.family,
+                "stragglers": stragglers,
+                "recovered": float(recovered),
+                "recovered_fraction": float(recovered) / n,
+                "most_recovered": int(most),
+                "guaranteed": scheme.guaranteed,
+                "at_least": float(at_least),
+                "exact": bool(recovered == at_least),
+                "random_mean": mean,
+                "cyclic_visible": int(visible.sum(1).min()),
+            }
+
+
+@dataclass(frozen=True)
+class _Scheme:
+    """A scheme with its load, of which any s stragglers leave so many partitions as are guaranteed."""
+
+    family: str
+    code: FractionalRepetition | CyclicPartialRecovery
+    guaranteed: int
+    load: int
+
+    @property
+    def name(self) -> str:
+        """What the table calls it."""
+        if self.family == "FRC":
+            return f"FRC, d = {self.load}"
+        return f"cyclic, p = {self.load}"
 
 
 # --- Section VIII: expected times ---------------------------------------------------------------------------
@@ -255,12 +339,22 @@ def expected_times(n: int, samples: int, models: list[dict[str, Any]], fractions
     which the combinatorial scheme wins for many workers.
     """
     for given in models:
-        setting = {key: value for key, value in given.items() if key not in ("model", "name")}
-        at = theory.threshold(given["model"], n, samples, **setting)
+        setting = dict(given)
+        model = setting.pop("model")
+        name = setting.pop("name")
+        threshold = theory.threshold(model, n, samples, **setting)
         for i in fractions:
-            times = theory.expected_times(given["model"], n, Fraction(i, n), samples, **setting)
-            for scheme, time in zip(("uncoded", "combinatorial, y = 2"), times, strict=True):
-                yield given["name"], i / n, (i - 1) / n, scheme, time, times[1] / times[0], at
+            uncoded, combinatorial = theory.expected_times(model, n, Fraction(i, n), samples, **setting)
+            for scheme, time in (("uncoded", uncoded), ("combinatorial, y = 2", combinatorial)):
+                yield {
+                    "model": name,
+                    "alpha": i / n,
+                    "alpha_from": (i - 1) / n,
+                    "scheme": scheme,
+                    "mean_iteration_time_s": time,
+                    "quotient": combinatorial / uncoded,
+                    "threshold": threshold,
+                }
 
 
 @columns("model", "n", "settings", "settings_won", "cases", "cases_won", "share_won", "least_alpha_won")
@@ -275,26 +369,26 @@ def regimes(models: dict[str, list[dict[str, float]]], sizes: list[int], twentie
     """
     fractions = [Fraction(i, 20) for i in sorted(twentieths)]
     for (model, settings), n in product(models.items(), sizes):
-        settings_won, won = 0, []
-        for setting in settings:
-            here = []
-            for alpha in fractions:
+        wins = np.zeros((len(settings), len(fractions)), dtype=bool)
+        for row, setting in enumerate(settings):
+            for column, alpha in enumerate(fractions):
                 uncoded, combinatorial = theory.expected_times(model, n, alpha, n, **setting)
-                here.append(combinatorial < uncoded * (1 - _SPAN))
-            settings_won += here[-1] and here[-2]
-            won.append(here)
-        of_alpha = np.array(won)
-        least = float(fractions[int(of_alpha.any(0).argmax())]) if of_alpha.any() else float("nan")
-        yield (
-            model,
-            n,
-            len(settings),
-            settings_won,
-            of_alpha.size,
-            int(of_alpha.sum()),
-            of_alpha.mean(),
-            least,
-        )
+                wins[row, column] = combinatorial < uncoded * (1 - _SPAN)
+        settings_won = wins[:, -1] & wins[:, -2]
+        won_somewhere = wins.any(0)
+        least_alpha_won = float("nan")
+        if won_somewhere.any():
+            least_alpha_won = float(fractions[int(won_somewhere.argmax())])
+        yield {
+            "model": model,
+            "n": n,
+            "settings": len(settings),
+            "settings_won": int(settings_won.sum()),
+            "cases": wins.size,
+            "cases_won": int(wins.sum()),
+            "share_won": wins.mean(),
+            "least_alpha_won": least_alpha_won,
+        }
 
 
 def expected_iteration_time(scheme: Scheme, delay: Pareto | ShiftedExponential, iterations: int) -> float:
@@ -305,16 +399,20 @@ def expected_iteration_time(scheme: Scheme, delay: Pareto | ShiftedExponential, 
     """
     code, wait = scheme.code, cast("Fastest", scheme.wait)
     (load,) = set((code.load / code.k).tolist())
-    r = code.n - wait.s if wait.q is None else wait.q
-    X = order_statistics.of_quantile(delay.law, r, code.n)
-    return load * delay.data_time + (X if delay.scaling == "data" else load * X)
+    heard = wait.q
+    if heard is None:
+        heard = code.n - wait.s
+    random_time = order_statistics.of_quantile(delay.law, heard, code.n)
+    if delay.scaling == "server":
+        random_time *= load
+    return load * delay.data_time + random_time
 
 
 # --- Statements about all parameters, counted ---------------------------------------------------------------
 
 
 @columns("statement", "cases", "hold", "share")
-def counted(
+def count_cases(
     schemes_up_to: int,
     designs_up_to: int,
     cyclic_up_to: int,
@@ -329,7 +427,8 @@ def counted(
     all simple t-designs (Theorem 4), for what Theorem 6 excludes, for the order of loads and the messages of Theorem 3,
     for sweeps of Fig. 2, and for model D. A check without an instance is refused.
     """
-    cases, hold = Counter[str](), Counter[str]()
+    cases = Counter[str]()
+    hold = Counter[str]()
     for check in (
         _sets_of_workers(schemes_up_to),
         _designs(),
@@ -345,17 +444,18 @@ def counted(
         before = cases.total()
         for statement, holds in check:
             cases[statement] += 1
-            hold[statement] += bool(holds)
+            if holds:
+                hold[statement] += 1
         name = getattr(check, "__name__", "a check").strip("_")  # of a generator: its function's
         require(cases.total() > before, f"{name}: there is no instance to try")
     for statement, tried in cases.items():
         yield statement, tried, hold[statement], hold[statement] / tried
 
 
-Counted = Iterator[tuple[str, bool]]  # a statement, and whether it holds in one case
+Cases = Iterator[tuple[str, bool]]  # a statement, and whether it holds in one case
 
 
-def _sets_of_workers(up_to: int) -> Counted:
+def _sets_of_workers(up_to: int) -> Cases:
     for n, y in sizes(up_to):
         for s in range(n):
             visible = comb(n, y) - theory.choose(s, y)
@@ -366,7 +466,7 @@ def _sets_of_workers(up_to: int) -> Counted:
                 yield "Theorem 3: co-prime scheme recovers the same", all_equal
 
 
-def _intermediate(up_to: int) -> Counted:
+def _intermediate(up_to: int) -> Cases:
     for n, y in sizes(up_to):
         for s, x in product(range(n), range(1, y + 1)):
             code = Intermediate(n, s, x, y)
@@ -374,30 +474,34 @@ def _intermediate(up_to: int) -> Counted:
             yield "Theorem 10: worst loss (x/g) C(s-y+x, x)", most == theory.intermediate_misses(n, s, x, y)
 
 
-def _designs() -> Counted:
+def _designs() -> Cases:
     for name in DESIGNS:
         t = 2 if name == "fano" else 3
         n = TDesign(name, t, 0).n
         for s in range(n - t, n):
             code = TDesign(name, t, s)
-            recovered, load = recovered_partitions(code, s), Fraction(len(code.holders[0]), n)
+            load = Fraction(len(code.holders[0]), n)
+            recovered = recovered_partitions(code, s)
             bound = theory.lower_bound(n, s, Fraction(int(recovered.min()), code.k))
-            equal = recovered.min() == recovered.max()
-            yield "Theorem 4: design meets Theorem 1, n - s ≤ t", equal and bound == load
+            all_equal = recovered.min() == recovered.max()
+            yield "Theorem 4: design meets Theorem 1, n - s ≤ t", all_equal and bound == load
 
 
-def _design_messages(up_to: int) -> Counted:
+def _design_messages(up_to: int) -> Cases:
     for n, size in sizes(up_to):
+        if size == n:
+            continue
         most = theory.combinatorial(n, size).m
-        for t in range(1, size + 1) if size < n else ():
+        for t in range(1, size + 1):
             # Each t-subset is in at most all C(n-t, size-t) blocks around it: no block comes twice.
             for index in range(1, comb(n - t, size - t) + 1):
-                if all(theory.lower_index(n, t, size, index, i).denominator == 1 for i in range(t)):
+                lower_indices = [theory.lower_index(n, t, size, index, i) for i in range(t)]
+                if all(lower.denominator == 1 for lower in lower_indices):
                     m = theory.t_design(n, t, size, index).m
                     yield "messages: simple t-design ≤ combinatorial", m <= most
 
 
-def _cyclic(up_to: int) -> Counted:
+def _cyclic(up_to: int) -> Cases:
     for messages, scheme, statement in (
         (1, CyclicPartialRecovery, "Theorem 5: one message where p divides β"),
         (2, CyclicTwoMessage, "Theorem 7: two messages where p ⌈β/p⌉ ≤ n"),
@@ -406,14 +510,14 @@ def _cyclic(up_to: int) -> Counted:
             yield statement, recovered_partitions(scheme(n, s, beta), s).min() >= beta
 
 
-def _excluded(up_to: int) -> Counted:
+def _excluded(up_to: int) -> Cases:
     for n, s, beta in triples(up_to, least=2):
         if beta < n and beta % theory.cyclic_load(n, s, beta):
             excluded = impossibility.cyclic_impossible(n, s, beta)
             yield "Theorem 6: one message excluded elsewhere, β < n", excluded
 
 
-def _graphs() -> Counted:
+def _graphs() -> Cases:
     """Load 2/n on small n: all multigraphs, workers as edges between partitions."""
     graphs = {n: impossibility.multigraphs(n) for n in (3, 4, 5)}
     for n in (4, 5):
@@ -425,42 +529,56 @@ def _graphs() -> Counted:
                 yield "Theorem 9: load 2/n sees ≤ n - s + 1, s ≥ 2", few
 
 
-def _loads(up_to: int) -> Counted:
+def _loads(up_to: int) -> Cases:
     for n, s, beta in triples(up_to, least=2):
         if s:
             alpha = Fraction(beta, n)
-            bound, y = n * theory.lower_bound(n, s, alpha), theory.minimal_y(n, s, alpha)
-            p, naive = theory.cyclic_load(n, s, beta), n * theory.naive(n, s, alpha).load
-            yield "loads: Theorem 1 ≤ combinatorial ≤ cyclic ≤ naive", bound <= y <= p <= naive
+            bound = n * theory.lower_bound(n, s, alpha)
+            combinatorial = theory.minimal_y(n, s, alpha)
+            cyclic = theory.cyclic_load(n, s, beta)
+            naive = n * theory.naive(n, s, alpha).load
+            in_order = bound <= combinatorial <= cyclic <= naive
+            yield "loads: Theorem 1 ≤ combinatorial ≤ cyclic ≤ naive", in_order
     for (n, s), i in product(pairs(up_to, least=2), range(1, 20)):
         alpha = Fraction(i, 20)
-        if s and n - s <= alpha * n != int(alpha * n):
+        is_whole = (alpha * n).denominator == 1
+        if s and n - s <= alpha * n and not is_whole:
             fits = theory.minimal_y(n, s, alpha) <= n * theory.naive(n, s, alpha).load
             yield "loads, α n not whole: combinatorial ≤ naive", fits
     for n, y in sizes(up_to):
         if y < n and gcd(n, y) == 1:
-            fewer, most = theory.co_prime(n, y).m, theory.combinatorial(n, y).m
-            right = fewer < most if comb(n, y) > n else fewer == most
-            yield "messages: co-prime ≤ combinatorial, < where C(n,y) > n", right
+            fewer = theory.co_prime(n, y).m
+            most = theory.combinatorial(n, y).m
+            if comb(n, y) > n:
+                holds = fewer < most
+            else:
+                holds = fewer == most
+            yield "messages: co-prime ≤ combinatorial, < where C(n,y) > n", holds
 
 
-def _sweeps(up_to: int) -> Counted:
+def _sweeps(up_to: int) -> Cases:
     for n, s, beta in triples(up_to, least=4):
-        if s and beta < n:
-            rows = theory.sweep(n, s, Fraction(beta, n))
-            y, m = [row["y"] for row in rows], [row["m"] for row in rows]
-            low, high = min(m[0], m[-1]), max(m[0], m[-1])
-            ends = theory.cyclic_load(n, s, beta), theory.minimal_y(n, s, Fraction(beta, n))
-            yield "sweep: load never rises with x", y == sorted(y, reverse=True)
-            yield "sweep: ends are the cyclic and the combinatorial load", (y[0], y[-1]) == ends
-            for each in m[1:-1]:
-                yield "sweep: points with messages between the ends", low <= each <= high
-                yield "sweep: points strictly between the ends", low < each < high
-            if m[1:-1]:
-                yield "sweep: all points between the ends", all(low <= each <= high for each in m)
+        if s == 0 or beta == n:
+            continue
+        alpha = Fraction(beta, n)
+        schemes = theory.sweep(n, s, alpha)
+        loads = [scheme["y"] for scheme in schemes]
+        yield "sweep: load never rises with x", loads == sorted(loads, reverse=True)
+        cyclic, combinatorial = theory.cyclic_load(n, s, beta), theory.minimal_y(n, s, alpha)
+        ends_are_right = loads[0] == cyclic and loads[-1] == combinatorial
+        yield "sweep: ends are the cyclic and the combinatorial load", ends_are_right
+        messages_of = [scheme["m"] for scheme in schemes]
+        low = min(messages_of[0], messages_of[-1])
+        high = max(messages_of[0], messages_of[-1])
+        between = messages_of[1:-1]
+        for messages in between:
+            yield "sweep: points with messages between the ends", low <= messages <= high
+            yield "sweep: points strictly between the ends", low < messages < high
+        if between:
+            yield "sweep: all points between the ends", all(low <= messages <= high for messages in between)
 
 
-def _model_d(below: int) -> Counted:
+def _model_d(below: int) -> Cases:
     for words, shift in (("0", 0.0), ("W/12", 1 / 12), ("W/2", 0.5)):
         for n in range(2, below):
             for beta in range(1, n + 1):
@@ -491,25 +609,35 @@ def curve_costs(
     """
     for given in codes:
         code, s = given["of"](), given["stragglers"]
-        every = comb(code.n, s) <= MAX_SETS
-        sets = all_sets(code.n, s) if every else [random_sets(code.n, s, trials, seed)]
-        found = np.concatenate([_recovered(code, responses) for responses in sets])
+        if comb(code.n, s) <= MAX_SETS:
+            straggler_sets = "all"
+            recovered = recovered_partitions(code, s)
+            guaranteed = int(recovered.min())
+        else:
+            straggler_sets = str(trials)
+            recovered = _recovered(code, random_sets(code.n, s, trials, seed))
+            guaranteed = _guaranteed(code, s)
         load = code.load.mean() / code.k
-        mean, work = found.mean() / code.k, load * data_time
+        mean = recovered.mean() / code.k
+        work = load * data_time
         if code.load.min() < code.load.max():
             mean = work = np.nan
         time = work + order_statistics.pareto(code.n - s, code.n, scale=scale, shape=shape)
-        promised = int(found.min()) if every else _guaranteed(code, s)
-        share = promised / code.k
-        costs = code.k, int(code.messages.max()), load, promised, share, mean, work, time
-        yield (
-            given["panel"],
-            given["scheme"],
-            *costs,
-            mean / time,
-            share / time,
-            "all" if every else str(trials),
-        )
+        yield {
+            "panel": given["panel"],
+            "scheme": given["scheme"],
+            "partitions": code.k,
+            "messages": int(code.messages.max()),
+            "load": load,
+            "guaranteed": guaranteed,
+            "guaranteed_fraction": guaranteed / code.k,
+            "mean_recovered_fraction": mean,
+            "deterministic_time_s": work,
+            "mean_iteration_time_s": time,
+            "recovered_fraction_per_s": mean / time,
+            "guaranteed_fraction_per_s": guaranteed / code.k / time,
+            "straggler_sets": straggler_sets,
+        }
 
 
 def _guaranteed(code: Code, s: int) -> int:

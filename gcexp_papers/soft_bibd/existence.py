@@ -25,7 +25,7 @@ _MARKERS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def draw(axes: Axes, frame: pd.DataFrame) -> None:
     """One panel of `gcexp_papers.soft_bibd.numerics.existence`."""
-    rows.known(frame, "what", "load", "intersection", "design_n")
+    rows.require_columns(frame, "what", "load", "intersection", "design_n")
     lines = {
         what: frame[frame["what"] == what].sort_values("load")[["load", "intersection"]].to_numpy(float).T
         for what in ("edge", "top", "union")

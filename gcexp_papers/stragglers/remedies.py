@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gcexp.figures import rows, style
-from gcexp.figures.remedies import FONT, column_width, draw_cell, fitting, name_columns
+from gcexp.figures.remedies import FONT, column_width, draw_cell, name_columns, write_ratios
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,7 @@ def fair(axes: Axes, frame: pd.DataFrame) -> None:
     everybody takes 1 and a row in which everybody takes 100, dropping the second leaves half of the progress at a
     hundredth of the time.
     """
-    rows.known(frame, "scheme", "group", "ratio", "ratio_per_used", "error", "bias")
+    rows.require_columns(frame, "scheme", "group", "ratio", "ratio_per_used", "error", "bias")
     for floor in frame.loc[frame["group"] == "bounds", "ratio"]:
         axes.axvline(floor, color="black", linewidth=0.8, linestyle="--", label="work floor")
     points = frame[frame["group"] != "bounds"].drop_duplicates("scheme")
@@ -56,13 +56,13 @@ def fair(axes: Axes, frame: pd.DataFrame) -> None:
 
 def late_cells(axes: Axes, frame: pd.DataFrame) -> None:
     """Ratios to waiting for all: a row for each remedy, a column for each thing that late workers may do."""
-    rows.known(frame, "scheme", "ratio", "late", "chunks")
+    rows.require_columns(frame, "scheme", "ratio", "late", "chunks")
     case = frame["late"].where(frame["late"] != "chunk", "1/" + frame["chunks"].map("{:g}".format))
     pieces = frame["chunks"].dropna().sort_values(ascending=False).unique()
     cases = ["stop", *(f"1/{piece:g}" for piece in pieces), "finish", "every"]
     schemes = list(dict.fromkeys(frame["scheme"]))
     room = column_width(axes, 0.15 + max(style.inches_of(name, FONT) for name in schemes), len(cases))
-    texts = fitting(frame["ratio"].tolist(), room)
+    texts = write_ratios(frame["ratio"].tolist(), room)
     for row, column, text in zip(frame.itertuples(), case, texts, strict=True):
         draw_cell(axes, cases.index(column), schemes.index(row.scheme), row.ratio, text)
     axes.set(xlim=(0, len(cases)), ylim=(len(schemes), 0))
@@ -78,7 +78,7 @@ _CANNOT = "no exact code of this load can win"
 
 def break_even_bars(axes: Axes, frame: pd.DataFrame) -> None:
     """Shares phi from which schemes win, and bars up to the first phi at which a code of the same loads might."""
-    rows.known(frame, "trace", "scheme", "wins_from", "bound_from")
+    rows.require_columns(frame, "trace", "scheme", "wins_from", "bound_from")
     traces, looks = list(dict.fromkeys(frame["trace"])), _looks(frame, 3.4, linestyle="none")
     height = 0.8 / len(looks)
     for i, trace in enumerate(traces):
@@ -118,7 +118,7 @@ def placements(axes: Axes, frame: pd.DataFrame) -> None:
 
     Schemes are called ``CODE: SEATS``.
     """
-    rows.known(frame, "scheme", "ratio", "bound")
+    rows.require_columns(frame, "scheme", "ratio", "bound")
     names = frame["scheme"].str.rsplit(": ", n=1)
     codes = list(dict.fromkeys(names.str[0]))
     axes.axvline(1.0, color="#c0392b", linewidth=1.4, label="bound")

@@ -25,7 +25,7 @@ def strips(axes: Axes, frame: pd.DataFrame) -> None:
     """
     from matplotlib.colors import LogNorm
 
-    rows.known(frame, "trace", "what", "iteration", "worker", "value", "note")
+    rows.require_columns(frame, "trace", "what", "iteration", "worker", "value", "note")
     axes.set_axis_off()
     names = list(dict.fromkeys(frame["trace"]))
     figure = axes.figure

@@ -5,7 +5,7 @@ import pytest
 
 from gcexp.data import Dataset, load, prepare
 from gcexp.run.build import build
-from gcexp.run.checks import declared_scores
+from gcexp.run.checks import scores_of_task
 from gcexp.run.compose import compose
 from gcexp.run.options import options
 from gcexp.tasks import linear_regression, mlp
@@ -43,7 +43,7 @@ task.loss._target_=torch.nn.MSELoss"""
 
 def task_of(option, *more):
     config = compose(["scheme=uncoded", f"task={option}", *HERE.get(option, []), *more])
-    return build(config, "task"), declared_scores(config["task"])
+    return build(config, "task"), scores_of_task(config["task"])
 
 
 @pytest.mark.parametrize("option", sorted({*options("task")} - {"cifar_resnet18"}))  # its gradients take long

@@ -57,12 +57,12 @@ def test_published_tables_can_be_read_where_they_lie(all_figures):
 
 def test_one_label_has_one_look_in_all_published_figures(all_figures):
     """Every scheme that is drawn as a line has a look of its own, which no other one of its figure has."""
-    with style.applied():
+    with style.use_style():
         for figure in all_figures:
             plot = parse(figure.file.plot)
             if not isinstance(plot, LinesPlot):
                 continue
-            table = rows.chosen(read_table(published(figure.table)), plot.where)
+            table = rows.choose_rows(read_table(published(figure.table)), plot.where)
             names = rows.names(table, plot.by)
             solid, given = [name for name in names if name not in plot.dashed], style.known_looks()
             assert [name for name in solid if len(solid) > 1 and name not in given] == []
@@ -76,6 +76,6 @@ def test_no_drawn_median_ends_beyond_its_axes(all_figures):
         plot = parse(figure.file.plot)
         if not isinstance(plot, LinesPlot) or plot.ylim is None or plot.ylim[1] is None:
             continue
-        table = rows.chosen(read_table(published(figure.table)), plot.where)
+        table = rows.choose_rows(read_table(published(figure.table)), plot.where)
         keys = [plot.by, plot.x, *([plot.panel] if plot.panel else [])]
         assert table.groupby(keys)[plot.y].median().max() <= plot.ylim[1], figure.target

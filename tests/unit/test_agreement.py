@@ -8,7 +8,15 @@ import pytest
 
 from gcexp.command.main import main
 from gcexp.figures.tables import read_table, write_table
-from gcexp.report.agreement import DIFFERS, EQUAL, NOT, WITHIN, agreement, compare_with_published, compared
+from gcexp.report.agreement import (
+    DIFFERS,
+    EQUAL,
+    NOT,
+    WITHIN,
+    compare_presets,
+    compare_tables,
+    compare_with_published,
+)
 from gcexp.report.figurefile import read_figure
 from gcexp.report.table import assemble
 
@@ -93,16 +101,16 @@ FRAME["time_s"] = [1.0, np.nan]
     ],
 )
 def test_tolerances(column, values, outcome, words):
-    found, about = compared(FRAME.assign(**{column: values}), FRAME)
-    assert found == outcome and words in about
+    found = compare_tables(FRAME.assign(**{column: values}), FRAME)
+    assert found.outcome == outcome and words in found.about
 
 
 def test_other_columns_rows_and_tolerances():
     for other in (FRAME.assign(new=1), FRAME.drop(columns="time_s"), FRAME[:1]):
-        assert compared(other, FRAME)[0] == DIFFERS
+        assert compare_tables(other, FRAME).outcome == DIFFERS
     fresh = FRAME.assign(time_s=[4.0, np.nan])
-    assert compared(fresh, FRAME)[0] == DIFFERS
-    assert compared(fresh, FRAME, {"time_s": 9})[0] == WITHIN
+    assert compare_tables(fresh, FRAME).outcome == DIFFERS
+    assert compare_tables(fresh, FRAME, {"time_s": 9}).outcome == WITHIN
 
 
 CLOCKS = """\
@@ -135,7 +143,7 @@ def test_of_a_smaller_preset_the_rows_that_both_make_are_compared(here, quick, r
     place.write_text(f"{CLOCKS.format(quick=quick)}timings: {{rows: {rows}}}\n")
     small, paper = (read_figure(place, preset) for preset in ("quick", "paper"))
     fresh, published = (assemble(one)[0] for one in (small, paper))
-    found, about = agreement(small, fresh, paper, published)
-    assert found == outcome and (outcome == NOT or about.startswith(share))
+    found = compare_presets(small, fresh, paper, published)
+    assert found.outcome == outcome and (outcome == NOT or found.about.startswith(share))
     changed = fresh.assign(mean_iteration_time_s=9.0)
-    assert agreement(small, changed, paper, published)[0] == (NOT if outcome == NOT else DIFFERS)
+    assert compare_presets(small, changed, paper, published).outcome == (NOT if outcome == NOT else DIFFERS)

@@ -24,7 +24,7 @@ from gcexp.analysis.claims import (
 )
 from gcexp.errors import DataError, Defect, ParameterError
 from gcexp.report.audit import Evidence, changed, outcomes
-from gcexp.report.printed import printed
+from gcexp.report.printed import read_printed_numbers
 from gcexp.report.statements import Statement, read_statements
 
 TABLE = pd.DataFrame({"scheme": ["a", "b", "b"], "n": [1, 2, 3], "time": [1.0, 2.0, np.nan]})
@@ -179,11 +179,11 @@ HEADER = "scheme,column,expected,tolerance,source,assumed,answers,reason\n"
 def test_printed_numbers_are_read_and_compared(tmp_path):
     file = tmp_path / "fig1.expected.csv"
     file.write_text(HEADER + "a,time,1,,Table 1,,a b,\n,n,2,0.5,Table 1,yes,,\nb,scheme,b,,Table 1,,,\n")
-    one, two, three = printed(file)
+    one, two, three = read_printed_numbers(file)
     assert (one.where, one.answers, two.assumed) == ({"scheme": "a"}, "a b", "yes")
     judged = [each.judge(TABLE).outcome for each in (one, two, three)]
     assert judged == ["reproduced", "undecided", "undecided"]
-    assert printed(tmp_path / "none.csv") == []
+    assert read_printed_numbers(tmp_path / "none.csv") == []
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_printed_numbers_are_read_and_compared(tmp_path):
 def test_a_file_of_printed_numbers_is_refused_with_its_line(refused, tmp_path, text, named):
     file = tmp_path / "fig1.expected.csv"
     file.write_text(text)
-    refused(named, printed, file)
+    refused(named, read_printed_numbers, file)
 
 
 STATED = "id,where,kind,statement,conditions,target,checkable,main\n"

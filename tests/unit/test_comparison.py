@@ -11,7 +11,7 @@ from gcexp.command.main import main
 from gcexp.experiments import compare
 from gcexp.figures.rows import time_to
 from gcexp.figures.tables import read_table
-from gcexp.report.comparison import comparison, format_comparison, identifying_columns
+from gcexp.report.comparison import add_identifying_columns, comparison, format_comparison
 from gcexp.report.figurefile import figure
 from gcexp.report.published import table_of
 from gcexp.run.compose import compose
@@ -82,7 +82,7 @@ def test_rows_with_one_label_are_told_apart():
 def test_a_swept_label_is_told_apart_by_its_key():
     made = figure("dynamic_clustering_sweeps", "quick")
     found = pd.DataFrame({"label": [run.label for run in made.runs], "run": [run.id for run in made.runs]})
-    apart = identifying_columns(found, made)
+    apart = add_identifying_columns(found, made)
     assert not apart.drop(columns="run").duplicated().any()
 
 

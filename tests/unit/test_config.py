@@ -22,7 +22,7 @@ from omegaconf import OmegaConf
 
 from gcexp.codes import Code
 from gcexp.errors import ParameterError, UserError
-from gcexp.run.build import build, is_redrawn, redrawn, with_makers
+from gcexp.run.build import build, is_redrawn, with_makers, with_seed
 from gcexp.run.compose import compose
 from gcexp.run.options import GROUPS, aliases, conf_dir, options
 from gcexp.run.scheme import build_scheme
@@ -459,7 +459,7 @@ def test_a_redrawn_code_takes_the_seed():
         assert is_redrawn(config) == drawn
         assert build_scheme(config, 3).code.seed == (3 if drawn else 0)
     parts = [{"_target_": f"gcexp.codes.{name}"} for name in ("Uncoded", "BatchRaptor")]
-    inner = redrawn({"_target_": "gcexp.codes.DirectSum", "parts": parts}, 3)["parts"]
+    inner = with_seed({"_target_": "gcexp.codes.DirectSum", "parts": parts}, 3)["parts"]
     assert "seed" not in inner[0] and inner[1]["seed"] == 3431425808  # published results have this one
     raptor = with_makers({"_target_": "gcexp.codes.BatchRaptor", "n": 6, "s": 2, "epsilon": 0.1})
     assert (raptor().seed, raptor(4).seed) == (0, 4)

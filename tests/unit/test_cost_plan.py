@@ -9,7 +9,7 @@ from gcexp.report import plan as plans
 from gcexp.report.figurefile import figure, target_files
 from gcexp.report.plan import plan
 from gcexp.run import costs as rates
-from gcexp.run.costs import Rate, costs
+from gcexp.run.costs import Rate, read_rates
 
 pytestmark = pytest.mark.paper("comm_efficient", "dynamic_clustering", "partial_recovery")
 
@@ -70,7 +70,7 @@ def test_every_job_costs_what_its_rates_say(paper, monkeypatch):
     (paper / "figures/one.yaml").write_text(SMALL)
     rows = "".join(f"{t},{w},2.0\n" for t in range(30) for w in range(6))
     Path("times.csv").write_text(f"iteration,worker,time\n{rows}")
-    monkeypatch.setattr(rates, "costs", lambda: RATES)
+    monkeypatch.setattr(rates, "read_rates", lambda: RATES)
     trained = [4 + 10 * 60 + 1e3 * (2 + 30)]
     for steps in (60, 23):
         replayed = 3 + 1e4 * (2 + steps / 10) * 4 / 6
@@ -97,5 +97,5 @@ def test_the_command(folder, capsys, refused_command):
 
 def test_rates_are_positive_and_of_known_jobs():
     jobs = {"data", "clock", "training", "replay", "table", "drawing", "page"}
-    for (job, _), rate in costs().items():
+    for (job, _), rate in read_rates().items():
         assert job in jobs and rate.start_s >= 0 and rate.unit_s >= 0 and rate.memory_mib > 0

@@ -15,7 +15,7 @@ from gcexp.data import load, prepare
 from gcexp.data.described import Description
 from gcexp.errors import DataError, ParameterError, UserError
 from gcexp.experiments import simulate, sweep, train
-from gcexp.run.datasets import prepared as prepared_as_now
+from gcexp.run.datasets import prepared_file as prepared_as_now
 from gcexp.run.datasets import source_of
 
 

@@ -162,7 +162,7 @@ def test_curves_differ_in_colour_dash_and_marker(refused):
         assert len({line.get_color() for line in lines}) == len(names)
         assert len({line.get_marker() for line in lines}) == len(names)
         assert [text.get_text() for text in figure.legends[0].get_texts()] == names
-    with style.applied():
+    with style.use_style():
         assert len({str(sorted(look.items(), key=str)) for look in style.looks(labels).values()}) == 20
         first = [*style.looks(labels[:10]).values()]
         greys = [np.dot(to_rgb(look["color"]), (0.299, 0.587, 0.114)) for look in first]
@@ -171,7 +171,7 @@ def test_curves_differ_in_colour_dash_and_marker(refused):
 
 
 def test_a_scheme_looks_the_same_beside_any_other(refused, tmp_path, monkeypatch):
-    with style.applied():
+    with style.use_style():
         alone = style.looks(["GC-DC", "mine"])
         assert style.looks(["GC", "GC-SC", "mine", "GC-DC"])["GC-DC"] == alone["GC-DC"]
         assert style.looks(["mine"])["mine"] == alone["mine"]
@@ -375,7 +375,7 @@ def test_words_of_panels():
 )
 def test_formulas_are_not_broken(text):
     for inches in np.arange(0.05, 1.5, 0.05):
-        lines = style.wrapped(text, inches, 8)
+        lines = style.wrap(text, inches, 8)
         assert " ".join(lines) == text
         assert not any(line.split()[-1] in {"=", "-", "≤", "(time"} for line in lines)
         assert not any(line.split()[0] in {"=", "-", "≤", "%", "units)"} for line in lines)
@@ -491,11 +491,11 @@ def test_files_and_styles_that_cannot_be(refused, tmp_path):
 def test_a_tidy_table_is_set_as_a_grid(refused):
     frame = pd.DataFrame({"m": [1, 1, 2], "d": [1, 2, 2], "time": [3.0, 2.5, 1.0]})
     plot = parse({"kind": "table", "columns": ["m"], "across": {"d": "time"}, "formats": {"2": ".1f"}})
-    header, body, right = typeset.cells(frame, plot)
-    assert header == ["m", "1", "2"] and body == [["1", "3", "2.5"], ["2", "–", "1.0"]]
-    assert right == [0, 1, 2]
-    grouped = typeset.cells(frame, parse({"kind": "table", "once": ["m"]}))[1]
-    assert [row[0] for row in grouped] == ["1", "", "2"]
+    cells = typeset.cells(frame, plot)
+    assert cells.header == ["m", "1", "2"] and cells.body == [["1", "3", "2.5"], ["2", "–", "1.0"]]
+    assert cells.numbers == [0, 1, 2]
+    grouped = typeset.cells(frame, parse({"kind": "table", "once": ["m"]}))
+    assert [row[0] for row in grouped.body] == ["1", "", "2"]
     refused(("across", "m = 1, d = 1"), typeset.cells, pd.concat([frame, frame[:1]]), plot)
     refused(("across", "columns"), parse, {"kind": "table", "across": {"d": "time"}})
 

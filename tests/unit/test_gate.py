@@ -8,7 +8,7 @@ from gcexp.command.main import main
 from gcexp.errors import UserError
 from gcexp.figures import draw
 from gcexp.report import figurefile
-from gcexp.report.printed import check_stated
+from gcexp.report.printed import check_statements
 from tests.conftest import assert_named, unload, write_files
 
 CURVES = """\
@@ -278,15 +278,15 @@ OF_STATEMENTS = [
 def test_statements_and_printed_numbers(written, refused, refused_command, file, old, new, names):
     """Both are read by `gcexp audit` alone, which tells a mistake before it judges anything."""
     write_files(Path("paper"), {"statements.csv": STATEMENTS, "figures/analysis.expected.csv": PRINTED})
-    check_stated(Path("paper"))
+    check_statements(Path("paper"))
     edit(f"paper/{file}", old, new)
-    sentence = refused(names, check_stated, Path("paper").resolve())
+    sentence = refused(names, check_statements, Path("paper").resolve())
     assert refused_command(names, "audit", "paper") == f"gcexp: {sentence}\n"
 
 
 def test_printed_numbers_of_a_figure_that_is_not_there(written, refused):
     write_files(Path("paper"), {"statements.csv": STATEMENTS, "figures/analisis.expected.csv": PRINTED})
-    refused(("'analisis'", "'analysis'"), check_stated, Path("paper"))
+    refused(("'analisis'", "'analysis'"), check_statements, Path("paper"))
 
 
 @pytest.mark.parametrize("cost", ["x", "-1", "nan", "inf", ""])
@@ -294,8 +294,8 @@ def test_a_wrong_cost(written, cost):
     Path("conf/costs.csv").write_text(
         f"job,option,start_s,unit_s,memory_mib,unit_bytes,score_s\ntable,*,{cost},0,0,0,0\n"
     )
-    from gcexp.run.costs import costs
+    from gcexp.run.costs import read_rates
 
     with pytest.raises(UserError) as caught:
-        costs()
+        read_rates()
     assert_named(("costs.csv: line 2", "start_s", repr(cost)), str(caught.value))

@@ -7,7 +7,7 @@ import pytest
 
 from gcexp.run import verification
 from gcexp.run.compose import compose
-from gcexp.run.datasets import prepared
+from gcexp.run.datasets import prepared_file
 from gcexp.run.measurement import FiledTrainings, checkpoint_file
 from gcexp.run.run import Run
 from gcexp.tasks import devices as of_torch
@@ -25,7 +25,7 @@ def trained_again(config: dict, output: str):
 
 @pytest.fixture
 def trained(here):
-    prepared("digits")
+    prepared_file("digits")
     config = compose(RUN)
     trained_again(config, "t.npz")
     return config
@@ -46,7 +46,7 @@ OWN = {
 def test_a_task_of_ones_own_is_trained_again_when_its_helper_changes(here, monkeypatch, forget):
     """The helper is in another package of one's own; one part of it is imported while training."""
     monkeypatch.syspath_prepend(here)
-    prepared("digits")
+    prepared_file("digits")
     write_files(here, OWN)
     config = compose(RUN)
     config = config | {"task": config["task"] | {"_target_": "mine_here.task.Mine", "inputs": "sizes/*.txt"}}
@@ -76,7 +76,7 @@ def test_a_task_of_ones_own_is_trained_again_when_its_helper_changes(here, monke
 
 def test_large_gradients_are_computed_once_for_all_schemes_of_a_training(trained, monkeypatch):
     """They lie in files without names, with the same bits."""
-    run, trajectory, data = Run((), trained), trained_again(trained, "t.npz"), prepared("digits")
+    run, trajectory, data = Run((), trained), trained_again(trained, "t.npz"), prepared_file("digits")
     timeline = run.clock()
     plain, kept = run.replay(timeline, trajectory, data), {}
     monkeypatch.setattr(verification, "LARGE", 0)
@@ -96,7 +96,7 @@ def test_the_device_that_auto_means_is_recorded_and_decides_a_training(trained, 
 
 
 def test_a_task_in_numpy_takes_the_processor_as_its_device(here, refused):
-    prepared("linear_mixture")
+    prepared_file("linear_mixture")
     plain = compose(LINEAR)
     for name in ("auto", "cpu"):
         assert compose([*LINEAR, f"task.device={name}"]) == plain  # so that a training that is there stays

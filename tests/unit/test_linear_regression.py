@@ -159,7 +159,7 @@ def test_the_passage_of_a_run():
         ("test_accuracy", 0.65, "not reached (test accuracy 0.65, reached in 1 of 3 seeds)"),
         ("train_loss", 0.45, "2 (train loss 0.45, reached in 2 of 3 seeds)"),
     ):
-        assert runs.passage(frame, score, level) == told
+        assert runs.passage_in_words(frame, score, level) == told
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_the_usual_level_of_a_score(score, first, level):
 def test_recovered_fractions_are_told_where_coefficients_are_0_or_1():
     def found(*overrides):
         timeline = Run.of([*overrides, "n=6", "iterations=20", "seeds=2"]).clock()
-        return runs.decoded(timeline.coefficients, timeline.pattern[timeline.ran])
+        return runs.decoding_summary(timeline.coefficients, timeline.pattern[timeline.ran])
 
     assert found("scheme=cgc", "s=2") == {
         "mean error ||c-1||^2/k": "0 (largest 0)",

@@ -12,7 +12,7 @@ from gcexp.benchmarking import bound_of
 from gcexp.codes import CyclicRepetition, FractionalRepetition, SPARe, Uncoded
 from gcexp.delays import Pareto
 from gcexp.errors import ParameterError
-from gcexp.run.measured import scored
+from gcexp.run.measured import curve_of
 from gcexp.run.measurement import HomeTrainings, Measurement
 from gcexp.run.run import Run
 from gcexp.schemes import Decodable, Scheme, SelectiveRepeat, Uneven
@@ -260,6 +260,6 @@ def test_a_curve_has_a_gradient_when_it_is_decoded():
         for updates, time in of_seed.items():
             assert time == (timeline.finished[s, updates - 1] if updates else 0)
     other = Run.of(["scheme=cgc", *given[1:], *learned])
-    same = scored(other.clock(), measurement.trajectory)
+    same = curve_of(other.clock(), measurement.trajectory)
     both = curve.merge(same, on=["seed", "iteration"])
     assert len(both) == len(curve) and (both["test_loss_x"] == both["test_loss_y"]).all()

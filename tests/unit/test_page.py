@@ -12,11 +12,11 @@ import pytest
 from gcexp.command.main import main
 from gcexp.errors import DataError
 from gcexp.report import end_message, page, statements
-from gcexp.report.evidence import Passage, Passages
+from gcexp.report.evidence import FirstPassage, FirstPassages
 from gcexp.report.figurefile import named_figures, target_files
 from gcexp.report.page import write_pages
 from gcexp.report.paper import Paper, papers
-from gcexp.report.statements import Outcome, committed
+from gcexp.report.statements import Outcome, committed_outcomes
 from gcexp.schema import fill
 from tests.conftest import write_files
 
@@ -63,7 +63,7 @@ def site(tmp_path, monkeypatch):
         (tmp_path / "data" / f"{target}.csv").write_text("scheme,s,fraction\n2 < 3,1,1/2\n")
 
     def written(stated=(), targets=TARGETS, preset="paper"):
-        monkeypatch.setattr(page, "committed", lambda: list(stated))
+        monkeypatch.setattr(page, "committed_outcomes", lambda: list(stated))
         write_pages(preset, named_figures(targets, preset), tmp_path / "index.html")
         return {path.stem: Page(path.read_text("utf-8")) for path in tmp_path.glob("*.html")}
 
@@ -125,15 +125,17 @@ def test_a_run_that_tells_another_story_stands_beside_the_published_one(site, tm
     target = "partial_recovery_fig4_fixed_s"
     (tmp_path / "figures" / f"{target}.png").touch()
     first, second = (
-        Passage((), name, time, time - 0.1, time + 0.1, 5, 5) for name, time in (("A", 1), ("B", 2))
+        FirstPassage((), name, time, time - 0.1, time + 0.1, 5, 5) for name, time in (("A", 1), ("B", 2))
     )
     late = replace(first, median=3.0, high=math.inf)
     monkeypatch.setattr(
-        page, "published_passages", lambda target: Passages(0.8, "test_accuracy", (), (first, second))
+        page,
+        "published_first_passages",
+        lambda target: FirstPassages(0.8, "test_accuracy", (), (first, second)),
     )
     for here, told in ((first, False), (late, True)):
-        found = Passages(0.9, "test_accuracy", (), (here, second))
-        monkeypatch.setattr(page, "passages", lambda *given, found=found: found)
+        found = FirstPassages(0.9, "test_accuracy", (), (here, second))
+        monkeypatch.setattr(page, "first_passages", lambda *given, found=found: found)
         text = site(targets=[target], preset="quick")["partial_recovery"].text
         assert ("another story" in text) == told and ("A comes after B" in text) == told
         assert ("Published (paper preset" in text) == told
@@ -177,13 +179,13 @@ def test_a_page_without_names_is_about_all_figures(paper):
 
 def test_outcomes_are_none_before_they_are_judged_and_refused_with_other_columns(here, refused, monkeypatch):
     monkeypatch.setattr(statements, "bundled", lambda name: here / "nowhere")
-    assert committed() == []
+    assert committed_outcomes() == []
     place = here / statements.COMMITTED
     place.parent.mkdir(parents=True)
     place.write_text("paper,id\nadaptive,a\n")
-    refused("outcome", committed, error=DataError)
+    refused("outcome", committed_outcomes, error=DataError)
     place.write_text(f"{','.join(COLUMNS)}\n{','.join(vars(row()).values())}\n")
-    assert committed() == [row()]
+    assert committed_outcomes() == [row()]
 
 
 @pytest.mark.slow

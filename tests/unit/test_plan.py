@@ -315,7 +315,7 @@ def test_mistakes_in_figure_files_name_the_file(refused, text, old, new, names):
 
 
 def test_a_task_that_declares_no_scores_is_asked_for_its_keys_alone(refused, monkeypatch):
-    monkeypatch.setattr("gcexp.report.figure.declared_scores", lambda task: None)
+    monkeypatch.setattr("gcexp.report.figure.scores_of_task", lambda task: None)
     drawn = "{kind: lines, y: reward, panel: code.beta}"
     assert read((LINES, drawn)).columns is None
     refused("'panl'", lambda: read((LINES, drawn.replace("code.beta", "panl"))))

@@ -12,7 +12,7 @@ import pytest
 
 from gcexp.errors import DataError
 from gcexp.run.build import locate
-from gcexp.run.provenance import check_unchanged, packages, provenance_file, recorded
+from gcexp.run.provenance import check_unchanged, packages, provenance_file, write_provenance
 from tests.conftest import commit, write_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,7 +50,7 @@ def test_a_package_outside_the_clone_is_named_with_commit_dirtiness_and_content(
 
 def test_a_table_that_was_edited_by_hand_is_refused(refused, tmp_path):
     table = tmp_path / "table.csv"
-    with recorded(table, {"figure": "a"}):
+    with write_provenance(table, {"figure": "a"}):
         table.write_text("a,b\n1,2\n")
     check_unchanged(table)
     table.write_text("a,b\n1,3\n")

@@ -19,7 +19,7 @@ from gcexp.report import paper
 from gcexp.run import dependencies, modules, options, records
 from gcexp.run.contents import without_remarks
 from gcexp.run.modules import own_modules
-from gcexp.run.records import EDITED, PLANNED, observed, reads_recorded, state
+from gcexp.run.records import EDITED, PLANNED, collect_reads, state, write_record
 from gcexp.traces.reading import read_trace
 from tests.conftest import unload, write_files
 
@@ -261,7 +261,7 @@ def job(tmp_path_factory):
         def run(said="new"):
             forget_modules()
             patch.setenv(PLANNED, said)
-            with reads_recorded(OUTPUT):
+            with write_record(OUTPUT):
                 open("home/.cache/font.json").close()
                 open("results/earlier.txt").close()
                 for name in ("theirs", "foreign"):
@@ -279,7 +279,7 @@ def job(tmp_path_factory):
 
 def planned():
     """What a plan says of the job: its record, and the lines of its fingerprint."""
-    return [state(OUTPUT), *dependencies.tracked("timeline", CONFIG)]
+    return [state(OUTPUT), *dependencies.stage_fingerprint("timeline", CONFIG)]
 
 
 @pytest.fixture(scope="module")
@@ -345,7 +345,7 @@ def test_a_job_is_made_again_once(job, edited):
 
 
 def test_what_is_edited_under_a_job_is_read_again(job):
-    with reads_recorded("results/b.txt"):
+    with write_record("results/b.txt"):
         used("table.csv")
         Path("table.csv").write_text(FILES["table.csv"])
     record = json.loads(Path("results/records/results/b.txt.json").read_text())
@@ -362,10 +362,10 @@ def test_without_a_record_a_result_is_made_once_more(tmp_path, monkeypatch):
     for damaged in ("", "{", "[]", '{"planned": 1, "modules": {}, "files": {}, "versions": {}}'):
         write("results/records/results/c.txt.json", damaged)
         assert state("results/c.txt") == unknown
-    with reads_recorded("results/c.txt"):
+    with write_record("results/c.txt"):
         pass
     assert state("results/c.txt") == unknown
-    with pytest.raises(OSError), reads_recorded("results/c.txt"):
+    with pytest.raises(OSError), write_record("results/c.txt"):
         raise OSError("a job that fails has no record")
     assert state("results/c.txt") == unknown != "new"
     assert not list(tmp_path.glob("results/records/**/*.json"))
@@ -376,7 +376,7 @@ def test_a_reader_that_remembers_names_its_file_again(tmp_path, monkeypatch):
     write("times.csv", TRACE)
     found = []
     for _ in range(2):
-        with observed() as seen:
+        with collect_reads() as seen:
             found.append(read_trace("times.csv"))
         names = {Path(path).name for path in seen.files}
         assert names == {"times.csv", "index.json"}
@@ -385,12 +385,12 @@ def test_a_reader_that_remembers_names_its_file_again(tmp_path, monkeypatch):
 
 def test_what_a_block_reads_is_forgotten_with_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with observed() as outer:
-        with observed() as inner:
+    with collect_reads() as outer:
+        with collect_reads() as inner:
             used("inside")
         used("outside")
     used("afterwards")
-    with pytest.raises(ZeroDivisionError), observed() as broken:
+    with pytest.raises(ZeroDivisionError), collect_reads() as broken:
         1 / 0  # noqa: B018
     used("afterwards")
     assert [Path(path).name for path in inner.files] == ["inside"]
@@ -423,7 +423,7 @@ def test_a_call_leaves_the_interpreter_as_it_was(fresh):
 def test_only_libraries_that_own_modules_use_stand_in_a_record(first, monkeypatch):
     """What else the process has imported decides nothing: one process may run several jobs."""
     installed, mine = records.version_of, {k: v for k, v in own_modules().items() if "mine" in k}
-    with monkeypatch.context() as patch, reads_recorded("results/d.txt"):
+    with monkeypatch.context() as patch, write_record("results/d.txt"):
         patch.setattr(records, "own_modules", lambda: mine)
     record = json.loads(Path("results/records/results/d.txt.json").read_text())
     assert "numpy" in record["versions"] and "matplotlib" not in record["versions"]
@@ -489,7 +489,7 @@ LEARNING = {"task": {"_target_": "gcexp.tasks.mlp.MultilayerPerceptron"}}
 def lines(folder):
     """What every stage tracks with the library in a folder."""
     there = runpy.run_path(str(folder / "run/dependencies.py"))
-    return {stage: there["tracked"](stage, LEARNING) for stage in there["STAGES"]}
+    return {stage: there["stage_fingerprint"](stage, LEARNING) for stage in there["STAGES"]}
 
 
 @pytest.mark.parametrize("name", LIBRARY)
@@ -512,7 +512,7 @@ def test_a_fingerprint_names_the_libraries_that_compute(monkeypatch, library, st
     """An upgraded library makes again what it computed: of matplotlib no training."""
     installed = records.version_of
     monkeypatch.setattr(records, "version_of", lambda name: "99" if name == library else installed(name))
-    tracked = {stage: dependencies.tracked(stage, LEARNING) for stage in dependencies.STAGES}
+    tracked = {stage: dependencies.stage_fingerprint(stage, LEARNING) for stage in dependencies.STAGES}
     assert {stage for stage in tracked if f"{library}==99" in tracked[stage]} == stages
 
 
@@ -533,6 +533,6 @@ def test_the_fingerprint_is_the_same_under_another_python():
 
 
 def test_the_order_of_keys_is_none_of_the_values():
-    assert dependencies.values({"b": 1, "a": [{"d": 2, "c": 3}]}, "x") == dependencies.values(
-        {"a": [{"c": 3, "d": 2}], "b": 1}, "x"
-    )
+    assert dependencies.lines_of_values(
+        {"b": 1, "a": [{"d": 2, "c": 3}]}, "x"
+    ) == dependencies.lines_of_values({"a": [{"c": 3, "d": 2}], "b": 1}, "x")

@@ -64,12 +64,12 @@ def test_the_end_tells_of_the_figures_that_were_asked_for(figures):
 def test_what_was_lost_since_the_page_was_made_is_asked_for(figures):
     page = Path("reports/quick/index.html")
     asked = request()
-    assert asked.index_and_lost("quick") == [str(page)]
+    assert asked.page_and_lost_products("quick") == [str(page)]
     for product in (page, *map(Path, asked.products("quick"))):
         product.parent.mkdir(parents=True, exist_ok=True)
         product.touch()
     Path("reports/quick/figures/paper_one.png").unlink()
-    assert asked.index_and_lost("quick") == [str(page), "reports/quick/figures/paper_one.png"]
+    assert asked.page_and_lost_products("quick") == [str(page), "reports/quick/figures/paper_one.png"]
 
 
 def test_the_page_shows_studies_that_were_made_before(figures):
@@ -83,10 +83,10 @@ def test_the_page_shows_studies_that_were_made_before(figures):
 
 
 def test_runs_are_imported_where_the_settings_say_so(figures):
-    assert request().imported("paper") == []
+    assert request().import_files("paper") == []
     asked = request(mlflow="true")
-    assert asked.imported("paper_one") == ["results/mlflow/quick/paper_one.imported"]
-    assert asked.index_and_lost("quick")[-1] == "results/mlflow/quick.imported"
+    assert asked.import_files("paper_one") == ["results/mlflow/quick/paper_one.imported"]
+    assert asked.page_and_lost_products("quick")[-1] == "results/mlflow/quick.imported"
 
 
 def test_settings(here, refused):

@@ -16,7 +16,7 @@ from gcexp.report.figurefile import read_figure
 from gcexp.report.table import assemble
 from gcexp.run import run as run_module
 from gcexp.run.build import build
-from gcexp.run.datasets import prepared
+from gcexp.run.datasets import prepared_file
 from gcexp.run.measurement import FiledTrainings, HomeTrainings, Measurement
 from gcexp.run.run import Run
 from gcexp.run.scheme import build_scheme
@@ -48,7 +48,7 @@ def figure(paper):
         found = read_figure(path, "paper")
         for run in found.runs:
             if run.trains:
-                prepared(run.dataset)
+                prepared_file(run.dataset)
                 replay = run.replay_file and Path(run.replay_file)
                 measurement = Measurement(run, FiledTrainings(Path(run.trajectory_file), replay))
                 _ = measurement.trajectory, replay and measurement.report

@@ -7,7 +7,7 @@ import pytest
 from gcexp import slurm
 from gcexp.command import progress
 from gcexp.errors import UserError
-from gcexp.run.costs import Cost, of_replay
+from gcexp.run.costs import Cost, replay_cost
 from gcexp.run.run import Run
 from gcexp.submission import Point, estimates, packed
 
@@ -43,7 +43,7 @@ def test_a_training_that_is_not_verified_is_not_replayed():
     )
     point, verified = (Point([], "", "seeds", train=True, verify=verify) for verify in (False, True))
     costs = estimates([(run, point), (run, verified)])
-    assert costs[1].cpu_s - costs[0].cpu_s == pytest.approx(of_replay(run).cpu_s)
+    assert costs[1].cpu_s - costs[0].cpu_s == pytest.approx(replay_cost(run).cpu_s)
 
 
 def test_points_that_wait_for_another_training_are_in_another_job():
@@ -64,7 +64,7 @@ def test_a_scheme_that_is_slower_than_its_rate_is_measured(monkeypatch):
         measured.append(run.config["n"])
         return 100 * run.config["n"]
 
-    monkeypatch.setattr("gcexp.submission.measured_clock", clock)
+    monkeypatch.setattr("gcexp.submission.measure_clock", clock)
     runs = [Run.of(["scheme=cgc", f"n={n}", "s=1", "delay=pareto"], trains=False) for n in (6, 12, 8)]
     costs = estimates([(run, point) for run, (_, point) in zip(runs, points(3), strict=True)])
     assert measured == [12] and costs[1].cpu_s == pytest.approx(1200)

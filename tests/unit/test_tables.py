@@ -11,7 +11,7 @@ from gcexp.analysis.declared import columns
 from gcexp.figures import read_table, write_table
 from gcexp.report.columns import Passages
 from gcexp.report.figurefile import read_figure
-from gcexp.report.table import assemble, passages
+from gcexp.report.table import assemble, passage_rows
 from gcexp.run.measured import marks
 
 TIMED = """
@@ -164,7 +164,7 @@ def test_first_passages_of_each_seed_and_level():
         {"label": "a", "run": "r", "seed": [3, 3, 3, 5, 5], "iteration": [0, 1, 2, 0, 1]}
         | {"simulated_time_s": [0.0, 0.5, 1.0, 0.0, 2.0], "test_accuracy": [0.1, 0.7, 0.9, 0.2, 0.8]}
     )
-    found = passages(curves, Passages((0.7, 0.9)))
+    found = passage_rows(curves, Passages((0.7, 0.9)))
     assert found[["seed", "level"]].to_numpy().tolist() == [[3, 0.7], [3, 0.9], [5, 0.7], [5, 0.9]]
     assert found["reached_s"].to_numpy(dtype=float)[:3].tolist() == [0.5, 1.0, 2.0]
     assert np.isnan(found["reached_s"].iloc[3]), "never reached"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from gcexp.run.dependencies import STAGES, tracked
+from gcexp.run.dependencies import STAGES, stage_fingerprint
 from tests.conftest import assert_same_arrays
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -150,7 +150,7 @@ def test_a_stage_loads_only_its_rooms(project):
     assert code == 0, output
     told = [json.loads(line) for line in output.splitlines() if line.startswith("[0, ")]
     trained = ["gcexp.tasks.mlp.MultilayerPerceptron", "gcexp.tasks.optimizers.GradientDescent"]
-    learns = tracked("trajectory", {"task": [{"_target_": name} for name in trained]})
+    learns = stage_fingerprint("trajectory", {"task": [{"_target_": name} for name in trained]})
     names = [line.partition("=")[0] for line in learns if line.startswith("gcexp.")]
     stamped = [name.replace(".", "/")[len("gcexp/") :] + ".py" for name in names]
     beyond = {}

@@ -13,7 +13,7 @@ from gcexp.data import prepare
 from gcexp.errors import DecodingError, Defect, UserError, VerificationError
 from gcexp.files import written
 from gcexp.report import figurefile
-from gcexp.run.provenance import finished_provenance
+from gcexp.run.provenance import read_provenance
 from gcexp.tasks.training import Trajectory
 from tests.conftest import small_project
 
@@ -180,7 +180,7 @@ def test_trajectories_with_other_arrays(here, refused):
         np.savez("bad.npz", **whole | more)
         refused("bad.npz", Trajectory.load, "bad.npz")
     Path("file.provenance.json").write_text('{"config": ')
-    refused("file.provenance.json", finished_provenance, Path("file.npz"))
+    refused("file.provenance.json", read_provenance, Path("file.npz"))
 
 
 @pytest.mark.slow

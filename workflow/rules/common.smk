@@ -12,7 +12,7 @@ from gcexp.command import failure, progress, snakemake_inside
 from gcexp.errors import UserError
 from gcexp.files import remove_half_written
 from gcexp.report import end_message, figurefile
-from gcexp.report.plan import of_table
+from gcexp.report.plan import table_cost
 from gcexp.report.paper import papers_fingerprint
 from gcexp.report.request import Request, complete_settings, default_settings
 from gcexp.run import costs, datasets, dependencies, paths, records
@@ -52,7 +52,7 @@ except WorkflowError as error:  # of `validate`
     wrong = error.__context__
     stop(f"--config {'.'.join(map(str, wrong.path))}: {wrong.message}")
 except Exception as error:  # in a module of a person's own, say: with the sentence and exit code of gcexp
-    stop(*failure.said(error, sys.argv))
+    stop(*failure.describe_failure(error, sys.argv))
 
 PAPERS = sorted({figure.paper for figure in FIGURES.values()})
 DRAWN = [figure.target for figure in FIGURES.values() if not figure.is_table]
@@ -98,12 +98,12 @@ def fingerprint_of_run(wildcards, *stages):
 
 def asked_by_training(rule):
     # Memory and time by the same rates as `gcexp plan`.
-    return snakemake_inside.asked_resources(workflow, rule, lambda w: costs.of_training(run_of(w)))
+    return snakemake_inside.asked_resources(workflow, rule, lambda w: costs.training_cost(run_of(w)))
 
 
 def asked_by_table():
     # An hour at least, since analyses have no rates; the drawing shares its submission.
-    cost_of = lambda w: of_table(figure_of(w))
+    cost_of = lambda w: table_cost(figure_of(w))
     return snakemake_inside.asked_resources(workflow, "table", cost_of, least=(2000, 60), beside=10)
 
 
@@ -117,7 +117,7 @@ def fingerprint_of_page(wildcards):
     files = REQUEST.shown_files(wildcards.preset).values()
     shown = [dependencies.digest_of(read_yaml(path)) for path in files]
     return [
-        *dependencies.tracked("page"),
+        *dependencies.stage_fingerprint("page"),
         *shown,
         *papers_fingerprint(REQUEST.shown_papers(wildcards.preset)),
     ]

@@ -6,7 +6,7 @@ for figure in FIGURES.values():
             figure.target
         input:
             figure.products,
-            REQUEST.imported(figure.target),
+            REQUEST.import_files(figure.target),
 
 
 for paper in PAPERS:
@@ -16,7 +16,7 @@ for paper in PAPERS:
             paper
         input:
             REQUEST.products_of(paper, config["preset"]),
-            REQUEST.imported(paper),
+            REQUEST.import_files(paper),
 
 
 for part in [*FIGURES, *PAPERS]:
@@ -30,12 +30,12 @@ for part in [*FIGURES, *PAPERS]:
 
 rule everything:
     input:
-        REQUEST.index_and_lost(config["preset"]),
+        REQUEST.page_and_lost_products(config["preset"]),
 
 
 rule quick:
     input:
-        lambda w: REQUEST.index_and_lost("quick"),
+        lambda w: REQUEST.page_and_lost_products("quick"),
 
 
 rule mlflow:

@@ -12,7 +12,7 @@ rule tracking:
         mem_mb=2000,
         runtime=60,
     params:
-        fingerprint=lambda w: dependencies.tracked("tracking"),
+        fingerprint=lambda w: dependencies.stage_fingerprint("tracking"),
         record=records.state_of(paths.IMPORTED),
         targets=lambda w: [*REQUEST.figures(w.preset)],
         uri=lambda w: ["--uri", config["tracking_uri"]] if config["tracking_uri"] else [],
@@ -33,7 +33,7 @@ use rule tracking as tracking_part with:
     wildcard_constraints:
         part="|".join([*FIGURES, *PAPERS]) or "none",
     params:
-        fingerprint=lambda w: dependencies.tracked("tracking"),
+        fingerprint=lambda w: dependencies.stage_fingerprint("tracking"),
         record=records.state_of(paths.IMPORTED_PART),
         targets=lambda w: [figure.target for figure in REQUEST.figures_of(w.part, w.preset)],
         uri=lambda w: ["--uri", config["tracking_uri"]] if config["tracking_uri"] else [],

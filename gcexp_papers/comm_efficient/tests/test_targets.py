@@ -9,7 +9,7 @@ import pytest
 from gcexp.analysis import coefficients
 from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.errors import ParameterError
-from gcexp.figures.coefficients import decoded
+from gcexp.figures.coefficients import decoded_sums
 from gcexp.report.figurefile import figure
 from gcexp.report.table import assemble
 from gcexp_papers.comm_efficient import numerics as tables
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 def test_diagram_says_what_is_sent_and_decoded():
     frame, _ = assemble(figure("comm_efficient_fig2", "quick"))
     part = frame[frame["code"] == "(a) s = 2, m = 1, each coordinate alike"]
-    assert decoded(part, several_rounds=False)[0] == "without 3 4: sum = f₀ − f₁ + f₂"
+    assert decoded_sums(part, several_rounds=False)[0] == "without 3 4: sum = f₀ − f₁ + f₂"
 
 
 def test_rounds_and_survival():

@@ -48,7 +48,7 @@ def test_the_shift_of_model_b_cancels(shift):
 
 def test_a_count_needs_an_instance():
     with pytest.raises(ParameterError, match="sets_of_workers"):
-        tables.counted(0, 3, 3, 3, 3, 4, 3)
+        tables.count_cases(0, 3, 3, 3, 3, 4, 3)
 
 
 @pytest.mark.parametrize(
