@@ -458,7 +458,7 @@ LIBRARY = {
     "delays/markov.py": CLOCK,
     "schemes/placement.py": CLOCK,
     "theory/errors.py": CLOCK,
-    "timeline.py": CLOCK,
+    "timeline/play.py": CLOCK,
     "seeding.py": CLOCK | {"prepare", "trajectory"},
     "run/build.py": CLOCK,
     "run/verification.py": {"replay", "curves"},
