@@ -456,7 +456,7 @@ CLOCK = {"timeline", "replay", "curves", "timings", "analysis"}
 LIBRARY = {
     "codes/cyclic.py": CLOCK,
     "delays/markov.py": CLOCK,
-    "schemes/placement.py": CLOCK,
+    "schemes/placement/greedy.py": CLOCK,
     "theory/errors.py": CLOCK,
     "timeline/play.py": CLOCK,
     "seeding.py": CLOCK | {"prepare", "trajectory"},
