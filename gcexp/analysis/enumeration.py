@@ -40,33 +40,27 @@ def rank(matrices: np.ndarray) -> np.ndarray:
 
 
 def _eliminated(matrices: np.ndarray, rows_of_pivots: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rank of the first rows of each matrix (..., rows, columns), and whether they span all rows behind them."""
+    """Rank of the first rows of each matrix (..., rows, columns), and whether they span all rows behind them.
+
+    The first of the first rows that has an entry in a column takes this column from all rows, and itself becomes zero.
+    Where there is no such row, the entries behind stay, whatever is done in later columns.
+    """
     shape = np.shape(matrices)
     A = np.array(matrices, dtype=np.int64).reshape(prod(shape[:-2]), *shape[-2:]) % PRIME
     found = np.zeros(len(A), dtype=np.int64)
-    spanned = np.ones(len(A), dtype=bool)
-    if shape[-2] == 0:
-        return found.reshape(shape[:-2]), spanned.reshape(shape[:-2])
     every = np.arange(len(A))
     for j in range(shape[-1]):
-        below = np.arange(rows_of_pivots) >= found[:, None]
-        candidates = below & (A[:, :rows_of_pivots, j] != 0)
-        there = candidates.any(1)
-        if rows_of_pivots < shape[-2]:  # what no pivot can take away stays
-            spanned &= there | (A[:, rows_of_pivots:, j] == 0).all(1)
-        if not there.any():
-            continue
-        pivot = candidates.argmax(1)
-        to = np.minimum(found, rows_of_pivots - 1)
-        rows = A[every, pivot]
-        A[every[there], pivot[there]] = A[every[there], to[there]]
-        A[every[there], to[there]] = rows[there]
-        later = (np.arange(shape[-2]) > to[:, None]) & there[:, None]
-        factor = np.where(later, A[:, :, j], 0)
-        scale = np.where(later, rows[:, None, j], 1)
-        rest = A[:, :, j + 1 :]
-        A[:, :, j + 1 :] = (rest * scale[:, :, None] - factor[:, :, None] * rows[:, None, j + 1 :]) % PRIME
-        found += there
+        if (found == rows_of_pivots).all():
+            break
+        pivot = (A[:, :rows_of_pivots, j] != 0).argmax(1)
+        row = A[every, pivot, j:]
+        entry = row[:, 0]
+        is_pivot = entry != 0
+        found += is_pivot
+        scale = np.where(is_pivot, entry, 1)
+        rest = A[:, :, j:]
+        A[:, :, j:] = (rest * scale[:, None, None] - rest[:, :, :1] * row[:, None, :]) % PRIME
+    spanned = (A[:, rows_of_pivots:] == 0).all((1, 2))
     return found.reshape(shape[:-2]), spanned.reshape(shape[:-2])
 
 
@@ -176,14 +170,23 @@ def code(held: np.ndarray, L: int, generator: np.random.Generator) -> np.ndarray
     filled = L + (np.arange(L)[:, None] + 1) * (n - d) + np.zeros(n, dtype=int)
     E = drawn(generator, (L, n, width)) * (np.arange(width) < filled[:, :, None])
     B = np.zeros((L, n, k, L), dtype=np.int64)
-    for holders in np.unique(held, axis=1).T:  # partitions with equal holders are encoded alike
-        Q = E[:, ~holders].reshape(-1, width)
-        mine = E[:, holders]
-        X = np.concatenate([np.eye(L, dtype=np.int64), solve(Q[:, L:], -Q[:, :L] % PRIME)])
-        columns = mine.astype(object) @ X.astype(object) % PRIME  # sums of products exceed 64 bits
-        for i in np.flatnonzero((held == holders[:, None]).all(0)):
-            B[:, holders, i] = columns
+    by_holders: dict[tuple, np.ndarray] = {}  # partitions with equal holders are encoded alike
+    for i in range(k):
+        holders = held[:, i]
+        key = tuple(holders)
+        if key not in by_holders:
+            by_holders[key] = _columns_of(E, holders, L)
+        B[:, holders, i] = by_holders[key]
     return B.reshape(L, n, k * L)
+
+
+def _columns_of(E: np.ndarray, holders: np.ndarray, L: int) -> np.ndarray:
+    """The columns E [I; X] of B that belong to one partition, in the rows of its holders, (L, holders, L)."""
+    silent = E[:, ~holders].reshape(-1, E.shape[-1])
+    X = solve(silent[:, L:], -silent[:, :L] % PRIME)
+    mine = E[:, holders]
+    products = mine[..., L:, None] * X % PRIME
+    return (mine[..., :L] + products.sum(-2)) % PRIME
 
 
 def total(k: int, L: int) -> np.ndarray:
@@ -201,8 +204,8 @@ def spans(rows: np.ndarray, L: int) -> np.ndarray:
 
 def decodes(B: np.ndarray, L: int, *responses: Sequence[int]) -> bool:
     """Whether every one of the given sets of workers, all of one size, decodes from its messages B (rounds, n, k L)."""
-    rows = np.stack([B[:, list(workers)].reshape(-1, B.shape[-1]) for workers in responses])
-    return bool(spans(rows, L).all())
+    rows = B[:, np.array(responses, dtype=np.intp)].swapaxes(0, 1)  # (sets, rounds, workers, k L)
+    return bool(spans(rows.reshape(len(rows), -1, B.shape[-1]), L).all())
 
 
 def reach_the_sum(rounds: np.ndarray, s: int) -> bool:

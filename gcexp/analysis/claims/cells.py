@@ -37,17 +37,16 @@ def number(
     (1.0, 4.0)
     """
     where = where or {}
-    keep = chosen(table, where, column)
-    cells = table[column][keep]
+    cells = table[column].array[chosen(table, where, column)]
     if rows is not None and len(cells) != rows:
         raise Undecided(f"{len(cells)} rows have {_said(where)}, not {rows}")
     require(len(cells) == 1 or statistic is not None, f"{len(cells)} rows want a statistic")
     numbers = cells
     if cells.dtype.kind not in "iufb":
-        numbers = cells.map(as_number)
-        if any(one is None for one in numbers):
-            raise UserError(f"column {column!r} holds text there, as {cells.iloc[0]!r}, not numbers")
-    values = numbers.to_numpy(dtype=np.float64)
+        numbers = [as_number(cell) for cell in cells]
+        if None in numbers:
+            raise UserError(f"column {column!r} holds text there, as {cells[0]!r}, not numbers")
+    values = np.asarray(numbers, dtype=np.float64)
     missing = ~np.isfinite(values)
     if missing.any():
         raise Undecided(f"{column} is missing or not finite in {missing.sum()} rows")
@@ -57,11 +56,10 @@ def number(
 
 def text(table: pd.DataFrame, column: str, where: Mapping[str, Any]) -> str:
     """The cell of the one row that has some values, as text."""
-    keep = chosen(table, where, column)
-    cells = table[column][keep]
+    cells = table[column].array[chosen(table, where, column)]
     if len(cells) != 1:
         raise Undecided(f"{len(cells)} rows have {_said(where)}, not 1")
-    return str(cells.iloc[0])
+    return str(cells[0])
 
 
 def selected(table: pd.DataFrame, where: Mapping[str, Any], *columns: str) -> pd.DataFrame:
