@@ -12,7 +12,7 @@ partitions, `total`. Every matrix is int64 with entries below `PRIME`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations, combinations_with_replacement
 from math import prod
 
@@ -103,44 +103,58 @@ def cyclic(n: int, d: int) -> np.ndarray:
     return (np.arange(n) - np.arange(n)[:, None]) % n < d
 
 
-def storages(n: int, k: int) -> Iterator[np.ndarray]:
-    """Every storage that holds each partition somewhere, up to the order of the partitions.
+def storages(n: int, k: int) -> np.ndarray:
+    """Every storage that holds each partition somewhere, up to the order of the partitions, (storages, n, k).
 
     Examples
     --------
-    >>> [sum(1 for _ in storages(n, k)) for n, k in ((1, 3), (2, 2), (4, 3))]
+    >>> [len(storages(n, k)) for n, k in ((1, 3), (2, 2), (4, 3))]
     [1, 6, 680]
     """
-    possible: list[tuple[int, ...]] = []
+    holders: list[tuple[int, ...]] = []
     for size in range(1, n + 1):
-        possible += combinations(range(n), size)
-    for holders in combinations_with_replacement(possible, k):
-        yield _of_holders(n, holders)
+        holders += combinations(range(n), size)
+    return _multisets(_members(holders, n), k).swapaxes(1, 2)
 
 
-def loads(n: int, k: int, d: int) -> Iterator[np.ndarray]:
-    """Every storage with d partitions on each worker, up to the order of the workers; some may be held by nobody."""
-    possible = list(combinations(range(k), d))
-    for shares in combinations_with_replacement(possible, n):
-        yield _of_holders(k, shares).T
+def loads(n: int, k: int, d: int) -> np.ndarray:
+    """Every storage with d partitions on each worker, up to the order of the workers, (storages, n, k).
+
+    Some partitions may be held by nobody.
+    """
+    shares = list(combinations(range(k), d))
+    return _multisets(_members(shares, k), n)
 
 
-def _of_holders(n: int, holders: Sequence[Sequence[int]]) -> np.ndarray:
-    """The storage (n, k) of which partition i is held by the workers `holders[i]`."""
-    held = np.zeros((n, len(holders)), dtype=bool)
-    for i, workers in enumerate(holders):
-        held[list(workers), i] = True
-    return held
+def _members(sets: Sequence[Sequence[int]], size: int) -> np.ndarray:
+    """Which of so many things are in each set, boolean (sets, size)."""
+    found = np.zeros((len(sets), size), dtype=bool)
+    for i, members in enumerate(sets):
+        found[i, list(members)] = True
+    return found
 
 
-def least_copies(held: np.ndarray) -> int:
-    """Copies of the partition that fewest workers hold."""
-    return int(held.sum(0).min())
+def _multisets(rows: np.ndarray, size: int) -> np.ndarray:
+    """Every choice of so many rows, the same ones also several times, (choices, size, columns)."""
+    chosen = list(combinations_with_replacement(range(len(rows)), size))
+    return rows[np.array(chosen)]
+
+
+def least_copies(held: np.ndarray) -> np.ndarray:
+    """Copies of the partition that fewest workers hold, of storages (..., n, k)."""
+    return held.sum(-2).min(-1)
 
 
 def thinned(held: np.ndarray) -> np.ndarray:
-    """The storage with as many copies of each partition as of the rarest one: those of the first workers."""
-    return held & (np.cumsum(held, axis=0) <= least_copies(held))
+    """Storages (..., n, k) with as many copies of each partition as of the rarest one: those of the first workers."""
+    copy = np.cumsum(held, axis=-2)
+    return held & (copy <= least_copies(held)[..., None, None])
+
+
+def fewest_holders(held: np.ndarray, s: int) -> np.ndarray:
+    """Fewest workers that hold a partition after the worst s have been silent, of storages (..., n, k)."""
+    left = np.array(survivors(held.shape[-2], s))
+    return held[..., left, :].sum(-2).min((-2, -1))
 
 
 # --- codes ------------------------------------------------------------------------------------------------------
@@ -163,7 +177,7 @@ def code(held: np.ndarray, L: int, generator: np.random.Generator) -> np.ndarray
     [False, True]
     """
     n, k = held.shape
-    d = least_copies(held)
+    d = int(least_copies(held))
     if (held.sum(0) != d).any():
         raise ValueError(f"each partition needs equally many copies, got {held.sum(0).tolist()}")
     width = (n - d + 1) * L

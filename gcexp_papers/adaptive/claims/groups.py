@@ -245,24 +245,25 @@ def groups_reach_the_bound():
 def no_assignment_beats_the_bound():
     """Every assignment of equal loads to n_i workers needs ceil(n_i/d) active ones, and some needs no more."""
 
-    def survived(held: np.ndarray) -> int:
-        """Most silent workers without whom the others can hold every partition."""
-        most = 0
-        for silent in engine.silent_sets(len(held), len(held) - 1):
-            others = np.delete(held, silent, axis=0)
-            if others.any(0).all():
-                most = max(most, len(silent))
+    def survived(held: np.ndarray) -> np.ndarray:
+        """Most silent workers without whom the others can hold every partition, of storages (..., n, k)."""
+        n = held.shape[1]
+        most = np.zeros(len(held), dtype=int)
+        for s in range(n):
+            left = np.array(engine.survivors(n, s))
+            everything_is_held = held[:, left].any(2).all(2)  # (storages, sets of survivors)
+            most[everything_is_held.any(1)] = s
         return most
 
     for n, d in [(1, 1), *sizes(5)]:
-        found, most = [], theory.survivable_bound(n, d)
+        found: list[int] = []
+        most = theory.survivable_bound(n, d)
         for k in range(1, 7):
             if k * d % n != 0 or d > 4:
                 continue
-            for holders in engine.loads(k, n, d):  # each partition on d workers
-                held = holders.T
-                if (held.sum(1) == k * d // n).all():
-                    found.append(survived(held))
+            held = engine.loads(k, n, d).swapaxes(1, 2)  # each partition on d workers
+            equal_loads = (held.sum(2) == k * d // n).all(1)
+            found += survived(held[equal_loads]).tolist()
         for silent in found:
             yield silent <= most
         if found:

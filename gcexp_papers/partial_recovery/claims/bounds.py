@@ -55,15 +55,16 @@ def bound_of_full_recovery():
 
 
 @lru_cache
-def _storages(n: int, k: int) -> tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]:
+def _storages(n: int, k: int) -> list[tuple[int, tuple[int, ...], list[int]]]:
     """Load and copies of every storage, and how many partitions the worst s stragglers leave, s = 0, ..., n-1."""
     responses = (np.arange(2**n)[:, None] >> np.arange(n)) & 1  # every set of workers
-    answers, found = responses.sum(1), []
-    for held in engine.storages(n, k):
-        seen = (responses @ held > 0).sum(1)
-        worst = tuple(int(seen[answers == n - s].min()) for s in range(n))
-        found.append((int(held.sum(1).max()), tuple(held.sum(0).tolist()), worst))
-    return tuple(found)
+    answers = responses.sum(1)
+    held = engine.storages(n, k)
+    load = held.sum(2).max(1)
+    copies = [tuple(of_storage) for of_storage in held.sum(1).tolist()]
+    seen = (responses @ held > 0).sum(2)  # (storages, sets of workers)
+    worst = np.stack([seen[:, answers == n - s].min(1) for s in range(n)], axis=1)
+    return list(zip(load.tolist(), copies, worst.tolist(), strict=True))
 
 
 @claim("theorem1", "theorem1_independent_of_k_m", "lemma1", assumed=True)
