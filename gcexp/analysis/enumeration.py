@@ -76,14 +76,14 @@ def solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     size = len(A)
     both = np.concatenate([A, B], axis=1) % PRIME
     for j in range(size):
-        at = np.flatnonzero(both[j:, j])
-        if not len(at):
+        pivot = j + int((both[j:, j] != 0).argmax())
+        entry = int(both[pivot, j])
+        if entry == 0:
             raise ZeroDivisionError(f"singular in column {j}")
-        both[[j, j + at[0]]] = both[[j + at[0], j]]
-        both[j] = both[j] * pow(int(both[j, j]), -1, PRIME) % PRIME
-        factor = both[:, j].copy()
-        factor[j] = 0
-        both = (both - factor[:, None] * both[j] % PRIME) % PRIME
+        row = both[pivot] * pow(entry, -1, PRIME) % PRIME
+        both[pivot] = both[j]
+        both = (both - both[:, j, None] * row) % PRIME
+        both[j] = row
     return both[:, size:]
 
 

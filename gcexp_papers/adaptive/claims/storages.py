@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from itertools import product
 from math import lcm
 
@@ -17,7 +17,7 @@ from gcexp.seeding import rng
 from .. import theory
 
 
-@lru_cache
+@cache
 def _storages(length: int) -> pd.DataFrame:
     """Every storage on n <= 4 workers with k <= 3 partitions, every s and gradients of up to `length` numbers.
 
@@ -134,7 +134,7 @@ def least_common_multiple():
         yield theory.adaptive_costs(L, d, f * L) == theory.optimal_costs(d, f * L) == costs
 
 
-@lru_cache
+@cache
 def _most_copies(n: int, k: int, d: int) -> int:
     """Most copies that the rarest partition can have, over all storages of load d."""
     return int(engine.least_copies(engine.loads(n, k, d)).max())

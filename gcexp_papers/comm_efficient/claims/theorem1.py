@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -15,13 +15,13 @@ from gcexp.seeding import rng
 from .. import theory
 
 
-@lru_cache
+@cache
 def _said(holders, m):
     """Rank of what so many workers can say of m numbers of a partition, with one number each."""
     return int(engine.rank(engine.drawn(rng(0, "assignment", 6), (holders, m))))
 
 
-@lru_cache
+@cache
 def _left(n, k):
     """Every storage: its load, and the fewest holders of a partition after any s silent workers, s = 0, ..., n-1."""
     held = engine.storages(n, k)
