@@ -36,11 +36,10 @@ def drawn_matrices():
     """
     for n, d, L, drawn in small():
         for E, p in product(drawn, range(n)):
-            Q = without(n, d, L, p)
-            triangular = True
-            for q in Q:
-                right_of_stairs = E[q, L + (q // n + 1) * (n - d) :]
-                triangular = triangular and not right_of_stairs.any()
+            Q = np.array(without(n, d, L, p), dtype=int)
+            stairs = L + (Q // n + 1) * (n - d)
+            right_of_stairs = np.arange(E.shape[1]) >= stairs[:, None]
+            triangular = not E[Q][right_of_stairs].any()
             yield "eq_inverse_prob1", triangular and invertible(E[Q][:, L:])
         if n * L <= 12:
             for E in drawn:
