@@ -156,6 +156,8 @@ def fitted(hint: Any, value: Any, place: str) -> Any:
     gcexp.errors.UserError: sets: a: entry 2 must be a whole number, got True
     """
     options = _options(hint)
+    if type(value) in _AS_IT_IS and type(value) in options:
+        return value
     own_type_first = sorted(options, key=lambda option: option is not type(value))  # a fraction stays one
     for option in own_type_first:
         found = _as(option, value, place)
@@ -296,6 +298,8 @@ def quoted(value: object, letters: int = 100) -> str:
 
 
 _MISFIT: Any = object()
+#: Kinds whose values need no second look where they are asked for, as nearly all are.
+_AS_IT_IS = (bool, int, str, types.NoneType)
 _ONE: dict[Any, str] = {
     bool: "true or false",
     str: "text",

@@ -12,7 +12,7 @@ partitions, `total`. Every matrix is int64 with entries below `PRIME`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations, combinations_with_replacement
 from math import prod
 
@@ -40,33 +40,27 @@ def rank(matrices: np.ndarray) -> np.ndarray:
 
 
 def _eliminated(matrices: np.ndarray, rows_of_pivots: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rank of the first rows of each matrix (..., rows, columns), and whether they span all rows behind them."""
+    """Rank of the first rows of each matrix (..., rows, columns), and whether they span all rows behind them.
+
+    The first of the first rows that has an entry in a column takes this column from all rows, and itself becomes zero.
+    Where there is no such row, the entries behind stay, whatever is done in later columns.
+    """
     shape = np.shape(matrices)
     A = np.array(matrices, dtype=np.int64).reshape(prod(shape[:-2]), *shape[-2:]) % PRIME
     found = np.zeros(len(A), dtype=np.int64)
-    spanned = np.ones(len(A), dtype=bool)
-    if shape[-2] == 0:
-        return found.reshape(shape[:-2]), spanned.reshape(shape[:-2])
     every = np.arange(len(A))
     for j in range(shape[-1]):
-        below = np.arange(rows_of_pivots) >= found[:, None]
-        candidates = below & (A[:, :rows_of_pivots, j] != 0)
-        there = candidates.any(1)
-        if rows_of_pivots < shape[-2]:  # what no pivot can take away stays
-            spanned &= there | (A[:, rows_of_pivots:, j] == 0).all(1)
-        if not there.any():
-            continue
-        pivot = candidates.argmax(1)
-        to = np.minimum(found, rows_of_pivots - 1)
-        rows = A[every, pivot]
-        A[every[there], pivot[there]] = A[every[there], to[there]]
-        A[every[there], to[there]] = rows[there]
-        later = (np.arange(shape[-2]) > to[:, None]) & there[:, None]
-        factor = np.where(later, A[:, :, j], 0)
-        scale = np.where(later, rows[:, None, j], 1)
-        rest = A[:, :, j + 1 :]
-        A[:, :, j + 1 :] = (rest * scale[:, :, None] - factor[:, :, None] * rows[:, None, j + 1 :]) % PRIME
-        found += there
+        if (found == rows_of_pivots).all():
+            break
+        pivot = (A[:, :rows_of_pivots, j] != 0).argmax(1)
+        row = A[every, pivot, j:]
+        entry = row[:, 0]
+        is_pivot = entry != 0
+        found += is_pivot
+        scale = np.where(is_pivot, entry, 1)
+        rest = A[:, :, j:]
+        A[:, :, j:] = (rest * scale[:, None, None] - rest[:, :, :1] * row[:, None, :]) % PRIME
+    spanned = (A[:, rows_of_pivots:] == 0).all((1, 2))
     return found.reshape(shape[:-2]), spanned.reshape(shape[:-2])
 
 
@@ -82,14 +76,14 @@ def solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     size = len(A)
     both = np.concatenate([A, B], axis=1) % PRIME
     for j in range(size):
-        at = np.flatnonzero(both[j:, j])
-        if not len(at):
+        pivot = j + int((both[j:, j] != 0).argmax())
+        entry = int(both[pivot, j])
+        if entry == 0:
             raise ZeroDivisionError(f"singular in column {j}")
-        both[[j, j + at[0]]] = both[[j + at[0], j]]
-        both[j] = both[j] * pow(int(both[j, j]), -1, PRIME) % PRIME
-        factor = both[:, j].copy()
-        factor[j] = 0
-        both = (both - factor[:, None] * both[j] % PRIME) % PRIME
+        row = both[pivot] * pow(entry, -1, PRIME) % PRIME
+        both[pivot] = both[j]
+        both = (both - both[:, j, None] * row) % PRIME
+        both[j] = row
     return both[:, size:]
 
 
@@ -109,44 +103,58 @@ def cyclic(n: int, d: int) -> np.ndarray:
     return (np.arange(n) - np.arange(n)[:, None]) % n < d
 
 
-def storages(n: int, k: int) -> Iterator[np.ndarray]:
-    """Every storage that holds each partition somewhere, up to the order of the partitions.
+def storages(n: int, k: int) -> np.ndarray:
+    """Every storage that holds each partition somewhere, up to the order of the partitions, (storages, n, k).
 
     Examples
     --------
-    >>> [sum(1 for _ in storages(n, k)) for n, k in ((1, 3), (2, 2), (4, 3))]
+    >>> [len(storages(n, k)) for n, k in ((1, 3), (2, 2), (4, 3))]
     [1, 6, 680]
     """
-    possible: list[tuple[int, ...]] = []
+    holders: list[tuple[int, ...]] = []
     for size in range(1, n + 1):
-        possible += combinations(range(n), size)
-    for holders in combinations_with_replacement(possible, k):
-        yield _of_holders(n, holders)
+        holders += combinations(range(n), size)
+    return _multisets(_members(holders, n), k).swapaxes(1, 2)
 
 
-def loads(n: int, k: int, d: int) -> Iterator[np.ndarray]:
-    """Every storage with d partitions on each worker, up to the order of the workers; some may be held by nobody."""
-    possible = list(combinations(range(k), d))
-    for shares in combinations_with_replacement(possible, n):
-        yield _of_holders(k, shares).T
+def loads(n: int, k: int, d: int) -> np.ndarray:
+    """Every storage with d partitions on each worker, up to the order of the workers, (storages, n, k).
+
+    Some partitions may be held by nobody.
+    """
+    shares = list(combinations(range(k), d))
+    return _multisets(_members(shares, k), n)
 
 
-def _of_holders(n: int, holders: Sequence[Sequence[int]]) -> np.ndarray:
-    """The storage (n, k) of which partition i is held by the workers `holders[i]`."""
-    held = np.zeros((n, len(holders)), dtype=bool)
-    for i, workers in enumerate(holders):
-        held[list(workers), i] = True
-    return held
+def _members(sets: Sequence[Sequence[int]], size: int) -> np.ndarray:
+    """Which of so many things are in each set, boolean (sets, size)."""
+    found = np.zeros((len(sets), size), dtype=bool)
+    for i, members in enumerate(sets):
+        found[i, list(members)] = True
+    return found
 
 
-def least_copies(held: np.ndarray) -> int:
-    """Copies of the partition that fewest workers hold."""
-    return int(held.sum(0).min())
+def _multisets(rows: np.ndarray, size: int) -> np.ndarray:
+    """Every choice of so many rows, the same ones also several times, (choices, size, columns)."""
+    chosen = list(combinations_with_replacement(range(len(rows)), size))
+    return rows[np.array(chosen)]
+
+
+def least_copies(held: np.ndarray) -> np.ndarray:
+    """Copies of the partition that fewest workers hold, of storages (..., n, k)."""
+    return held.sum(-2).min(-1)
 
 
 def thinned(held: np.ndarray) -> np.ndarray:
-    """The storage with as many copies of each partition as of the rarest one: those of the first workers."""
-    return held & (np.cumsum(held, axis=0) <= least_copies(held))
+    """Storages (..., n, k) with as many copies of each partition as of the rarest one: those of the first workers."""
+    copy = np.cumsum(held, axis=-2)
+    return held & (copy <= least_copies(held)[..., None, None])
+
+
+def fewest_holders(held: np.ndarray, s: int) -> np.ndarray:
+    """Fewest workers that hold a partition after the worst s have been silent, of storages (..., n, k)."""
+    left = np.array(survivors(held.shape[-2], s))
+    return held[..., left, :].sum(-2).min((-2, -1))
 
 
 # --- codes ------------------------------------------------------------------------------------------------------
@@ -169,21 +177,30 @@ def code(held: np.ndarray, L: int, generator: np.random.Generator) -> np.ndarray
     [False, True]
     """
     n, k = held.shape
-    d = least_copies(held)
+    d = int(least_copies(held))
     if (held.sum(0) != d).any():
         raise ValueError(f"each partition needs equally many copies, got {held.sum(0).tolist()}")
     width = (n - d + 1) * L
     filled = L + (np.arange(L)[:, None] + 1) * (n - d) + np.zeros(n, dtype=int)
     E = drawn(generator, (L, n, width)) * (np.arange(width) < filled[:, :, None])
     B = np.zeros((L, n, k, L), dtype=np.int64)
-    for holders in np.unique(held, axis=1).T:  # partitions with equal holders are encoded alike
-        Q = E[:, ~holders].reshape(-1, width)
-        mine = E[:, holders]
-        X = np.concatenate([np.eye(L, dtype=np.int64), solve(Q[:, L:], -Q[:, :L] % PRIME)])
-        columns = mine.astype(object) @ X.astype(object) % PRIME  # sums of products exceed 64 bits
-        for i in np.flatnonzero((held == holders[:, None]).all(0)):
-            B[:, holders, i] = columns
+    by_holders: dict[tuple, np.ndarray] = {}  # partitions with equal holders are encoded alike
+    for i in range(k):
+        holders = held[:, i]
+        key = tuple(holders)
+        if key not in by_holders:
+            by_holders[key] = _columns_of(E, holders, L)
+        B[:, holders, i] = by_holders[key]
     return B.reshape(L, n, k * L)
+
+
+def _columns_of(E: np.ndarray, holders: np.ndarray, L: int) -> np.ndarray:
+    """The columns E [I; X] of B that belong to one partition, in the rows of its holders, (L, holders, L)."""
+    silent = E[:, ~holders].reshape(-1, E.shape[-1])
+    X = solve(silent[:, L:], -silent[:, :L] % PRIME)
+    mine = E[:, holders]
+    products = mine[..., L:, None] * X % PRIME
+    return (mine[..., :L] + products.sum(-2)) % PRIME
 
 
 def total(k: int, L: int) -> np.ndarray:
@@ -201,8 +218,8 @@ def spans(rows: np.ndarray, L: int) -> np.ndarray:
 
 def decodes(B: np.ndarray, L: int, *responses: Sequence[int]) -> bool:
     """Whether every one of the given sets of workers, all of one size, decodes from its messages B (rounds, n, k L)."""
-    rows = np.stack([B[:, list(workers)].reshape(-1, B.shape[-1]) for workers in responses])
-    return bool(spans(rows, L).all())
+    rows = B[:, np.array(responses, dtype=np.intp)].swapaxes(0, 1)  # (sets, rounds, workers, k L)
+    return bool(spans(rows.reshape(len(rows), -1, B.shape[-1]), L).all())
 
 
 def reach_the_sum(rounds: np.ndarray, s: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import lcm
 
 import numpy as np
@@ -15,10 +14,11 @@ def invertible(matrix: np.ndarray) -> bool:
 
     Examples
     --------
+    >>> from fractions import Fraction
     >>> [invertible(np.array(one)) for one in ([[1, 2], [2, 4]], [[Fraction(1, 2)]], np.eye(0))]
     [False, True, True]
     """
-    scale = lcm(*(Fraction(x).denominator for x in matrix.flat))
+    scale = lcm(*(x.denominator for x in matrix.flat))
     whole = matrix
     if matrix.size:
         whole = np.vectorize(int, otypes=[object])(matrix * scale)

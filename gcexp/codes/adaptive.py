@@ -373,7 +373,9 @@ class GroupedCGC(DirectSum):
     @checked
     def __init__(self, n: int, d: int | None, m: int, s: int | None = None):
         d, s = load_and_stragglers(n, d, m, s)
-        super().__init__([CommunicationEfficient(size, d, m, s) for size in group_sizes(n, d)])
+        sizes = group_sizes(n, d)
+        of_size = {size: CommunicationEfficient(size, d, m, s) for size in set(sizes)}
+        super().__init__([of_size[size] for size in sizes])
         self.d, self.m, self.s = d, m, s
 
 

@@ -133,7 +133,7 @@ STAGES = {
         rooms=("figures", "report/jobs.py"),
         libraries=("numpy", "pandas"),
     ),
-    "page": Stage(rooms=("report", "figures", "analysis/claims.py")),
+    "page": Stage(rooms=("report", "figures", "analysis/claims")),
     "tracking": Stage(
         rooms=(
             "report/tracking.py",

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from gcexp.errors import require
+from gcexp.errors import ParameterError, require
 
 
 class Parameters(NamedTuple):
@@ -58,10 +58,8 @@ def stragglers(n: int, s) -> np.ndarray:
     array([0, 7])
     """
     s = np.asarray(s)
-    require(
-        bool(((s >= 0) & (s <= n)).all()),
-        f"the number of stragglers needs 0 <= s <= n = {n}, got {s.tolist()}",
-    )
+    if not ((s >= 0) & (s <= n)).all():
+        raise ParameterError(f"the number of stragglers needs 0 <= s <= n = {n}, got {s.tolist()}")
     return s
 
 

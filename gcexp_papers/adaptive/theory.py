@@ -321,11 +321,14 @@ def last_epoch(sizes: Sequence[int], p: float, s_max: int) -> np.ndarray:
     require(len(sizes) >= 1, f"sizes must name one or more groups, got {sizes}")
     each = {size: first_epoch(size, p, s_max) for size in set(sizes)}
     epochs = max(map(len, each.values()))
-    product = np.ones((epochs, s_max + 2))  # columns s = -1, 0, ..., s_max
-    for size in sizes:
-        h = np.pad(each[size], ((0, epochs - len(each[size])), (1, 0)))
+    decoded = {}  # P(i, s) of one group, columns s = -1, 0, ..., s_max
+    for size, chances in each.items():
+        h = np.pad(chances, ((0, epochs - len(chances)), (1, 0)))
         before = np.cumsum(h.sum(1)) - h.sum(1)
-        product *= before[:, None] + np.cumsum(h, axis=1)
+        decoded[size] = before[:, None] + np.cumsum(h, axis=1)
+    product = np.ones((epochs, s_max + 2))
+    for size in sizes:
+        product *= decoded[size]
     return np.diff(product, axis=1)
 
 

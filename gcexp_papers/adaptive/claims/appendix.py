@@ -48,7 +48,10 @@ def blocks_are_not_taller_than_wide():
 
 
 def _staircases() -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
-    """Drawn decoding matrices of two rounds or more, and their blocks: standard normal to the left of the stairs."""
+    """90 drawn decoding matrices at a time of two rounds or more, and their blocks.
+
+    They are standard normal to the left of the stairs.
+    """
     generator = rng(0, "assignment", 5)
     for n, d, L, s in ((8, 3, 6, 0), (8, 3, 6, 1), (8, 3, 6, 2), (8, 2, 2, 1), (10, 3, 6, 2)):
         received = (np.arange(L)[:, None] * n + np.arange(s, n)).ravel()
@@ -56,22 +59,27 @@ def _staircases() -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
         filled = L + (rows // n + 1) * (n - d)
         rounds = rows.max() // n + 1
         left_of_stairs = np.arange(len(rows)) < filled[:, None]
-        for _ in range(90):
-            A = generator.standard_normal((len(rows), len(rows))) * left_of_stairs
-            blocks = [A[rows // n == r] for r in range(rounds)]
-            yield A, blocks
+        A = generator.standard_normal((90, len(rows), len(rows))) * left_of_stairs
+        yield A, [A[:, rows // n == r] for r in range(rounds)]
 
 
 @claim("app_lmax_101", "app_lmin_102")
 def eigenvalues_of_the_gram_matrix():
     """(101) holds, and (102) bounds the smallest eigenvalue by 0, as the last block's Gram matrix is singular."""
     for A, blocks in _staircases():
-        found = np.linalg.svd(A, compute_uv=False)
-        last = np.linalg.eigvalsh(blocks[-1].T @ blocks[-1])
-        largest = [np.linalg.norm(block, 2) ** 2 for block in blocks]
-        yield "app_lmax_101", max(largest) * (1 - 1e-12) <= found[0] ** 2 <= sum(largest) * (1 + 1e-12)
-        yield "app_lmin_102", found[-1] > 0 and found[-1] ** 2 >= last[0] - 1e-9
-        yield "app_lmin_102", abs(last[0]) <= 1e-9 * last[-1]
+        singular = np.linalg.svd(A, compute_uv=False)
+        largest, smallest = singular[:, 0] ** 2, singular[:, -1] ** 2
+        of_last_block = np.linalg.eigvalsh(blocks[-1].swapaxes(1, 2) @ blocks[-1])
+        lowest, highest = of_last_block[:, 0], of_last_block[:, -1]
+        of_blocks = np.array([np.linalg.norm(block, 2, axis=(1, 2)) ** 2 for block in blocks])
+        for holds in (of_blocks.max(0) * (1 - 1e-12) <= largest) & (
+            largest <= of_blocks.sum(0) * (1 + 1e-12)
+        ):
+            yield "app_lmax_101", holds
+        for holds in (singular[:, -1] > 0) & (smallest >= lowest - 1e-9):
+            yield "app_lmin_102", holds
+        for holds in np.abs(lowest) <= 1e-9 * highest:
+            yield "app_lmin_102", holds
 
 
 @claim("app_markov_103")

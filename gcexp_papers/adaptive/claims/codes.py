@@ -17,7 +17,7 @@ from gcexp.codes.general_v import solve_exactly
 from gcexp.seeding import rng
 
 from .. import theory
-from .instances import DRAWN, blocks, built, own, sizes, small, solved, without
+from .instances import DRAWN, blocks, built, own, rounds_of_own, sizes, small, solved, without
 
 EXAMPLE_3 = [[3, 2, 1, 0], [3, 1, 1, 0], [1, 3, 2, 0], [2, 1, 3, 3], [2, 3, 2, 3], [2, 1, 1, 3]]
 M_OF_EXAMPLE_3 = [
@@ -36,11 +36,10 @@ def drawn_matrices():
     """
     for n, d, L, drawn in small():
         for E, p in product(drawn, range(n)):
-            Q = without(n, d, L, p)
-            triangular = True
-            for q in Q:
-                right_of_stairs = E[q, L + (q // n + 1) * (n - d) :]
-                triangular = triangular and not right_of_stairs.any()
+            Q = np.array(without(n, d, L, p), dtype=int)
+            stairs = L + (Q // n + 1) * (n - d)
+            right_of_stairs = np.arange(E.shape[1]) >= stairs[:, None]
+            triangular = not E[Q][right_of_stairs].any()
             yield "eq_inverse_prob1", triangular and invertible(E[Q][:, L:])
         if n * L <= 12:
             for E in drawn:
@@ -89,7 +88,7 @@ def costs_of_built_codes():
         code, costs = built(n, d, L), theory.adaptive_costs(L, d, 2 * L)
         for s in range(d):
             found = _rounds_of(code, s)
-            right = found == engine.rounds_needed(own(n, d, L), s) == theory.rounds(L, d, s)
+            right = found == rounds_of_own(n, d, L, s) == theory.rounds(L, d, s)
             yield "rs_rounds", right
             for name in ("agc_cost_16", "perf_58"):
                 yield name, right and found == costs[s] * L
@@ -105,7 +104,7 @@ def signals_that_suffice():
         for s in range(d):
             rows = codes.decode_rows(n, d, L, list(range(n - s, n)))
             yield (rows % n < n - s).all() and engine.spans(B.reshape(n * L, -1)[rows], L)
-            r = engine.rounds_needed(B, s) or 0
+            r = rounds_of_own(n, d, L, s) or 0
             enough = L + (n - d) * r
             received = B[:r, : n - s].reshape(-1, n * L)
             drawn = [generator.permutation(len(received)) for _ in range(3)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
@@ -17,7 +17,7 @@ from gcexp.codes.composite import DirectSum
 
 from .. import theory
 from .codes import EXAMPLE_3
-from .instances import grouped, own, sizes
+from .instances import grouped, own, rounds_of_own, sizes
 
 #: (n, d) of the groups that are built.
 _BUILT = [(1, 1), *(size for size in sizes(7) if size[1] <= 3)]
@@ -101,7 +101,7 @@ def grouped_cgc_for_any_load():
             yield right and code.decode([_answers(n, silent)], partial=True).exact
 
 
-@lru_cache
+@cache
 def _response_sets(n: int, d: int, m: int) -> np.ndarray:
     """Which of the 2^n sets of workers decode from messages of length 1/m of an own cyclic code, boolean."""
     return engine.spans(own(n, d, m)[0] * _all_responses(n)[:, :, None], m)
@@ -161,13 +161,6 @@ def small_groups_are_simpler_and_more_stable():
 # --- Theorem 3 -------------------------------------------------------------------------------------------------
 
 
-@lru_cache
-def _group_lengths(size: int, d: int, w: int) -> tuple[int | None, ...]:
-    """Least length of an own code of a group for s = 0, ..., d silent workers."""
-    B = own(size, d, w)
-    return tuple(engine.rounds_needed(B, s) for s in range(d + 1))
-
-
 @claim("thm3_iff", "thm3_gagc_optimal")
 def lengths_of_groups():
     """The least length that decodes s_j silent workers in group j is Theorem 3's, and with d of them there is none."""
@@ -178,9 +171,7 @@ def lengths_of_groups():
         others = combinations_with_replacement(range(d), len(groups) - 1)
         for w, first, last in product(range(1, 5), [*others], range(d)):
             s = (*first, last)
-            lengths = [
-                _group_lengths(size, d, w)[silent] or 0 for size, silent in zip(groups, s, strict=True)
-            ]
+            lengths = [rounds_of_own(size, d, w, silent) or 0 for size, silent in zip(groups, s, strict=True)]
             q = max(lengths)
             right = theory.group_length(w, d, s, w) == q and theory.group_feasible(d, s, q, w)
             if q > 1:
@@ -190,7 +181,7 @@ def lengths_of_groups():
         if n != d:
             feasible = theory.group_feasible(d, [0] * (n // d - 1) + [d], 2, 2)
             for size in set(groups):
-                yield "thm3_iff", _group_lengths(size, d, 2)[d] is None and not feasible
+                yield "thm3_iff", rounds_of_own(size, d, 2, d) is None and not feasible
 
 
 # --- Theorem 4 -------------------------------------------------------------------------------------------------
@@ -245,24 +236,25 @@ def groups_reach_the_bound():
 def no_assignment_beats_the_bound():
     """Every assignment of equal loads to n_i workers needs ceil(n_i/d) active ones, and some needs no more."""
 
-    def survived(held: np.ndarray) -> int:
-        """Most silent workers without whom the others can hold every partition."""
-        most = 0
-        for silent in engine.silent_sets(len(held), len(held) - 1):
-            others = np.delete(held, silent, axis=0)
-            if others.any(0).all():
-                most = max(most, len(silent))
+    def survived(held: np.ndarray) -> np.ndarray:
+        """Most silent workers without whom the others can hold every partition, of storages (..., n, k)."""
+        n = held.shape[1]
+        most = np.zeros(len(held), dtype=int)
+        for s in range(n):
+            left = np.array(engine.survivors(n, s))
+            everything_is_held = held[:, left].any(2).all(2)  # (storages, sets of survivors)
+            most[everything_is_held.any(1)] = s
         return most
 
     for n, d in [(1, 1), *sizes(5)]:
-        found, most = [], theory.survivable_bound(n, d)
+        found: list[int] = []
+        most = theory.survivable_bound(n, d)
         for k in range(1, 7):
             if k * d % n != 0 or d > 4:
                 continue
-            for holders in engine.loads(k, n, d):  # each partition on d workers
-                held = holders.T
-                if (held.sum(1) == k * d // n).all():
-                    found.append(survived(held))
+            held = engine.loads(k, n, d).swapaxes(1, 2)  # each partition on d workers
+            equal_loads = (held.sum(2) == k * d // n).all(1)
+            found += survived(held[equal_loads]).tolist()
         for silent in found:
             yield silent <= most
         if found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from math import lcm
 
 import numpy as np
@@ -42,19 +42,25 @@ def small() -> Iterator[tuple[int, int, int, list[np.ndarray]]]:
             yield n, d, L, [whole(n, d, L, trial) for trial in range(DRAWS)]
 
 
-@lru_cache
+@cache
 def own(n: int, d: int, L: int) -> np.ndarray:
     """A cyclic code of L rounds over a prime field."""
     return engine.code(engine.cyclic(n, d), L, rng(0, "assignment", 2, n, d, L))
 
 
-@lru_cache
+@cache
+def rounds_of_own(n: int, d: int, L: int, s: int) -> int | None:
+    """Fewest rounds of that code from which every n - s workers decode; None where all are too few."""
+    return engine.rounds_needed(own(n, d, L), s)
+
+
+@cache
 def built(n: int, d: int, L: int) -> Adaptive:
     """The library's code of L rounds."""
     return Adaptive(n, d, L, search_seeds=1)
 
 
-@lru_cache
+@cache
 def grouped(n: int, d: int) -> GroupedAdaptive:
     """The library's code in groups."""
     return GroupedAdaptive(n, d, search_seeds=2)

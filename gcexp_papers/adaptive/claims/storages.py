@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from itertools import product
 from math import lcm
 
@@ -17,7 +17,7 @@ from gcexp.seeding import rng
 from .. import theory
 
 
-@lru_cache
+@cache
 def _storages(length: int) -> pd.DataFrame:
     """Every storage on n <= 4 workers with k <= 3 partitions, every s and gradients of up to `length` numbers.
 
@@ -26,35 +26,28 @@ def _storages(length: int) -> pd.DataFrame:
     that a code built on the storage decodes.
     """
     generator = rng(0, "assignment", 1)
-    held_by: list[np.ndarray] = []
+    storages = []
+    supports = {}
     for n, k in product(range(2, 5), range(1, 4)):
-        held_by += engine.storages(n, k)
-    supports = [_support(held) for held in held_by]
-    said, found = {}, []
-    decoded = {L: _decoded_by_support(dict(supports), L, generator) for L in range(1, length + 1)}
-    for storage, held in enumerate(held_by):
-        n, copies, (support, _) = len(held), engine.least_copies(held), supports[storage]
-        fewest = [_fewest_holders(held, s) for s in range(n)]
+        held = engine.storages(n, k)
+        copies = engine.least_copies(held).tolist()
+        fewest_holders = np.stack([engine.fewest_holders(held, s) for s in range(n)], axis=1).tolist()
+        for i, thin in enumerate(engine.thinned(held)):
+            support = (thin.shape, thin.tobytes())
+            supports[support] = thin
+            storages.append((n, copies[i], fewest_holders[i], support))
+    decoded = {L: _decoded_by_support(supports, L, generator) for L in range(1, length + 1)}
+    said = {}
+    found = []
+    for storage, (n, copies, fewest_holders, support) in enumerate(storages):
         for L in range(1, length + 1):
             for s, q in product(range(n), range(1, L + 1)):
-                left = fewest[s]
+                left = fewest_holders[s]
                 if (left, q, L) not in said:
                     said[left, q, L] = engine.rank(engine.drawn(generator, (left * q, L))) == L
                 found.append((storage, n, copies, s, L, q, said[left, q, L], decoded[L][support][s, q]))
     names = ["storage", "n", "copies", "s", "length", "sent", "determined", "decoded"]
     return pd.DataFrame(found, columns=names)
-
-
-def _support(held: np.ndarray) -> tuple[tuple, np.ndarray]:
-    """The entries of a storage with equally many copies of each partition, as a key, and that storage."""
-    thin = engine.thinned(held)
-    return (thin.shape, thin.tobytes()), thin
-
-
-def _fewest_holders(held: np.ndarray, s: int) -> int:
-    """Fewest workers that hold a partition after the worst s have been silent."""
-    sets = np.array(engine.survivors(len(held), s))
-    return int(held[sets].sum(1).min())
 
 
 def _decoded_by_support(supports: dict[tuple, np.ndarray], L: int, generator) -> dict[tuple, dict]:
@@ -141,10 +134,10 @@ def least_common_multiple():
         yield theory.adaptive_costs(L, d, f * L) == theory.optimal_costs(d, f * L) == costs
 
 
-@lru_cache
+@cache
 def _most_copies(n: int, k: int, d: int) -> int:
     """Most copies that the rarest partition can have, over all storages of load d."""
-    return max(map(engine.least_copies, engine.loads(n, k, d)))
+    return int(engine.least_copies(engine.loads(n, k, d)).max())
 
 
 @claim("converse_average", "k_equals_n")

@@ -60,18 +60,27 @@ class Instance:
     @cached_property
     def whole_weights(self) -> tuple[np.ndarray, int]:
         """Decode weights of all sets of responders as whole numbers, and what these are divided by."""
-        weights = self.code.exact_weights(self.responses)
-        denominator = lcm(*(weight.denominator for weight in weights.flat))
-        numerators = np.frompyfunc(int, 1, 1)(weights * denominator)
-        return numerators, denominator
+        return _whole(self.code.exact_weights(self.responses))
+
+    @cached_property
+    def whole_encoding(self) -> tuple[np.ndarray, int]:
+        """The encoding as whole numbers, and what these are divided by."""
+        return _whole(self.C)
 
     def decodes(self, gradients: np.ndarray) -> bool:
         """Whether all sets of responders give the sum of integer gradients (n, l), exactly; zeros are appended."""
         padded = np.pad(gradients, ((0, 0), (0, -gradients.shape[1] % self.m)))
-        sent = self.C @ self.interleaved(padded)
+        encoding, sent_in_parts = self.whole_encoding
+        weights, decoded_in_parts = self.whole_weights
+        decoded = weights @ (encoding @ self.interleaved(padded))
         wanted = padded.sum(0).reshape(-1, self.m).T
-        weights, denominator = self.whole_weights
-        return bool((weights @ sent == denominator * wanted).all())
+        return bool((decoded == sent_in_parts * decoded_in_parts * wanted).all())
+
+
+def _whole(exact: np.ndarray) -> tuple[np.ndarray, int]:
+    """Fractions as whole numbers, and what these are divided by."""
+    denominator = lcm(*(one.denominator for one in exact.flat))
+    return np.frompyfunc(int, 1, 1)(exact * denominator), denominator
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -15,21 +15,19 @@ from gcexp.seeding import rng
 from .. import theory
 
 
-@lru_cache
+@cache
 def _said(holders, m):
     """Rank of what so many workers can say of m numbers of a partition, with one number each."""
     return int(engine.rank(engine.drawn(rng(0, "assignment", 6), (holders, m))))
 
 
-@lru_cache
+@cache
 def _left(n, k):
     """Every storage: its load, and the fewest holders of a partition after any s silent workers, s = 0, ..., n-1."""
-    survivors = [np.array(engine.survivors(n, s)) for s in range(n)]
-    found = []
-    for held in engine.storages(n, k):
-        fewest_holders = [int(held[sets].sum(1).min()) for sets in survivors]
-        found.append((int(held.sum(1).max()), fewest_holders))
-    return found
+    held = engine.storages(n, k)
+    load = held.sum(2).max(1)
+    fewest_holders = np.stack([engine.fewest_holders(held, s) for s in range(n)], axis=1)
+    return list(zip(load.tolist(), fewest_holders.tolist(), strict=True))
 
 
 @claim("theorem1_converse", "tradeoff_three_parameters", assumed=True)
@@ -51,7 +49,7 @@ def codes_on_balanced_storages_reach_the_limit():
     for n, k in product(range(2, 7), repeat=2):
         for d in range(1, k + 1):
             held = (np.arange(k) - d * np.arange(n)[:, None]) % k < d  # worker w holds d from w d on (mod k)
-            copies = engine.least_copies(held)
+            copies = int(engine.least_copies(held))
             for m in range(1, copies + 1):
                 B = engine.code(engine.thinned(held), m, rng(0, "assignment", 7, n, k, d, m))[:1]
                 decodes = [engine.decodes(B, m, *engine.survivors(n, s)) for s in range(n)]

@@ -35,7 +35,8 @@ def gradient_coding_tolerates_all_sets_of_r_minus_1():
     """All sets of r - 1 stragglers leave the gradient, and some set of r does not."""
     for n in range(2, 8):
         for r in range(1, n + 1):
-            fewer, as_many = (_complete(Clustered(n, 1, r), next(all_sets(n, s))).all() for s in (r - 1, r))
+            code = Clustered(n, 1, r)
+            fewer, as_many = (_complete(code, next(all_sets(n, s))).all() for s in (r - 1, r))
             yield "gc_any_threshold_codewords", fewer
             yield "gc_tolerates_persistent_stragglers", fewer and not as_many
 

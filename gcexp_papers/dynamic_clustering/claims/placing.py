@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -55,10 +56,14 @@ def a_worker_stores_half_of_the_data(table):
 
 
 def _inside(seated, allowed):
-    """Whether every seat is taken once, and by a worker to whom its cluster is open; seat j belongs to j mod P."""
+    """Whether in each placement (U, n) every seat is taken once, by a worker to whom its cluster (P, n) is open.
+
+    Seat j belongs to cluster j mod P.
+    """
     clusters, n = allowed.shape
     seat = np.arange(n)
-    return (np.sort(seated) == seat).all() and allowed[seat % clusters, seated].all()
+    taken_once = (np.sort(seated) == seat).all(1)
+    return taken_once & allowed[seat % clusters, seated].all(1)
 
 
 def _per_cluster(seated, slow, clusters):
@@ -67,29 +72,40 @@ def _per_cluster(seated, slow, clusters):
     return playing.reshape(*playing.shape[:-1], -1, clusters).sum(-2)
 
 
-def _placed(matrices, states):
-    """Drawn cluster matrices and slow sets (U, n): the code, who may enter which cluster (P, n), and seats (U, n)."""
+def _drawn(matrices, states):
+    """For each setting a code and a rule, and for drawn cluster matrices who may enter which cluster, and slow sets.
+
+    These are boolean, (matrices, P, n) and (matrices, states, n).
+    """
     for n, clusters, r, m in SETTINGS:
         rule = Greedy(clusters=clusters, memberships=m, observe="perfect")
-        for seed in range(matrices):
-            slow = rng(seed, "states", 15, n).integers(0, 2, (states, n)).astype(bool)
-            seated = rule.seat(slow[None], (seed,))[0].astype(int)
-            yield Clustered(n, clusters, r), membership(rule.matrix(n, seed)), slow, seated
+        allowed = [membership(rule.matrix(n, seed)) for seed in range(matrices)]
+        slow = [rng(seed, "states", 15, n).integers(0, 2, (states, n)) for seed in range(matrices)]
+        yield Clustered(n, clusters, r), rule, np.stack(allowed), np.stack(slow).astype(bool)
+
+
+def _greedy(allowed, slow, **options):
+    """Cluster of every worker, (matrices, states, n), for each matrix and each of its slow sets."""
+    matrices, states, n = slow.shape
+    of_each_state = np.repeat(allowed, states, axis=0)
+    return greedy_clusters(of_each_state, slow.reshape(-1, n), **options).reshape(matrices, states, n)
 
 
 @claim("feasible_data_assignment", "worker_replacement", assumed=True)
 def workers_store_what_their_codewords_need():
     """Every seat is taken once, by a worker of its cluster, who stores the r mini-batches that its codeword needs."""
-    for code, allowed, _, seated in _placed(20, 100):
-        clusters, n = allowed.shape
+    for code, rule, allowed, slow in _drawn(20, 100):
+        n, clusters = code.n, code.clusters
         support, size = code.encoding.toarray() != 0, n // clusters
         needed = np.zeros((n, n), dtype=bool)
         for j in range(n):
             needed[j, [j % clusters * size + (j // clusters + i) % size for i in range(code.d)]] = True
-        yield (support == needed).all()
-        stores = np.repeat(allowed.T, size, axis=1)
-        for who in seated:
-            yield _inside(who, allowed) and not (support & ~stores[who]).any()
+        seated = rule.seat(slow, range(len(slow)))
+        for one_allowed, one_seated in zip(allowed, seated, strict=True):
+            yield (support == needed).all()
+            stores = np.repeat(one_allowed.T, size, axis=1)
+            lacks = (support & ~stores[one_seated]).any((1, 2))
+            yield from _inside(one_seated, one_allowed) & ~lacks
 
 
 @claim("more_recoverable_realizations_than_static", figure="recoverable", assumed=True)
@@ -218,13 +234,17 @@ def two_clusters_have_a_worker_for_the_one_that_lacks_one():
 @claim("swap_resolves_any_conflict", assumed=True)
 def one_swap_is_enough_where_2m_is_at_least_P():
     """Whoever is left over finds a swap or room. With 2m < P, of which the paper does not speak, it can be too few."""
-    for _, allowed, slow, _ in _placed(40, 10):
-        clusters, n = allowed.shape
-        for placed in greedy_clusters(np.broadcast_to(allowed, (len(slow), clusters, n)), slow, phases=1):
-            room = np.bincount(placed[placed >= 0], minlength=clusters) < n // clusters
-            for left in np.flatnonzero(placed < 0):
-                movers = np.isin(placed, np.flatnonzero(allowed[:, left]))
-                yield (allowed[room].any(0) & movers).any() or (allowed[:, left] & room).any()
+    for code, _, allowed, slow in _drawn(40, 10):
+        clusters = np.arange(code.clusters)
+        placed = _greedy(allowed, slow, phases=1)
+        sits = placed[:, :, None] == clusters[:, None]  # (matrices, states, P, n)
+        has_room = sits.sum(3) < code.n // code.clusters
+        matrix, state, left = np.nonzero(placed < 0)
+        may_enter = allowed[matrix, :, left]
+        room = has_room[matrix, state]
+        could_leave = (sits[matrix, state] & may_enter[:, :, None]).any(1)
+        could_enter = (allowed[matrix] & room[:, :, None]).any(1)
+        yield from (could_leave & could_enter).any(1) | (may_enter & room).any(1)
 
 
 @claim("regulates_stragglers_per_cluster", "as_uniform_as_possible", assumed=True)
@@ -250,22 +270,28 @@ def _fuller_at_home(seeds, iterations, observe):
             for one in (seated, np.broadcast_to(np.arange(n), slow.shape))
         )
         for seed in range(seeds):
-            yield _inside(seated[seed], membership(rule.matrix(n, seed))) and greedy[seed] < home[seed]
+            inside = _inside(seated[seed], membership(rule.matrix(n, seed))).all()
+            yield inside and greedy[seed] < home[seed]
 
 
+@cache
 def _renamed():
     """Whether a placement is allowed, and whether under other names of the workers clusters get as many slow ones."""
-    for _, allowed, slow, seated in _placed(10, 200):
-        clusters, n = allowed.shape
+    found = []
+    for code, rule, allowed, slow in _drawn(10, 200):
+        n, clusters = code.n, code.clusters
         names = np.argsort(rng(0, "placement", 16, n).permutation(n))  # of worker w, before
-        other_allowed, other_slow = allowed[:, names], slow[:, names]
-        each = np.broadcast_to(other_allowed, (len(slow), clusters, n))
-        other_seated = seats(greedy_clusters(each, other_slow), clusters)
-        inside = _inside(seated, allowed) and _inside(other_seated, other_allowed)
+        other_allowed, other_slow = allowed[..., names], slow[..., names]
+        seated = rule.seat(slow, range(len(slow)))
+        other_placed = _greedy(other_allowed, other_slow)
+        other_seated = seats(other_placed.reshape(-1, n), clusters).reshape(slow.shape)
         before = np.sort(_per_cluster(seated, slow, clusters))
         after = np.sort(_per_cluster(other_seated, other_slow, clusters))
-        for same in (before == after).all(1):
-            yield inside, bool(same)
+        same = (before == after).all(2)  # (matrices, states)
+        for i in range(len(allowed)):
+            inside = _inside(seated[i], allowed[i]) & _inside(other_seated[i], other_allowed[i])
+            found += [(inside.all(), bool(one)) for one in same[i]]
+    return found
 
 
 @claim("sorted_columns", assumed=True)

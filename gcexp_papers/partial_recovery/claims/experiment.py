@@ -126,9 +126,9 @@ def _interval(table, numerator, denominator, level):
     return found.partition("(")[2].partition(")")[0]
 
 
-def _over_levels(judged):
-    """For which accuracies a verdict holds, where `judged` gives the verdict at one of them."""
-    return range_said("test accuracies", "%", {round(100 * level): judged(level) for level in LEVELS})
+def _over_levels(verdicts):
+    """For which accuracies a verdict holds, from the verdicts at each of them."""
+    return range_said("test accuracies", "%", {round(100 * level): one for level, one in verdicts.items()})
 
 
 def _over_delays(table, first, others):
@@ -146,16 +146,18 @@ def cyclic_scheme_with_beta_15_is_ahead(table, delays):
     """It reaches 88 % before beta = 12, 20, CGC and Forget-19 (5 seeds), and epsilon-BRC (10 seeds)."""
     seeds = {"cyclic, β = 12": 5, "cyclic, β = 20": 5, "CGC, β = 30": 5, "Forget-19": 5, BRC: 10}
 
-    def ahead_of(other, level):
-        return before(table, CYCLIC_15, other, level=level, seeds=seeds[other])
+    def ahead_of_each(level):
+        return {
+            other: before(table, CYCLIC_15, other, level=level, seeds=fewest)
+            for other, fewest in seeds.items()
+        }
 
-    def ahead(level):
-        return every(ahead_of(other, level) for other in seeds)
-
+    ahead_of = {level: ahead_of_each(level) for level in LEVELS}
+    ahead = {level: every(verdicts.values()) for level, verdicts in ahead_of.items()}
     behind, not_separated = [], []
-    for other in seeds:
+    for other, verdict in ahead_of[LEVEL].items():
         interval = f"{other} ({_interval(table, other, CYCLIC_15, LEVEL)})"
-        kept = behind if ahead_of(other, LEVEL).outcome == REPRODUCED else not_separated
+        kept = behind if verdict.outcome == REPRODUCED else not_separated
         kept.append(interval)
     reason = (
         "At 88 % test accuracy, the level that was fixed before the curves had been seen, the seeds separate the "
@@ -163,16 +165,13 @@ def cyclic_scheme_with_beta_15_is_ahead(table, delays):
         "the interval of the median ratio of the times, other over beta = 15. Over the levels: "
         f"{_over_levels(ahead)} {_over_delays(selected(delays, {'delay.shape': 1.2}), CYCLIC_15, [*seeds])}"
     )
-    return because(ahead(LEVEL), reason)
+    return because(ahead[LEVEL], reason)
 
 
 @claim("ix_a_frc_slightly_better", figure="fig4_fixed_s", assumed=True)
 def frc_is_ahead_of_the_best_cyclic_scheme(table):
     """Epsilon-FRC reaches 88 % before the cyclic scheme with beta = 15; 5 seeds. How much sooner is told."""
-
-    def ahead(level):
-        return before(table, FRC, CYCLIC_15, level=level)
-
+    ahead = {level: before(table, FRC, CYCLIC_15, level=level) for level in LEVELS}
     at_92, at_90, at_88 = (_interval(table, CYCLIC_15, FRC, level) for level in (0.92, 0.9, LEVEL))
     reason = (
         "The paper gives no number for 'slightly'. Over five seeds the median ratio of the times of the cyclic scheme "
@@ -180,7 +179,7 @@ def frc_is_ahead_of_the_best_cyclic_scheme(table):
         f"curves had been seen, in {at_90} at 90 % and in {at_92} at 92 %. Whether epsilon-FRC is ahead, over the "
         f"levels: {_over_levels(ahead)}"
     )
-    return because(ahead(LEVEL), reason)
+    return because(ahead[LEVEL], reason)
 
 
 @claim("ix_a_frc_better_random", "ix_a_frc_consecutive", figure="adversarial", assumed=True)
@@ -242,10 +241,7 @@ def load_of_the_combinatorial_scheme_is_the_least():
 def combinatorial_scheme_is_ahead_of_all_others(costs, table):
     """In panel 2 it recovers most per second and reaches 88 % before the intermediate one."""
     slower, rate = [INTERMEDIATE, *CYCLIC_ALPHA], "recovered_fraction_per_s"
-
-    def ahead(level):
-        return before(table, COMBINATORIAL, INTERMEDIATE, level=level)
-
+    ahead = {level: before(table, COMBINATORIAL, INTERMEDIATE, level=level) for level in LEVELS}
     both = [number(costs, rate, {"scheme": scheme}) for scheme in (COMBINATORIAL, INTERMEDIATE)]
     reason = (
         "The combinatorial and the intermediate scheme tie: under the assumed parameters both hold every partition "
@@ -255,7 +251,7 @@ def combinatorial_scheme_is_ahead_of_all_others(costs, table):
         f"{_over_levels(ahead)}"
     )
     yield because(below(costs, rate, slower, COMBINATORIAL, by="scheme", resolution=_EQUAL), reason)
-    yield because(ahead(LEVEL), reason)
+    yield because(ahead[LEVEL], reason)
 
 
 @claim("ix_b_intermediate_similar", figure="fig4_fixed_alpha", assumed=True)
@@ -282,10 +278,7 @@ def how_similar_the_intermediate_scheme_is(table):
 def schemes_that_send_more_are_ahead_of_the_cyclic_ones(table, delays):
     """Combinatorial and intermediate scheme reach 88 % before each of four cyclic ones; 5 seeds."""
     send_more = [COMBINATORIAL, INTERMEDIATE]
-
-    def ahead(level):
-        return before(table, send_more, CYCLIC_ALPHA, level=level)
-
+    ahead = {level: before(table, send_more, CYCLIC_ALPHA, level=level) for level in LEVELS}
     not_separated = []
     for many in send_more:
         for few in CYCLIC_ALPHA:
@@ -296,7 +289,7 @@ def schemes_that_send_more_are_ahead_of_the_cyclic_ones(table, delays):
         f"{'; '.join(not_separated)}, but all other pairs; in brackets the interval of the median ratio of the times. "
         f"Over the levels: {_over_levels(ahead)} {_over_delays(delays, send_more, CYCLIC_ALPHA)}"
     )
-    return because(ahead(LEVEL), reason)
+    return because(ahead[LEVEL], reason)
 
 
 # --- Section X ----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from math import log, sqrt
+from math import floor, log, sqrt
 
 import numpy as np
 import pandas as pd
@@ -76,7 +76,8 @@ def simulated_times_are_those_of_the_formulas(table):
 @cache
 def _waits(n: int, alpha: Fraction) -> tuple[int, int]:
     """Workers that the uncoded scheme and all pairs of workers wait for."""
-    silent = max(s for s in range(n) if s * (s - 1) <= (1 - alpha) * n * (n - 1))
+    most_lost = floor((1 - alpha) * n * (n - 1))
+    silent = max(s for s in range(n) if s * (s - 1) <= most_lost)
     return -(-alpha.numerator * n // alpha.denominator), n - silent
 
 

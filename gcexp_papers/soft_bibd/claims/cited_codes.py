@@ -43,7 +43,8 @@ def pseudoinverse_is_optimal():
         smallest = ((A @ best - 1) ** 2).sum()
         tries = best[:, None] + 0.3 * random.standard_normal((A.shape[1], 50))
         others = ((A @ tries - 1) ** 2).sum(0)
-        yield close(errors(A, np.ones((1, A.shape[1]))), smallest / len(A)) and others.min() >= smallest
+        found = errors_of(code(A), np.ones(A.shape[1]))
+        yield close(found, smallest / len(A)) and others.min() >= smallest
 
 
 @claim("def_worst_case_error")
@@ -177,13 +178,19 @@ def gram_matrix_of_a_design():
         yield close(A.T @ A, (l - shared) * np.eye(n) + shared) and close(np.linalg.inv(A.T @ A), inverse)
 
 
+def _optimal_weights(A: np.ndarray, answered: np.ndarray) -> np.ndarray:
+    """What the pseudoinverse gives to each worker, for each set of survivors (U, n)."""
+    heard = A * answered[:, None]
+    return np.linalg.pinv(heard).sum(2)
+
+
 @claim("bibd_error_set_independent", "bibd_robust")
 def error_of_a_design_depends_on_s_only():
     """The pseudoinverse also gives all survivors of all sets of one size the same weight."""
     for (n, *_), A in designs():
         for s in range(n):
             answered = next(all_sets(n, s))
-            weights = np.array([np.linalg.pinv(A * F).sum(1)[F] for F in answered])
+            weights = _optimal_weights(A, answered)[answered].reshape(len(answered), n - s)
             yield np.ptp(errors(A, answered)) < ROUNDING and np.ptp(weights) < ROUNDING
 
 
@@ -229,13 +236,15 @@ def repeated_partitions_keep_the_error():
     """With t copies of every partition the squared error of every set is t times as large, the normalised one stays."""
 
     def squared(A):
-        fitted = (A @ np.linalg.pinv(A * F).sum(1) for F in survivor_sets(A.shape[1]))
-        return np.array([((one - 1) ** 2).sum() for one in fitted])
+        decoded = _optimal_weights(A, survivor_sets(A.shape[1])) @ A.T
+        return ((decoded - 1) ** 2).sum(1)
 
     some = [A for _, A in designs()][:5]
-    for A, t in product([*some, *random_matrices(20, 17)], (2, 3)):
-        copied = np.repeat(A, t, axis=0)
-        yield close(squared(copied), t * squared(A), 1e-8) and close(errors(copied), errors(A))
+    for A in [*some, *random_matrices(20, 17)]:
+        of_one, normalised = squared(A), errors(A)
+        for t in (2, 3):
+            copied = np.repeat(A, t, axis=0)
+            yield close(squared(copied), t * of_one, 1e-8) and close(errors(copied), normalised)
 
 
 @claim("lemma9")

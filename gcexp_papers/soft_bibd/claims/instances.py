@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from gcexp.codes.base import Code
-from gcexp.decoding_error.error import errors_of
+from gcexp.decoding_error.subset_errors import Rows
 from gcexp.designs.block_designs import named_design
 from gcexp.seeding import rng
 from gcexp.theory.errors import Parameters
@@ -42,7 +42,10 @@ def code(A: np.ndarray) -> Code:
 
 def errors(A: np.ndarray, responses: np.ndarray | None = None) -> np.ndarray:
     """Error of each set of survivors, by default of all of them."""
-    return errors_of(code(A), survivor_sets(np.shape(A)[1]) if responses is None else responses)
+    rows = Rows(np.transpose(A).astype(float))
+    if responses is None:
+        return rows.table
+    return rows.errors(responses > 0)
 
 
 def first_errors(A: np.ndarray) -> np.ndarray:
@@ -54,7 +57,8 @@ def first_errors(A: np.ndarray) -> np.ndarray:
 def worst(A: np.ndarray) -> np.ndarray:
     """Largest error over all sets, for s = 0, ..., n."""
     n = np.shape(A)[1]
-    lost, found = n - survivor_sets(n).sum(1), errors(A)
+    found = errors(A)
+    lost = n - np.bitwise_count(np.arange(2**n))
     return np.array([found[lost == s].max() for s in range(n + 1)])
 
 

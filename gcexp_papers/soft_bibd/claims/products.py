@@ -44,17 +44,22 @@ _PAIRS = [*_SMALL_PAIRS, _LARGE, ("ag_dual-2-3", "pg-2-2")]
 
 
 def _factors():
-    """Pairs of designs and repetition codes with at most 12 workers together."""
+    """Pairs of designs and repetition codes with at most 12 workers together, by their numbers."""
     codes = [incidence("complete-3-2"), incidence("complete-4-3")]
     codes += [repetition(2, 2, 1), repetition(4, 4, 2), repetition(4, 2, 2)]
-    return [(a, b) for a, b in product(codes, repeat=2) if a.shape[1] * b.shape[1] <= 12]
+    found = {}
+    for (i, a), (j, b) in product(enumerate(codes), repeat=2):
+        if a.shape[1] * b.shape[1] <= 12:
+            found[i, j] = (a, b)
+    return found
 
 
 @claim("lemma4_order")
 def order_of_factors():
     """The worst error does not depend on the order of two or three factors, for every s."""
-    for a, b in _factors():
-        yield close(worst(np.kron(a, b)), worst(np.kron(b, a)))
+    curves = {pair: worst(np.kron(a, b)) for pair, (a, b) in _factors().items()}
+    for (i, j), curve in curves.items():
+        yield close(curve, curves[j, i])
     factors = [incidence("complete-3-2"), repetition(2, 2, 1), repetition(3, 3, 3)]
     curve = worst(reduce(np.kron, factors))
     for i, j, k in ((1, 0, 2), (2, 1, 0)):
@@ -65,7 +70,7 @@ def order_of_factors():
 @claim("appB_permuted_factors")
 def permuted_product():
     """The reordered product is the product with rows and columns permuted, and random sets keep their errors."""
-    for a, b in _factors():
+    for a, b in _factors().values():
         (k1, n1), (k2, n2) = a.shape, b.shape
         rows = np.arange(k1 * k2).reshape(k1, k2).T.ravel()
         columns = np.arange(n1 * n2).reshape(n1, n2).T.ravel()
@@ -124,15 +129,16 @@ def error_of_repetition_times_design():
         n, found, answered = n1 * n2, errors(A), survivor_sets(n1 * n2)
         place = np.arange(n)  # block by block, in each the copies of one column after the other
         order = np.lexsort((place // n2 % r1, place % n2, place // n2 // r1))
+        in_turn = errors(A, np.array([np.isin(place, order[:s], invert=True) for s in range(n + 1)]))
+        lost = n - answered.sum(1)
         for s in range(n + 1):
-            largest = found[answered.sum(1) == n - s].max()
+            largest = found[lost == s].max()
             blocks = np.floor(s / n2 / r1 + 1e-12) * r1 / n1
             rest = bibd_error(design, s % (r1 * n2) // r1) if s < n else 0
             formula = close([blocks + r1 / n1 * rest, theory.frc_bibd_error(n1, r1, design, s)], largest)
             for one in ("theorem4", "eq6_extended", "four_product_bounds"):
                 yield one, formula
-            pattern = np.isin(place, order[:s], invert=True)[None]
-            yield "theorem4_worst_pattern", close(errors(A, pattern), largest)
+            yield "theorem4_worst_pattern", close(in_turn[s], largest)
         columns = answered.reshape(-1, n1 // r1, r1, n2).any(2).sum(2)
         each = bibd_error(design, n2 - columns)
         yield "theorem4_decomposition", close(found, r1 / n1 * each.sum(1))
