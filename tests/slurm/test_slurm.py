@@ -221,7 +221,22 @@ def cpu(result):
 
 def trainers(project):
     """Training processes that work in the folder."""
-    return [process for process in at_work(project, "train") if "python" in process.cmdline()[0]]
+    found = []
+    for process in at_work(project, "train"):
+        with contextlib.suppress(psutil.Error):  # it has ended since
+            if "python" in process.cmdline()[0]:
+                found.append(process)
+    return found
+
+
+def children(project, process):
+    """Processes of the folder that a process has started."""
+    found = []
+    for one in at_work(project):
+        with contextlib.suppress(psutil.Error):  # it has ended since
+            if one.ppid() == process.pid:
+                found.append(one)
+    return found
 
 
 @pytest.mark.parametrize("rule", ["train_exact", "train", "sweep_training", "sweep_trained_point"])
