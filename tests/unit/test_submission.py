@@ -10,7 +10,7 @@ from gcexp.command import progress, snakemake_inside
 from gcexp.errors import UserError
 from gcexp.run.costs import Cost, of_replay
 from gcexp.run.run import Run
-from gcexp.submission import Point, estimates, packed
+from gcexp.submission import Point, estimates, pack
 
 
 def points(count, **fields):
@@ -24,7 +24,7 @@ def points(count, **fields):
 )
 def test_points_are_packed_by_their_cost(count, seconds, jobs):
     given = points(count)
-    found = packed(given, [Cost("clock", seconds, 100, 0)] * count)
+    found = pack(given, [Cost("clock", seconds, 100, 0)] * count)
     assert len(found) == jobs
     assert [point for job in found.values() for point in job.points] == [point for _, point in given]
     assert all(job.cost.cpu_s == pytest.approx(seconds * len(job.points)) for job in found.values())
@@ -34,7 +34,7 @@ def test_points_are_packed_by_their_cost(count, seconds, jobs):
 
 def test_trainings_of_one_job_start_once():
     costs = [Cost("training", 5, 100, 0, start_s=3)] * 60
-    (job,) = packed(points(60), costs).values()
+    (job,) = pack(points(60), costs).values()
     assert job.cost.cpu_s == pytest.approx(3 + 60 * 2)
 
 
@@ -49,7 +49,7 @@ def test_a_training_that_is_not_verified_is_not_replayed():
 
 def test_points_that_wait_for_another_training_are_in_another_job():
     given = points(2, trained="a.npz") + points(3, trained="b.npz") + points(4)
-    found = packed(given, [Cost("clock", 1, 100, 0)] * 9)
+    found = pack(given, [Cost("clock", 1, 100, 0)] * 9)
     assert [(job.needs, len(job.points)) for job in found.values()] == [
         (("a.npz",), 2),
         (("b.npz",), 3),
