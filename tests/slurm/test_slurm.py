@@ -25,7 +25,8 @@ TRAINED = "results/trajectory/digits_mlp/gradient_descent/exact/T3000/seeds0-2.n
 SLURM = ("--workflow-profile", "profiles/slurm")
 
 PLACES = f"{os.environ['PATH']}:/usr/sbin"
-if missing := [program for program in NEEDED if shutil.which(program, path=PLACES) is None]:
+missing = [program for program in NEEDED if shutil.which(program, path=PLACES) is None]
+if missing:
     told = f"no Slurm here, {', '.join(missing)} not found: apt-get install --no-install-recommends slurm-wlm munge"
     pytest.skip(told, allow_module_level=True)
 
