@@ -21,6 +21,17 @@ def function(id: str):
     return getattr(importlib.import_module(f"benchmarks.{MODULES[id]}"), id.lower())
 
 
+def chosen(ids: list[str], slow_too: bool) -> list[str]:
+    """The benchmarks to be run, in their order: all of them, those that are named, or all but the slow ones."""
+    for id in ids:
+        require_known("benchmark", id, MODULES)
+    if slow_too:
+        return [*MODULES]
+    if ids:
+        return [id for id in MODULES if id in ids]
+    return [id for id in MODULES if id not in SLOW]
+
+
 def main(argv: list[str] | None = None) -> int:
     """Entry point: exit code 0; 1 where a row is far over its bar (`Row.excess`), 2 for a user's mistake."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Time the hot paths of gcexp.")
@@ -30,12 +41,9 @@ def main(argv: list[str] | None = None) -> int:
     given = parser.parse_args(argv)
     rows = []
     try:
-        for id in given.ids:
-            require_known("benchmark", id, MODULES)
-        for id in MODULES:
-            if given.all or (id in given.ids if given.ids else id not in SLOW):
-                print(f"{id} ...", file=sys.stderr, flush=True)
-                rows += function(id)()
+        for id in chosen(given.ids, given.all):
+            print(f"{id} ...", file=sys.stderr, flush=True)
+            rows += function(id)()
     except UserError as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 2

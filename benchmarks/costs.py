@@ -33,7 +33,7 @@ TRAININGS = (
 )
 
 
-def measured(typed: str, trains: bool, verify: bool) -> tuple[float, float]:
+def second_point(typed: str, trains: bool, verify: bool) -> tuple[float, float]:
     """CPU seconds of a point that is not the first of its process, and what it was expected to take."""
     before = Path.cwd()
     with TemporaryDirectory() as folder:
@@ -66,7 +66,7 @@ def b23() -> Iterator[Row]:
     cases += [(typed + place, True, verify) for typed in TRAININGS for verify in (False, True)]
     for typed, trains, verify in cases:
         try:
-            _, (seconds, expected) = alone(measured, typed, trains, verify)
+            _, (seconds, expected) = alone(second_point, typed, trains, verify)
         except UserError as error:
             if "could not be downloaded" in str(error):
                 continue

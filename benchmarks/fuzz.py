@@ -241,7 +241,8 @@ def tried(act: Callable[[], object], is_command: bool, trace_asked: bool) -> tup
         return ("arguments", "") if by_python and not is_command else ("trace", repr(found)[:600])
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-    if (more := peak() - before) > BYTES:
+    more = peak() - before
+    if more > BYTES:
         return "excess", f"{more / 2**30:.1f} GiB"
     words = ["Warning"] if trace_asked else ["Traceback", "Warning"]
     said = err.getvalue()
@@ -279,7 +280,8 @@ def main(argv: list[str] | None = None) -> int:
             chance = random.Random(f"{asked.seed} {case}")
             line: list[str] = []
             before = files()
-            if is_command := case[0] == "c":
+            is_command = case[0] == "c"
+            if is_command:
                 line = command_line(chance)
                 name, act = f"gcexp {line}", partial(command, line)
             else:

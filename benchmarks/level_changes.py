@@ -49,8 +49,13 @@ from scipy.stats import norm
 from gcexp.advice.level_changes import levels_of, long_run_variance
 from gcexp_papers.stragglers.clusters import chain
 
-ROWS, WORKERS, FACTORS, PLACES = (200, 1000), (8, 16), (1.5, 3.0, 10.0), (0.1, 0.5, 0.9)
-CLOSE_ROWS, CLOSE_FACTOR, LONG = 5, 0.05, 100
+ROWS = (200, 1000)
+WORKERS = (8, 16)
+FACTORS = (1.5, 3.0, 10.0)
+PLACES = (0.1, 0.5, 0.9)  # of the change, as shares of the rows
+CLOSE_ROWS = 5
+CLOSE_FACTOR = 0.05
+LONG = 100  # rows on both sides of a change that is called long
 SD = 0.1
 MEMORY = {"noise": 0.0, "memory": 0.5, "long memory": 0.7}
 NOISES = (
@@ -123,7 +128,9 @@ def trials(kind: str, replicates: int, finder: Finder) -> Iterator[dict]:
         yield {"planted": False, "false": bool(found)}
     for rows, n, factor, place, replicate in product(ROWS, WORKERS, FACTORS, PLACES, range(replicates)):
         draw = np.random.default_rng([2, replicate, rows, n, int(10 * factor), int(10 * place)])
-        y, planted, row = logs(kind, rows, n, draw), draw.integers(n), int(rows * place)
+        y = logs(kind, rows, n, draw)
+        planted = draw.integers(n)
+        row = int(rows * place)
         y[row:, planted] += np.log(factor)
         found = finder(y)
         of_planted = [(at, size) for worker, at, size in found if worker == planted]
@@ -160,7 +167,8 @@ def best_share(memory: float) -> float:
 def summary(kind: str, replicates: int, name: str, finder: Finder) -> dict:
     """Shares of the traces of one kind."""
     frame = pd.DataFrame(trials(kind, replicates, finder))
-    alone, planted = frame[~frame["planted"]], frame[frame["planted"]]
+    alone = frame[~frame["planted"]]
+    planted = frame[frame["planted"]]
     long = planted[planted["long"].astype(bool)]
     return {
         "kind": kind,

@@ -42,23 +42,33 @@ class Row:
         """Whether the bar is met, as the table shows it."""
         if self.bar == "-":
             return "-"
-        limits = [(self.ours, self.limit or self.ours), self.memory or (0, 0)]
-        return "yes" if self.holds and all(spent <= most for spent, most in limits) else "no"
+        in_time = not self.limit or self.ours <= self.limit
+        in_memory = True
+        if self.memory:
+            used, most = self.memory
+            in_memory = used <= most
+        return "yes" if self.holds and in_time and in_memory else "no"
 
     @property
     def excess(self) -> str:
         """Why the command fails: CPU seconds over `FAR` times their bar, or memory, which no other process moves."""
         if self.limit and self.ours > FAR * self.limit:
             return f"{self.ours / self.limit:.1f} times its bar"
-        if self.memory and self.memory[0] > self.memory[1]:
-            return f"{self.memory[0]:.0f} MiB, and its bar is {self.memory[1]:.0f} MiB"
+        if self.memory:
+            used, most = self.memory
+            if used > most:
+                return f"{used:.0f} MiB, and its bar is {most:.0f} MiB"
         return ""
 
     @property
     def cells(self) -> tuple[str, ...]:
         """What the table shows."""
-        notes = ", ".join(filter(None, [self.note, f"{self.memory[0]:.0f} MiB" if self.memory else ""]))
-        ours = duration(self.ours) + (f" ({notes})" if notes else "")
+        notes = [self.note] if self.note else []
+        if self.memory:
+            notes.append(f"{self.memory[0]:.0f} MiB")
+        ours = duration(self.ours)
+        if notes:
+            ours += f" ({', '.join(notes)})"
         floor = duration(self.floor) if self.floor else "-"
         to_peer, to_floor = ratio(self.peer_seconds, self.ours), ratio(self.ours, self.floor)
         to_limit = ratio(self.ours, self.limit)
@@ -123,13 +133,15 @@ def process(*command: str, folder: Path = ROOT, code: int = 0) -> Spent:
     """
     place = folder if (folder / "gcexp").is_dir() else ROOT
     # Where nothing may be compiled for good, what is measured is how long Python compiles.
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("GCEXP_", "PYTHONDONTWRITEBYTECODE"))}
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    given: dict[str, Any] = {"cwd": folder, "env": kept | {"PYTHONPATH": str(place), "PATH": path}}
+    environment = {}
+    for name, value in os.environ.items():
+        if not name.startswith(("GCEXP_", "PYTHONDONTWRITEBYTECODE")):
+            environment[name] = value
+    environment["PYTHONPATH"] = str(place)
+    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    starter = [sys.executable, "-c", _STARTER, *command]
     start = time.perf_counter()
-    ended = subprocess.run(
-        [sys.executable, "-c", _STARTER, *command], **given, capture_output=True, text=True
-    )
+    ended = subprocess.run(starter, cwd=folder, env=environment, capture_output=True, text=True)
     wall = time.perf_counter() - start
     *said, usage = ended.stderr.strip().splitlines()
     found, cpu, memory = json.loads(usage)

@@ -27,7 +27,7 @@ from gcexp.tasks.training import train
 from gcexp.timeline import simulate
 
 
-def straggling(n: int, sets: list) -> np.ndarray:
+def patterns_without(n: int, sets: list) -> np.ndarray:
     """Patterns (U, n) in which each set of workers is silent."""
     responses = np.ones((len(sets), n), dtype=np.int64)
     np.put_along_axis(responses, np.array(sets), 0, axis=1)
@@ -52,10 +52,13 @@ def b1() -> Iterator[Row]:
     """
     patterns = 200
     for n, s, decode_ms, peer_error in CYCLIC:
-        code, draw = codes.CyclicRepetition(n, s), np.random.default_rng(1)
-        responses = straggling(n, [draw.choice(n, s, replace=False) for _ in range(patterns)])
-        error = np.abs(code.weights(responses) @ code.encoding.toarray() - 1).max()
-        A, b = draw.standard_normal((patterns, s, s)), np.ones((patterns, s, 1))
+        code = codes.CyclicRepetition(n, s)
+        draw = np.random.default_rng(1)
+        responses = patterns_without(n, [draw.choice(n, s, replace=False) for _ in range(patterns)])
+        coefficients = code.weights(responses) @ code.encoding.toarray()
+        error = np.abs(coefficients - 1).max()
+        A = draw.standard_normal((patterns, s, s))
+        b = np.ones((patterns, s, 1))
         solved, decoded = median_cpu(partial(np.linalg.solve, A, b), partial(code.weights, responses))
         work, bar = f"CyclicRepetition n={n} s={s}: one decode", "error <= 1e-10"
         limit = None
@@ -68,10 +71,15 @@ def b1() -> Iterator[Row]:
 
 def mean_errors(decoder: str, n: int = 50, d: int = 3, graphs: int = 10, patterns: int = 100) -> np.ndarray:
     """Mean error ||c - 1||^2 / n for 3 to 7 stragglers, over random graphs and patterns."""
+    stragglers = np.arange(3, 8)
     order = np.random.default_rng(0).random((5, patterns, n)).argsort(-1).argsort(-1)
-    responses = (order >= np.arange(3, 8)[:, None, None]).astype(np.int64).reshape(-1, n)
-    drawn = [codes.RegularBipartiteCode(n, d, decoder=decoder, seed=seed) for seed in range(graphs)]
-    return np.mean([code.decode(responses).error.reshape(5, patterns) for code in drawn], axis=(0, 2))
+    answered = order >= stragglers[:, None, None]
+    responses = answered.astype(np.int64).reshape(-1, n)
+    errors = []
+    for seed in range(graphs):
+        code = codes.RegularBipartiteCode(n, d, decoder=decoder, seed=seed)
+        errors.append(code.decode(responses).error.reshape(5, patterns))
+    return np.mean(errors, axis=(0, 2))
 
 
 def b2() -> Iterator[Row]:
@@ -92,7 +100,7 @@ def b2() -> Iterator[Row]:
     yield Row("B2", work, seconds, "< 1 s", 1, peer="about 4.2 s user CPU")
 
 
-def on_amazon(function: Callable, *each: tuple) -> list[tuple[Spent, Any]]:
+def run_on_amazon(function: Callable, *each: tuple) -> list[tuple[Spent, Any]]:
     """Call a function with Amazon's rows and more, each time in a process; none where the raw files are missing.
 
     They are those of $GCEXP_DATA, or in data/raw.
@@ -115,7 +123,7 @@ class PeersSplit(LogisticRegression):
         return np.roll(np.random.RandomState(0).permutation(N), -6554)
 
 
-def accelerated(path: str) -> float:
+def train_accelerated(path: str) -> float:
     """B3's work: its AUC."""
     task = PeersSplit("amazon_access", 26215, verify_every=10**6)
     found = train(task, AcceleratedGradient(10.0, 1.0), load(path), [0], [100], progress=False)
@@ -133,15 +141,17 @@ def accelerated(path: str) -> float:
 
 def b3() -> Iterator[Row]:
     """B3: Amazon's rows, 100 accelerated iterations with the AUC in each, the clocks of five schemes: a process."""
-    if not (found := on_amazon(accelerated, (), (), ())):
+    found = run_on_amazon(train_accelerated, (), (), ())
+    if not found:
         return
-    seconds, auc = median(spent.cpu for spent, _ in found), found[0][1]
+    seconds = median(spent.cpu for spent, _ in found)
+    _, auc = found[0]
     work, bar, note = "Amazon, 100 accelerated iterations, 5 schemes", "<= 3 s, AUC 0.883", f"AUC {auc:.4f}"
     peer = {"peer": "18-19 s wall, 31 s CPU", "peer_seconds": 31.0}
     yield Row("B3", work, seconds, bar, 3, holds=abs(auc - 0.883) <= 1e-3, note=note, **peer)
 
 
-def with_delays(path: str, more_seeds: int) -> float:
+def train_with_delays(path: str, more_seeds: int) -> float:
     """B4's work: the mean time of an iteration on the clock."""
     scheme = Scheme(codes.FractionalRepetition(n=10, d=2), Fastest(q=5))
     delay = ShiftedExponential(shift=0.0, mean=0.5, data_time=0.0)
@@ -154,7 +164,8 @@ def with_delays(path: str, more_seeds: int) -> float:
 
 def b4() -> Iterator[Row]:
     """B4: 100 iterations of descent on Amazon's rows, groups of 2, the master waits for 5 of 10 workers: a process."""
-    if not (found := on_amazon(with_delays, (0,), (10,))):
+    found = run_on_amazon(train_with_delays, (0,), (10,))
+    if not found:
         return
     (slow, mean), (more, _) = found
     work, bar = "Amazon, waiting for 5 of 10 workers", "<= 2 s, mean 0.323 +- 0.045"
@@ -211,9 +222,11 @@ def b6() -> Iterator[Row]:
 
 def worst_error(code: codes.Code, gradients: np.ndarray, responses: np.ndarray) -> float:
     """Largest relative error of the decoded sum over patterns."""
-    sent, total = code.encode(gradients), gradients.sum(0)
+    sent = code.encode(gradients)
+    total = gradients.sum(0)
     decoded = [code.combine(sent, weights)[: len(total)] for weights in code.decode(responses).weights]
-    return float(np.linalg.norm(np.array(decoded) - total, axis=1).max() / np.linalg.norm(total))
+    errors = np.linalg.norm(np.array(decoded) - total, axis=1)
+    return float(errors.max() / np.linalg.norm(total))
 
 
 def b7() -> Iterator[Row]:
@@ -221,10 +234,14 @@ def b7() -> Iterator[Row]:
 
     Floor: one product of numpy's with as many numbers. Peer: a Python loop per block.
     """
-    gradients, draw = np.random.default_rng(0).standard_normal((24, 10_000)), np.random.default_rng(1)
-    code, ten = codes.CommunicationEfficient(n=10, d=4, m=2, s=2), gradients[:10]
-    responses = straggling(10, list(combinations(range(10), 2)))
-    sent, B, blocks = code.encode(ten), code.encoding.toarray(), ten.reshape(20, -1)
+    gradients = np.random.default_rng(0).standard_normal((24, 10_000))
+    draw = np.random.default_rng(1)
+    code = codes.CommunicationEfficient(n=10, d=4, m=2, s=2)
+    ten = gradients[:10]
+    responses = patterns_without(10, list(combinations(range(10), 2)))
+    sent = code.encode(ten)
+    B = code.encoding.toarray()
+    blocks = ten.reshape(20, -1)
     error = worst_error(code, ten, responses)
 
     def decode() -> None:
@@ -237,7 +254,7 @@ def b7() -> Iterator[Row]:
     yield Row("B7", f"{work} encode all workers", encoded, "< 5 ms", 5e-3, floor=product, **peer)
     peer = {"peer": "28 ms, error 1.5e-13", "peer_seconds": 0.028}
     yield Row("B7", f"{work} decode", decoded / len(responses), "error < 1e-10", **peer, **told)
-    responses = straggling(24, [draw.choice(24, 3, replace=False) for _ in range(100)])
+    responses = patterns_without(24, [draw.choice(24, 3, replace=False) for _ in range(100)])
     for name, code, most in (
         ("paper's theta", codes.CommunicationEfficient(24, 6, 3), 1e-8),
         ("well-conditioned V", codes.GeneralCommunicationEfficient(24, 6, 3), 1e-10),

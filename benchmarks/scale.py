@@ -97,12 +97,13 @@ def b15() -> Iterator[Row]:
     search = partial(error, codes.RegularBipartiteCode(60, 3, seed=0), 6, max_searched=MAX_SEARCHED)
     found = search()
     (seconds,) = median_cpu(search, repeats=3)
-    holds, note = found.exact and abs(found.lower - 0.0538256) < 1e-7, f"error {found.lower:.7f}"
+    holds = found.exact and abs(found.lower - 0.0538256) < 1e-7
+    note = f"error {found.lower:.7f}"
     peer = {"peer": "0.71 s", "peer_seconds": 0.71}
     yield Row("B15", "worst case, n=60 d=3 s=6", seconds, "<= 2 s", 2, holds=holds, note=note, **peer)
 
 
-def simulated(*typed: str, n: int, iterations: int) -> Spent:
+def simulate_command(*typed: str, n: int, iterations: int) -> Spent:
     """The whole command ``gcexp simulate``."""
     common = (f"n={n}", f"iterations={iterations}", "seeds=1", "delay=shifted_exponential")
     return process("gcexp", "simulate", *typed, *common)
@@ -124,10 +125,13 @@ def b16() -> Iterator[Row]:
     (floor,) = median_cpu(partial(draws, MANY * iterations, MANY), repeats=3)
     for scheme in SCHEMES:
         typed = {n: scheme.format(twentieth=n // 20, tenth=n // 10) for n in sizes}
-        spent = simulated(*typed[MANY].split(), n=MANY, iterations=iterations)
-        built = [build_scheme(compose([f"n={n}", *words.split()])) for n, words in typed.items()]
-        clocks = [partial(run_clock, each, DELAY, (0,), 300) for each in built]
-        exponent = np.polyfit(np.log(sizes), np.log(median_cpu(*clocks, repeats=3)), 1)[0]
+        spent = simulate_command(*typed[MANY].split(), n=MANY, iterations=iterations)
+        clocks = []
+        for n, words in typed.items():
+            built = build_scheme(compose([f"n={n}", *words.split()]))
+            clocks.append(partial(run_clock, built, DELAY, (0,), 300))
+        seconds = median_cpu(*clocks, repeats=3)
+        exponent, _ = np.polyfit(np.log(sizes), np.log(seconds), 1)
         work = f"{typed[MANY]}, n={MANY} x {iterations}, whole command"
         told = {"memory": (spent.memory, 1024), "floor": floor, "note": f"n^{exponent:.2f}"}
         yield Row("B16", work, spent.cpu, "<= 10 s, 1 GiB, exponent 1.1", 10, holds=exponent <= 1.1, **told)
@@ -137,7 +141,7 @@ def b18() -> Iterator[Row]:
     """B18: 10^8 iterations of 10 workers, the whole command: the memory that it takes, imports included."""
     n, iterations = 10, 10**8
     (floor,) = median_cpu(partial(draws, n * iterations // 100, 10**6), repeats=3)
-    spent = simulated("scheme=cgc", "s=3", n=n, iterations=iterations)
+    spent = simulate_command("scheme=cgc", "s=3", n=n, iterations=iterations)
     work, memory = f"n={n} x {iterations:.0e}, whole command", (spent.memory, 200)
     yield Row("B18", work, spent.cpu, "<= 200 MiB", memory=memory, floor=100 * floor)
 
@@ -151,7 +155,7 @@ GRID = {
 }
 
 
-def swept() -> list[float]:
+def sweep_and_clocks() -> list[float]:
     """B17's work: CPU seconds of the sweep, and of the clocks of its points, their schemes already built."""
     given = {"delay": "shifted_exponential", "iterations": 100, "seeds": 1, "progress": False}
     gcexp.sweep({"scheme": ["cgc"]}, n=12, s=1, **given)  # what it loads is not counted
@@ -169,7 +173,7 @@ def swept() -> list[float]:
 def b17() -> Iterator[Row]:
     """B17: ``gcexp.sweep`` of 1000 points of 100 iterations, one process, nothing kept. Floor: the clocks alone."""
     with TemporaryDirectory() as folder:
-        found = [alone(swept, folder=Path(folder))[1] for _ in range(3)]
+        found = [alone(sweep_and_clocks, folder=Path(folder))[1] for _ in range(3)]
     ours, floor = np.median(found, axis=0)
     work = "sweep of 1000 points x 100 iterations"
     yield Row("B17", work, ours, "<= 2.5 s", 2.5, floor=floor, peer="1.4 s (floor)")

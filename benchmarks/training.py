@@ -23,7 +23,8 @@ STEPS, RATE = 3, 0.5  # in one sample
 def mnist() -> Dataset:
     """Random data of MNIST's shape: the time of a step depends on no value."""
     draw = np.random.default_rng(0)
-    x, y = draw.random((70_000, 784), dtype=np.float32), draw.integers(0, 10, 70_000)
+    x = draw.random((70_000, 784), dtype=np.float32)
+    y = draw.integers(0, 10, 70_000)
     return Dataset("mnist", x[:60_000], y[:60_000], x[60_000:], y[60_000:], "random")
 
 

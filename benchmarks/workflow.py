@@ -40,7 +40,8 @@ def b10() -> Iterator[Row]:
             command = ("snakemake", "--dry-run", "--config", "preset=paper", "--", "everything")
             cold.append(process(*command, folder=place))
             warm.append(process(*command, folder=place))
-            (bare := Path(folder, f"empty{turn}")).mkdir()
+            bare = Path(folder, f"empty{turn}")
+            bare.mkdir()
             (bare / "Snakefile").write_text("rule all:\n")
             empty.append(process("snakemake", "--dry-run", folder=bare).cpu)
     for name, found in (("first in a clone", cold), ("second", warm)):
@@ -49,7 +50,7 @@ def b10() -> Iterator[Row]:
         yield Row("B10", work, median(spent.cpu for spent in found), "<= 4 s", 4, **told)
 
 
-def reproduced(target: str) -> tuple[Spent, int]:
+def reproduce(target: str) -> tuple[Spent, int]:
     """Snakemake in a new clone: what it took, and its jobs."""
     with TemporaryDirectory() as folder:
         place = clone(Path(folder, "clone"))
@@ -60,7 +61,7 @@ def reproduced(target: str) -> tuple[Spent, int]:
 def b11() -> Iterator[Row]:
     """B11: the first figure file alone, from a clean clone. Installing is not measured."""
     first = sorted((ROOT / "gcexp_papers").glob("*/figures/*.yaml"))[0]
-    spent, count = reproduced(f"{first.parent.parent.name}_{first.stem}")
+    spent, count = reproduce(f"{first.parent.parent.name}_{first.stem}")
     note = f"{count} jobs, CPU {spent.cpu:.0f} s"
     work = f"first figure from a clean clone, {CORES} cores, wall"
     yield Row("B11", work, spent.wall, "< 60 s with installation", holds=spent.wall < 60, note=note)
@@ -75,7 +76,7 @@ def b12() -> Iterator[Row]:
         ("quick preset, the five papers", "all", 110, 80, ("<= 120 s", 120)),
         ("quick preset, everything", "everything", 300, 150, ()),
     ):
-        spent, count = reproduced(target)
+        spent, count = reproduce(target)
         told = {"holds": spent.wall <= wall_most and count <= most, "note": f"{count} jobs"}
         bar = f"<= {wall_most} s, <= {most} jobs"
         yield Row("B12", f"{work}, {CORES} cores, wall", spent.wall, bar, **told)
@@ -105,26 +106,30 @@ def b19() -> Iterator[Row]:
 DRAWN = "partial_recovery_fig4_fixed_s"
 
 
-def called(folder: str) -> tuple[int, int]:
+def count_functions(folder: str) -> tuple[int, int]:
     """B21's work: how many functions of ours, in how many modules, draw a figure from its table."""
-    table, drawing = published_table(DRAWN), Path(folder, "drawing.png")
-    drawn, ours = figure(DRAWN, "paper"), set()
+    table = published_table(DRAWN)
+    drawing = Path(folder, "drawing.png")
+    one_figure = figure(DRAWN, "paper")
+    functions = set()
 
     def note(frame, event, argument):
-        if event == "call" and str(ROOT / "gcexp") in (file := frame.f_code.co_filename):
-            ours.add((file, frame.f_code.co_qualname))
+        file = frame.f_code.co_filename
+        if event == "call" and str(ROOT / "gcexp") in file:
+            functions.add((file, frame.f_code.co_qualname))
 
     sys.setprofile(note)
-    make_drawing(drawn, table, [drawing])
+    make_drawing(one_figure, table, [drawing])
     sys.setprofile(None)
     assert drawing.is_file()
-    return len(ours), len({file for file, _ in ours})
+    modules = {file for file, _ in functions}
+    return len(functions), len(modules)
 
 
 def b21() -> Iterator[Row]:
     """B21: functions of gcexp that are called to draw one figure from its table, counted with `sys.setprofile`."""
     with TemporaryDirectory() as folder:
-        spent, (functions, modules) = alone(called, folder)
+        spent, (functions, modules) = alone(count_functions, folder)
     told = {
         "holds": functions <= 200 and modules <= 20,
         "note": f"{functions} functions in {modules} modules",

@@ -188,10 +188,10 @@ def sweep(
     points = Sweep.of(overrides, keys, grid, trains=trains, skip=impossible == "skip")
     reports: list[dict] = []
     if submit is not None:
-        from gcexp.submission import submitted
+        from gcexp.submission import submit_sweep
 
         queued = fitted(Literal["wait", "cancel"] | None, queued, "queued")
-        found, reports = submitted(points, submit, rows, verify, trains, queued)
+        found, reports = submit_sweep(points, submit, rows, verify, trains, queued)
     elif trains:
         found, reports = points.trainings(verify, resume=True, jobs=jobs, progress=progress)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import time
 from collections.abc import Sequence
@@ -12,6 +13,9 @@ from gcexp.errors import UserError
 _ANSWERS = 20  # seconds in which a controller answers
 _MOST_AWAY = 600  # seconds that a controller may be away
 _PAUSE = 3  # seconds between two looks at the queue
+_MOST_UNKNOWN = 180  # seconds after which a job that Slurm answers about, and does not know, is lost
+#: The state of a lost job: Slurm itself has no word for what it does not know.
+LOST = "LOST"
 #: States in which a job has ended and its submitter has not made an end of it.
 _ENDED_BADLY = (
     *("BOOT_FAIL", "CANCELLED", "DEADLINE", "FAILED", "NODE_FAIL"),
@@ -83,6 +87,70 @@ def queued(name: str) -> list[str]:
     return said.split()
 
 
+class UnknownJobs:
+    """The submitted jobs of a name that Slurm does not know, and since when it has not known them.
+
+    A controller that dies within seconds of a submission may have written nothing of it, and never knows the job again.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._since: dict[str, float] = {}
+
+    def lost(self, jobs: Sequence[str]) -> list[str]:
+        """Those of some submitted jobs that Slurm has not known for some minutes, in which it answered every question.
+
+        A task of an array, ``12_3``, is known where its array is.
+        """
+        if not jobs:
+            return []
+        known = _jobs_in_queue(self.name)
+        if known is None:  # the controller is away, and the minutes begin anew when it answers
+            self._since.clear()
+            return []
+        now = time.monotonic()
+        unknown = [job for job in jobs if _array_of(job) not in known]
+        self._since = {job: self._since.get(job, now) for job in unknown}
+        overdue = [job for job in unknown if now - self._since[job] >= _MOST_UNKNOWN]
+        if not overdue:
+            return []
+        recorded = _jobs_in_accounting(self.name, overdue)
+        if recorded is None:
+            return []
+        return [job for job in overdue if _array_of(job) not in recorded]
+
+
+def _array_of(job: str) -> str:
+    """The number of the array that a job is a task of, and of any other job its own."""
+    return job.partition("_")[0]
+
+
+def _jobs_in_queue(name: str) -> set[str] | None:
+    """Jobs of a name that the controller knows, also those that have ended; None where it does not answer."""
+    said = _told("squeue", "--noheader", "--all", "--states=all", "--format=%F", "--name", name)
+    if said is None:
+        return None
+    return set(said.split())
+
+
+def _jobs_in_accounting(name: str, jobs: Sequence[str]) -> set[str] | None:
+    """Those of some jobs of a name that the accounting knows: none without accounting, None if it does not answer.
+
+    It also knows the jobs that were submitted to other clusters, of which the controller of this one says nothing.
+    """
+    if shutil.which("sacct") is None:
+        return set()
+    which = ("--clusters=all", "--name", name, "--jobs", ",".join(jobs))
+    answer = _answer("sacct", "--noheader", "--allocations", "--parsable2", "--format=JobID", *which)
+    if answer is None:
+        return None
+    if answer.returncode == 0:
+        return {_array_of(job) for job in answer.stdout.split()}
+    if "accounting storage is disabled" in answer.stderr:
+        return set()
+    return None
+
+
 def wait_until_it_answers() -> None:
     """Return when Slurm's controller answers, or after some minutes, when what is asked of it next fails."""
     end = time.monotonic() + _MOST_AWAY
@@ -104,8 +172,15 @@ def cancel(jobs: Sequence[str]) -> None:
 
 def _told(*command: str) -> str | None:
     """What a command of Slurm prints; None where there is none, or where it fails."""
+    answer = _answer(*command)
+    if answer is None or answer.returncode != 0:
+        return None
+    return answer.stdout
+
+
+def _answer(*command: str) -> subprocess.CompletedProcess[str] | None:
+    """What a command of Slurm ends with; None where there is none, or where it does not end."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_ANSWERS)
+        return subprocess.run(command, capture_output=True, text=True, timeout=_ANSWERS)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout if done.returncode == 0 else None

@@ -57,9 +57,12 @@ if TYPE_CHECKING:  # pandas takes a second to import
 _REPORT, _RECORD = "report.json", "record.json"
 #: What may be done with jobs that a killed command left in the queue.
 QUEUED = ("wait", "cancel")
-#: CPU seconds of a job that measures points: from some minutes, so that its start counts for little, to ten.
-_SHORTEST, _LONGEST = 120, 600
-_JOBS = 50  # of so many jobs, between these two
+#: CPU seconds of a job that measures points: at least some minutes, so that its start counts for little.
+_SHORTEST = 120
+#: A job that would take longer is split, however many jobs there are.
+_LONGEST = 600
+#: Between the two there are at most so many jobs.
+_JOBS = 50
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,10 @@ class Point:
         if not self.file.is_file():
             return False
         if self.trained is not None:
-            if not is_current(self.trained) or os.stat(self.trained).st_mtime > os.stat(self.file).st_mtime:
+            if not is_current(self.trained):
+                return False
+            trained_later = os.stat(self.trained).st_mtime > os.stat(self.file).st_mtime
+            if trained_later:
                 return False
         try:
             with np.load(self.file) as stored:
@@ -105,7 +111,7 @@ class Job:
     fingerprint: tuple[str, ...] = ()
 
 
-def submitted(
+def submit_sweep(
     sweep: Sweep, profile: str, rows: str, verify: bool, trains: bool, queued: str | None = None
 ) -> tuple[Result, list[dict]]:
     """The table of a sweep whose points are measured by jobs of Snakemake's, and the reports of their replays.
@@ -122,19 +128,20 @@ def submitted(
     trainings: dict[str, Job] = {}
     points = []
     for run in sweep.runs:
-        points.append(_trained_point(trainings, run, verify) if trains else _clock_point(run, rows))
-    plan = Path(paths.SWEEP_PLAN.format(name=digest_of(sorted(str(point.file) for point in points))))
-    with _alone(plan.with_suffix(".lock")) as lock:
-        left = plan.with_suffix(".run")
+        point = _training_point(trainings, run, verify) if trains else _clock_point(run, rows)
+        points.append(point)
+    plan = _plan_file(points)
+    with _lock_of(plan) as lock:
+        left = _left_behind(plan)
         if left.exists():
             _end_what_is_queued(left, queued)
         missing = [(run, point) for run, point in zip(sweep.runs, points, strict=True) if not point.is_made]
         if missing:
-            jobs = packed(missing, estimates(missing))
-            trained = {point.trained for _, point in missing}
-            for file, job in trainings.items():
-                if file in trained:
-                    jobs[file] = job
+            jobs = pack(missing, estimates(missing))
+            needed = {point.trained for _, point in missing}
+            for file, training in trainings.items():
+                if file in needed:
+                    jobs[file] = training
             _make(jobs, plan, folder, lock)
     columns, reports = [], []
     for point in points:
@@ -142,6 +149,17 @@ def submitted(
         columns.append(measured)
         reports.append(report)
     return sweep.table(columns), reports
+
+
+def _plan_file(points: Sequence[Point]) -> Path:
+    """The file of a plan: one for the same points, in whatever order they are given."""
+    files = sorted(str(point.file) for point in points)
+    return Path(paths.SWEEP_PLAN.format(name=digest_of(files)))
+
+
+def _left_behind(plan: Path) -> Path:
+    """The file that names the jobs of a plan while they may be in the queue (``workflow/sweep.smk`` writes it)."""
+    return plan.with_suffix(".run")
 
 
 # --- What is to be measured
@@ -153,7 +171,7 @@ def _clock_point(run: Run, rows: str) -> Point:
     return Point(_overrides(run), digest_of(fingerprint), rows)
 
 
-def _trained_point(trainings: dict[str, Job], run: Run, verify: bool) -> Point:
+def _training_point(trainings: dict[str, Job], run: Run, verify: bool) -> Point:
     """The point of a run that learns; exact runs share a training, which is added to `trainings`."""
     overrides = _overrides(run)
     # Data are prepared here, where there is a network.
@@ -192,10 +210,19 @@ def _overrides(run: Run) -> list[str]:
 def _overrides_of_training(run: Run) -> list[str]:
     """Overrides of a training that exact runs share: without the scheme's, unless the task depends on them."""
     keys = ("task", "optimizer", "iterations", "seeds", "data_dir")
-    own = sorted(text for text in run.overrides if re.split("[.=]", text.lstrip("+~"))[0] in keys)
+    own = sorted(text for text in run.overrides if _first_key(text) in keys)
     alone = compose(own)
     same = all(alone[key] == run.config[key] for key in ("task", "optimizer"))
     return [*own, "exact=true"] if same else _overrides(run)
+
+
+def _first_key(override: str) -> str:
+    """The group or key that an override sets.
+
+    >>> _first_key("+task.rate=3")
+    'task'
+    """
+    return re.split("[.=]", override.lstrip("+~"))[0]
 
 
 # --- What it costs, and how it becomes jobs
@@ -246,14 +273,15 @@ def _training_cost(run: Run, verify: bool) -> Cost:
     return measure_training(run)
 
 
-def packed(missing: Sequence[tuple[Run, Point]], costs: Sequence[Cost]) -> dict[str, Job]:
+def pack(missing: Sequence[tuple[Run, Point]], costs: Sequence[Cost]) -> dict[str, Job]:
     """Jobs of some minutes each, by the files that they make: neighbours that need the same go together."""
     groups = defaultdict(list)
     for (run, point), cost in zip(missing, costs, strict=True):
-        groups[point.train and _task(run), point.trained].append((point, cost))
+        task = _task(run) if point.train else None
+        groups[task, point.trained].append((point, cost))
     jobs = {}
     for (task, trained), members in groups.items():
-        for part in _parts(members):
+        for part in _split(members):
             points = tuple(point for point, _ in part)
             name = digest_of([str(point.file) for point in points])
             pattern = paths.SWEEP_TRAINED_POINTS if task else paths.SWEEP_POINTS
@@ -263,16 +291,19 @@ def packed(missing: Sequence[tuple[Run, Point]], costs: Sequence[Cost]) -> dict[
     return jobs
 
 
-def _parts(members: list[tuple[Point, Cost]]) -> list[list[tuple[Point, Cost]]]:
+def _split(members: list[tuple[Point, Cost]]) -> list[list[tuple[Point, Cost]]]:
     """Neighbours that together take some minutes, about as long in each part."""
     seconds = [cost.cpu_s - cost.start_s for _, cost in members]
     total = sum(seconds)
-    count = max(1, min(math.ceil(total / _SHORTEST), _JOBS), math.ceil(total / _LONGEST))
+    most = math.ceil(total / _SHORTEST)
+    least = math.ceil(total / _LONGEST)
+    count = max(1, min(most, _JOBS), least)
     parts = defaultdict(list)
     before = 0.0
     for member, own in zip(members, seconds, strict=True):
         middle = before + own / 2
-        parts[int(middle * count / total)].append(member)
+        part = int(middle * count / total)
+        parts[part].append(member)
         before += own
     return list(parts.values())
 
@@ -296,8 +327,9 @@ def profile_folder(given: str) -> Path:
 
 
 @contextmanager
-def _alone(lock: Path) -> Iterator[IO[str]]:
-    """Hold the lock of a sweep, until this process and the Snakemake that it starts have ended; it names them."""
+def _lock_of(plan: Path) -> Iterator[IO[str]]:
+    """Hold the lock of a plan, until this process and the Snakemake that it starts have ended; it names them."""
+    lock = plan.with_suffix(".lock")
     with writable(lock):
         lock.parent.mkdir(parents=True, exist_ok=True)
         held = open(lock, "a+")
@@ -347,14 +379,8 @@ def _make(jobs: Mapping[str, Job], plan: Path, folder: Path, lock: IO[str]) -> N
     for file, job in jobs.items():
         if job.points:
             Path(file).unlink(missing_ok=True)  # it said that these points were made, and they are not
-    with written(plan) as temporary:
-        listed = {file: asdict(job) for file, job in jobs.items()}
-        temporary.write_text(json.dumps({"command": shlex.join(_command()), "jobs": listed}, indent=0) + "\n")
-    left = plan.with_suffix(".run")
-    words = ["--snakefile", str(bundled("workflow/sweep.smk")), "--workflow-profile", str(folder), "--nolock"]
-    words += ["--keep-going", "--config", f"sweep={plan}"]
-    command = [sys.executable, "-m", "snakemake", *words]
-    process = subprocess.Popen(command, stdout=sys.stderr, pass_fds=[lock.fileno()])
+    _write_plan(plan, jobs)
+    process = _start_snakemake(plan, folder, lock)
     _name_maker(lock, process.pid)
     try:
         code = process.wait()
@@ -362,13 +388,29 @@ def _make(jobs: Mapping[str, Job], plan: Path, folder: Path, lock: IO[str]) -> N
         process.wait()
         raise
     finally:
-        if process.returncode is not None and process.returncode >= 0:  # otherwise it was killed
-            left.unlink(missing_ok=True)
+        ended_by_itself = process.returncode is not None and process.returncode >= 0  # no signal killed it
+        if ended_by_itself:
+            _left_behind(plan).unlink(missing_ok=True)
     if code:
         raise UserError(
             f"the sweep is not whole (Snakemake ended with exit code {code}, see above); the same command goes on with"
             " what is missing"
         )
+
+
+def _write_plan(plan: Path, jobs: Mapping[str, Job]) -> None:
+    """Write the jobs of a plan by the files that they make, and the command that a person repeats."""
+    listed = {file: asdict(job) for file, job in jobs.items()}
+    content = {"command": shlex.join(_command()), "jobs": listed}
+    with written(plan) as temporary:
+        temporary.write_text(json.dumps(content, indent=0) + "\n")
+
+
+def _start_snakemake(plan: Path, folder: Path, lock: IO[str]) -> subprocess.Popen:
+    """Start Snakemake with a plan and the folder of a profile; it holds the lock too, and prints to standard error."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(bundled("workflow/sweep.smk"))]
+    command += ["--workflow-profile", str(folder), "--nolock", "--keep-going", "--config", f"sweep={plan}"]
+    return subprocess.Popen(command, stdout=sys.stderr, pass_fds=[lock.fileno()])
 
 
 def _command() -> list[str]:

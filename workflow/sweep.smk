@@ -24,7 +24,8 @@ wildcard_constraints:
 
 onstart:
     remove_half_written("results/sweep")  # of jobs that were killed
-    if name := snakemake_inside.name_of_submissions(workflow):
+    name = snakemake_inside.name_of_submissions(workflow)
+    if name:
         PLAN.with_suffix(".run").write_text(name)
     snakemake_inside.outlast_controller(workflow)
     progress.watch(logger, snakemake_inside.planned_jobs(workflow), COMMAND)

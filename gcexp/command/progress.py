@@ -22,6 +22,7 @@ _CAUSES = {
     "TIMEOUT": "Its time limit ended it",
     "OUT_OF_MEMORY": "It needed more memory than it asked for, and asks for more in each attempt",
     "NODE_FAIL": "Its node failed",
+    slurm.LOST: "Slurm has lost the job: its controller answers, and does not know it",
 }
 #: What stays of such a job, by its rule.
 _KEPT = {
@@ -43,8 +44,10 @@ class _Submission:
     node: str
 
     @classmethod
-    def of(cls, number: str, logs: list[str]) -> _Submission:
-        """Ask Slurm now: it forgets jobs soon."""
+    def of(cls, number: str, logs: list[str], lost: bool) -> _Submission:
+        """Ask Slurm now what a job that is not lost ended with: it forgets jobs soon."""
+        if lost:
+            return cls(number, tuple(logs), slurm.LOST, node="")
         state, node = slurm.end_of(number) or ("", "")
         if state in ("", "FAILED") and any(slurm.ran_out_of_memory(_content(log)) for log in logs):
             state = "OUT_OF_MEMORY"
@@ -91,14 +94,17 @@ class _Watch(logging.Handler):
 
     def _submission(self, job: int, facts: dict[str, Any] | None, logs: list[str]) -> None:
         """Keep what is known of the submission of a failed job; nothing where it failed here."""
-        number = (facts or {}).get("external_jobid")
+        facts = facts or {}
+        number = facts.get("external_jobid")
         if number is None:
             return
+        lost = facts.get("state") == slurm.LOST
         for known in self.submissions.values():
-            if known.number == number:
+            # After a job was lost the controller may give its number to the next one.
+            if known.number == number and (known.state == slurm.LOST) == lost:
                 self.submissions[job] = known
                 return
-        self.submissions[job] = _Submission.of(str(number), logs)
+        self.submissions[job] = _Submission.of(str(number), logs, lost)
 
     def finished(self, job: int) -> str:
         """Line of a finished job: how many are done, the time left if the others take as long, what it was."""

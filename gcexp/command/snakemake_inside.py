@@ -66,20 +66,26 @@ def outlast_controller(workflow: Any) -> None:
 
     The plugin forgets jobs of which it learns nothing, so that Snakemake waits for them for ever, and it counts a
     submission that finds no controller as an attempt of the job. Here such jobs are asked for again, and a submission
-    waits until Slurm answers.
+    waits until Slurm answers. The plugin also waits for ever for jobs that the controller no longer knows; here they
+    have failed after some minutes (`gcexp.slurm.UnknownJobs`).
     """
     executor = workflow.scheduler._executor
     if not hasattr(executor, "run_uuid"):  # no Slurm
         return
     check = executor.check_active_jobs
     submit = executor.run_job
+    unknown = slurm.UnknownJobs(executor.run_uuid)
 
     async def check_again(jobs: list) -> AsyncIterator:
         answers = executor._status_query_calls
-        async for job in check(jobs):
-            yield job
+        unfinished = [job async for job in check(jobs)]
         if executor._status_query_calls == answers:
-            for job in jobs:
+            unfinished = jobs
+        lost = unknown.lost([job.external_jobid for job in unfinished])
+        for job in unfinished:
+            if job.external_jobid in lost:
+                _fail_as_lost(executor, job)
+            else:
                 yield job
 
     def submit_later(job: Any) -> None:
@@ -88,6 +94,12 @@ def outlast_controller(workflow: Any) -> None:
 
     executor.check_active_jobs = check_again
     executor.run_job = submit_later
+
+
+def _fail_as_lost(executor: Any, job: Any) -> None:
+    """Count a submitted job as failed, since Slurm does not know it any more."""
+    message = f"Slurm has lost job {job.external_jobid}: it answers, and has not known the job for minutes. "
+    executor.report_job_error(job, message, aux_logs=[str(job.aux["slurm_logfile"])], state=slurm.LOST)
 
 
 def asked_resources(

@@ -26,17 +26,23 @@ class Decisions:
         A rule looks at nothing that arrives after its stop, so a stop that has passed holds, whatever comes later. A
         rule with a memory remembers the iteration if it is `final`.
         """
-        given = at[None, None]
+        arrivals = at[None, None]  # of one seed and one iteration
+
+        def of_messages(r=None):
+            return arrivals
+
         memory: list
-        time, responses, *memory = self._wait.stop(self.code, lambda r=None: given, *self._memory)
+        time, responses, *memory = self._wait.stop(self.code, of_messages, *self._memory)
         if final:
             self._memory = memory
-        return float(time[0, 0]), tuple((responses[0, 0] > 0).tolist())
+        heard = responses[0, 0] > 0
+        return float(time[0, 0]), tuple(heard.tolist())
 
     def _decoded(self, heard: tuple[bool, ...]) -> tuple[np.ndarray, np.ndarray, float]:
         """Weights (n,), coefficients (k,) and the 2-norm of the weights."""
         found = self.code.decode(np.array(heard), partial=True)
         weights = found.weights[0, 0, self._message]
-        if not found.coefficients[0].any():  # nothing is decoded, from whatever weights
+        coefficients = found.coefficients[0]
+        if not coefficients.any():  # nothing is decoded, from whatever weights
             weights = np.zeros_like(weights)
-        return weights, found.coefficients[0], float(found.noise_gain[0])
+        return weights, coefficients, float(found.noise_gain[0])

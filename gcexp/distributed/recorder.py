@@ -153,5 +153,7 @@ def join(folder: Path | str, output: Path | str, warm_up: int = 1) -> str:
     table, told = joined(Path(folder), warm_up)
     with written(output) as temporary:
         table.to_csv(temporary, index=False)
-    iterations, ranks = table["iteration"].nunique(), table["worker"].nunique()
-    return "; ".join([f"{output}: {iterations} iterations of {ranks} workers", *told])
+    iterations = table["iteration"].nunique()
+    ranks = table["worker"].nunique()
+    first = f"{output}: {iterations} iterations of {ranks} workers"
+    return "; ".join([first, *told])

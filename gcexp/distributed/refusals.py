@@ -41,9 +41,8 @@ def check_scheme(scheme: Scheme, ranks: int, form: str, late: str) -> None:
     require_known("form", form, ("star", "ring"))
     if form == "ring":
         copies = hasattr(dist.Store, "clone")
-        require(
-            copies, f"form=ring copies torch's store, which torch {torch.__version__} cannot; take form=star"
-        )
+        told = f"form=ring copies torch's store, which torch {torch.__version__} cannot; take form=star"
+        require(copies, told)
     stops = late in ("stop", "chunk")
     require(not stops, f"late={late}: a backward pass cannot be stopped; take finish or every")
     require_known("late", late, ("finish", "every"))
@@ -52,20 +51,16 @@ def check_scheme(scheme: Scheme, ranks: int, form: str, late: str) -> None:
     require(least == most == 1, f"{code!r} has {most} messages per worker, a backward pass gives one")
     require(code.blocks == 1, f"{code!r} cuts gradients into blocks, and a backward pass sums whole ones")
     require(code.encoding.dtype.kind != "c", f"{code!r} has complex messages, and a gradient is real")
-    for part in filter(None, (scheme.placement, scheme.loads)):
-        require(False, f"{part!r} changes what workers compute, and here every rank keeps its partitions")
+    mover = scheme.placement or scheme.loads
+    require(not mover, f"{mover!r} changes what workers compute, and here every rank keeps its partitions")
     anew = getattr(wait, "anew", False)
     require(not anew, "wait=restart starts all workers anew, which running ranks cannot")
     require(not scheme.bound, f"{wait!r} is a bound of durations: nothing is decoded from what it hears")
-    require(
-        scheme.decodes, "the scheme declares decodes: false, so nothing is decoded from what the master hears"
-    )
+    clock_only = "the scheme declares decodes: false, so nothing is decoded from what the master hears"
+    require(scheme.decodes, clock_only)
     require(not scheme.lag, f"{wait!r} decodes in later steps, but here each step ends with its own gradient")
-    require(
-        not is_relative(wait),
-        f"{wait!r} has a limit that is a multiple of a median, which real workers have none of before they run: give "
-        "seconds",
-    )
+    relative = f"{wait!r} has a limit that is a multiple of a median time, and before they run real workers have none"
+    require(not is_relative(wait), f"{relative}: give seconds")
     counts = form == "star" or isinstance(wait, Fastest)
     require(counts, f"form=ring waits for a number of ranks, wait=fastest; {wait!r} needs form=star")
 

@@ -106,20 +106,24 @@ class Ring:
 
         To give up making a group takes gloo five times its timeout, so that a rank that fails says so in time.
         """
-        rank = self._seat.rank
         ranks = np.flatnonzero(heard).tolist()
         weights, _, _ = self._decisions.decoded(heard)
-        weight = weights[rank]
+        weight = weights[self._seat.rank]
         scaled = message * np.float32(weight) if weight else np.zeros_like(message)  # 0 times NaN is NaN
         name = f"{failures}-" + ".".join(map(str, ranks))
+        options = dist.AllreduceOptions()
+        options.timeout = self._patience / 4
         try:
-            if name not in self._groups:
-                store = dist.PrefixStore(name, self._store)
-                group = dist.ProcessGroupGloo(store, ranks.index(rank), len(ranks), self._patience / 8)
-                self._groups[name] = group
-            options = dist.AllreduceOptions()
-            options.timeout = self._patience / 4
-            self._groups[name].allreduce([torch.from_numpy(scaled)], options).wait()
+            group = self._group(name, ranks)
+            group.allreduce([torch.from_numpy(scaled)], options).wait()  # in place
         except RuntimeError:
             return None
         return scaled
+
+    def _group(self, name: str, ranks: list[int]) -> dist.ProcessGroupGloo:
+        """The group of some ranks, which is made when they reduce for the first time."""
+        if name not in self._groups:
+            store = dist.PrefixStore(name, self._store)
+            place = ranks.index(self._seat.rank)
+            self._groups[name] = dist.ProcessGroupGloo(store, place, len(ranks), self._patience / 8)
+        return self._groups[name]

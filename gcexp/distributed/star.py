@@ -137,13 +137,10 @@ class Collector:
                 self._stopped(heard, now)
                 return 0.0
             pending = np.flatnonzero(np.isinf(self._at)).tolist()
-            ended = [rank for rank in pending if rank in self._ended]
+            gone = [rank for rank in pending if rank in self._ended]
             silent = [rank for rank in pending if rank not in self._ended]
-            hopeful = self._at.copy()
-            hopeful[silent] = now
-            earliest, _ = self._decisions.stop(hopeful)
-            if earliest == inf:
-                they = f"rank {ended[0]} is" if len(ended) == 1 else f"ranks {ended} are"
+            if not self._can_stop(silent, now):
+                they = f"rank {gone[0]} is" if len(gone) == 1 else f"ranks {gone} are"
                 self._fail(f"{they} gone and {self._decisions.code!r} cannot be decoded from the others")
             patience_ends = self._at.min() + self._seat.patience
             end = min(stop, patience_ends)
@@ -152,6 +149,13 @@ class Collector:
         except Exception as error:  # of the rule or the decoder: every rank is told, none waits for ever
             self._fail(str(error))
         return 0.0 if self._failure else end - now
+
+    def _can_stop(self, silent: list[int], now: float) -> bool:
+        """Whether the rule would ever stop if all ranks that are silent, and not gone, sent their messages now."""
+        at = self._at.copy()
+        at[silent] = now
+        stop, _ = self._decisions.stop(at)
+        return stop < inf
 
     def _stopped(self, heard: tuple[bool, ...], now: float) -> None:
         """The rule has stopped: decode, and settle the step."""

@@ -86,7 +86,9 @@ def _assigned(code: Code, usable: np.ndarray) -> np.ndarray:
         place = np.repeat(np.arange(places), len(message))
         column = code.owner[np.tile(message, places)] * places + place
         cost = 1.0 + code.rank[np.tile(message, places)] + place * float(most * len(wanted) + 1)
-        table = sparse.csr_array((cost, (np.tile(row, places), column)), shape=(len(wanted), code.n * places))
+        # The matching of older versions of scipy takes indices of 32 bits only.
+        indices = np.tile(row, places).astype(np.int32), column.astype(np.int32)
+        table = sparse.csr_array((cost, indices), shape=(len(wanted), code.n * places))
         try:
             rows, columns = min_weight_full_bipartite_matching(table)
         except ValueError:  # some worker must send more

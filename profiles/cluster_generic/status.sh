@@ -1,7 +1,8 @@
 #!/bin/sh
-# What became of a job: Snakemake asks with its number and wants one of the words running, success, failed.
-# squeue knows a job some minutes longer than it runs. When it has forgotten the job, the accounting is asked, where there
-# is one. Of a job that neither knows Snakemake finds out itself: it looks for the files that the job should have made.
+# Says what became of a job. Snakemake gives its number, and reads one of the words running, success, failed.
+# squeue knows a job for some minutes after its end. When it has forgotten the job, the accounting is asked, where there
+# is one. For a job that neither of them knows the word is success: Snakemake then looks for the files that the job
+# should have made, and counts it as failed if they are missing.
 if ! state=$(squeue --jobs="$1" --states=all --noheader --format=%T 2>&1); then
     case "$state" in
         *"Invalid job id"*) state= ;;

@@ -30,7 +30,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         original = built(Path(folder) / "project")
         for place, (row, harm, given) in enumerate(faults()):
-            if arguments.only not in (told := f"{row} {given}"):
+            told = f"{row} {given}"
+            if arguments.only not in told:
                 continue
             started = time.monotonic()
             trial = Trial(original, Path(folder) / "trial", f"{arguments.seed}/{place}")
@@ -59,7 +60,8 @@ def tried(trial, harm, given):
         outcome = f"wrong: {error}"
     finally:
         trial.clear()
-    if found := traces(said):
+    found = traces(said)
+    if found:
         outcome = f"wrong: a trace ({outcome}): {found[0]}"
     return outcome, said
 

@@ -196,10 +196,13 @@ class Trial:
             raise Wrong("no sentence led to a build")
         self._check()
         target = KINDS[self.kind][2]
-        if self.settles and (left := self.project.planned(target)):
-            raise Wrong(f"still to do: {left}")
-        if left := [name for name in self.project.files("results", "reports", "data") if "/." in name]:
-            raise Wrong(f"half written: {left}")
+        if self.settles:
+            left = self.project.planned(target)
+            if left:
+                raise Wrong(f"still to do: {left}")
+        half_written = [name for name in self.project.files("results", "reports", "data") if "/." in name]
+        if half_written:
+            raise Wrong(f"half written: {half_written}")
         return " and ".join(dict.fromkeys(advice)) or "same command"
 
     def _follow(self, text):
@@ -213,7 +216,9 @@ class Trial:
                 if path.stat().st_mtime > time.time():
                     path.touch()
             return "touch files of the future"
-        for line in (line for line in text.splitlines() if re.search(r"\bdelete\b", line)):
+        for line in text.splitlines():
+            if not re.search(r"\bdelete\b", line):
+                continue
             for name in re.findall(r"[\w./+@-]+\.\w+", line):
                 if (self.project / name).is_file():
                     (self.project / name).unlink()

@@ -3,7 +3,9 @@
 #   node.sh start FOLDER [NODES]   one node with all cores, or several that share them
 #       WITHOUT=PATH               hides a folder from the last node, as if it were not on its file system (root only)
 #   node.sh stop FOLDER
+#       PORT=26817                 of the controller, and the next ones of the nodes: another one for a second cluster
 #   node.sh pause FOLDER           the controller dies; `node.sh resume FOLDER` starts it again
+#   node.sh lose FOLDER            the same, and the controller has written nothing of its jobs
 # Needs Debian's packages slurm-wlm and munge. After `start`, `export SLURM_CONF=FOLDER/slurm.conf PATH=FOLDER/bin:$PATH`
 # and use sbatch. (FOLDER/bin has an srun that knows where the configuration is: Snakemake's job steps are started without
 # the variables of Slurm, which a cluster with its configuration in /etc does not need.)
@@ -12,6 +14,7 @@ action=$1
 mkdir -p "$2"
 folder=$(cd "$2" && pwd)
 nodes=${3:-1}
+port=${PORT:-26817}
 host=$(hostname -s)
 export SLURM_CONF=$folder/slurm.conf
 
@@ -41,7 +44,7 @@ ClusterName=test
 SlurmctldHost=$host(127.0.0.1)
 SlurmUser=$(id -un)
 SlurmdUser=$(id -un)
-SlurmctldPort=26817
+SlurmctldPort=$port
 AuthType=auth/munge
 AuthInfo=socket=$folder/munge/socket
 CredType=cred/munge
@@ -62,7 +65,7 @@ OverTimeLimit=0
 ReturnToService=2
 CONF
         for ((i = 1; i <= nodes; i++)); do
-            echo "NodeName=n$i NodeHostname=$host NodeAddr=127.0.0.1 Port=$((26817 + i)) CPUs=$cores RealMemory=$memory State=UNKNOWN"
+            echo "NodeName=n$i NodeHostname=$host NodeAddr=127.0.0.1 Port=$((port + i)) CPUs=$cores RealMemory=$memory State=UNKNOWN"
         done
         echo "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
         echo "PartitionName=short Nodes=ALL MaxTime=30 State=UP"
@@ -100,6 +103,11 @@ stop() {
 pause() {
     sleep 6 # Slurm writes its jobs to disk within five seconds; a job that it has not written is lost for good
     kill -9 "$(cat "$folder/slurmctld.pid")"
+}
+
+lose() {
+    kill -9 "$(cat "$folder/slurmctld.pid")"
+    rm -rf "$folder"/state/job_state* "$folder"/state/hash.*
 }
 
 resume() {

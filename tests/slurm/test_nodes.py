@@ -7,10 +7,11 @@ import time
 
 import pytest
 
-from tests.conftest import LONG, at_work, wait
-from tests.slurm.test_slurm import NODE, SLURM, queued, same_bytes, squeue, started, submit
+from tests.conftest import LONG, wait
+from tests.slurm.test_slurm import NODE, SLURM, children, queued, same_bytes, squeue, started, submit
 
 SWEEP = ("gcexp", "run", "-m", "scheme=cgc,forget", "s=2", "n=6", "delay=pareto", "iterations=400", "seeds=3")
+SHORT = "results/trajectory/digits_mlp/gradient_descent/exact/T30/seeds0-1.npz"
 TRAINED = ("task=digits_mlp", "--submit", "slurm", "--format", "csv")
 
 
@@ -47,6 +48,18 @@ def test_a_controller_that_is_away_for_half_a_minute_ends_nothing(nodes, fresh, 
     assert (fresh / "reports/quick/figures/small_three.pdf").is_file()
 
 
+def test_a_job_that_the_controller_has_lost_is_tried_again(nodes, fresh, tmp_path):
+    with open(tmp_path / "output.txt", "w") as output:
+        process = fresh.start("snakemake", SHORT, *SLURM, output=output)
+        said = (tmp_path / "output.txt").read_text
+        wait(lambda: "submitted with SLURM jobid" in said(), "submission", 180)
+        subprocess.run(["bash", NODE, "lose", nodes], check=True)
+        subprocess.run(["bash", NODE, "resume", nodes], check=True)
+        assert process.wait(LONG) == 0, said()
+    assert said().count("Slurm has lost job") == 1 and said().count("submitted with SLURM jobid") == 2, said()
+    assert (fresh / SHORT).is_file()
+
+
 @pytest.mark.parametrize("choice", ["wait", "cancel"])
 def test_jobs_of_a_killed_command_are_told_and_ended(nodes, fresh, tmp_path, choice):
     with open(tmp_path / "output.txt", "w") as output:
@@ -55,7 +68,7 @@ def test_jobs_of_a_killed_command_are_told_and_ended(nodes, fresh, tmp_path, cho
         code, told = fresh.run(*SWEEP, *TRAINED)
         assert code == 2 and re.search(r"being made by process \d+ on", told), told
         os.killpg(process.pid, 9)
-        wait(lambda: not [one for one in at_work(fresh) if one.ppid() == process.pid], "end", 60)
+        wait(lambda: not children(fresh, process), "end", 60)
     jobs = queued()
     assert jobs
     code, told = fresh.run(*SWEEP, *TRAINED)

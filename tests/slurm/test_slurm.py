@@ -25,7 +25,8 @@ TRAINED = "results/trajectory/digits_mlp/gradient_descent/exact/T3000/seeds0-2.n
 SLURM = ("--workflow-profile", "profiles/slurm")
 
 PLACES = f"{os.environ['PATH']}:/usr/sbin"
-if missing := [program for program in NEEDED if shutil.which(program, path=PLACES) is None]:
+missing = [program for program in NEEDED if shutil.which(program, path=PLACES) is None]
+if missing:
     told = f"no Slurm here, {', '.join(missing)} not found: apt-get install --no-install-recommends slurm-wlm munge"
     pytest.skip(told, allow_module_level=True)
 
@@ -223,9 +224,19 @@ def trainers(project):
     """Training processes that work in the folder."""
     found = []
     for process in at_work(project, "train"):
-        with contextlib.suppress(psutil.Error):  # it may have ended since
+        with contextlib.suppress(psutil.Error):  # it has ended since
             if "python" in process.cmdline()[0]:
                 found.append(process)
+    return found
+
+
+def children(project, process):
+    """Processes of the folder that a process has started."""
+    found = []
+    for one in at_work(project):
+        with contextlib.suppress(psutil.Error):  # it has ended since
+            if one.ppid() == process.pid:
+                found.append(one)
     return found
 
 

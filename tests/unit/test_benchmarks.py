@@ -106,7 +106,7 @@ def test_peers_are_given_the_right_answer():
     assert peers.first_of_full_rank(rows, np.array([3.0, 1, 2, 5, 4])) == 4
     assert peers.first_of_full_rank(rows, np.arange(5.0)) == 3
     assert (peers.mean_errors("optimal") < peers.mean_errors("one_step")).all()
-    responses = peers.straggling(5, [(0,), (3,)])
+    responses = peers.patterns_without(5, [(0,), (3,)])
     assert responses.tolist() == [[0, 1, 1, 1, 1], [1, 1, 1, 0, 1]]
 
     class Off(CommunicationEfficient):

@@ -1,15 +1,16 @@
 """Points packed into jobs, what these ask a cluster for, and what is told of jobs that Slurm ended."""
 
+import asyncio
 from types import SimpleNamespace
 
 import pytest
 
 from gcexp import slurm
-from gcexp.command import progress
+from gcexp.command import progress, snakemake_inside
 from gcexp.errors import UserError
 from gcexp.run.costs import Cost, replay_cost
 from gcexp.run.run import Run
-from gcexp.submission import Point, estimates, packed
+from gcexp.submission import Point, estimates, pack
 
 
 def points(count, **fields):
@@ -23,7 +24,7 @@ def points(count, **fields):
 )
 def test_points_are_packed_by_their_cost(count, seconds, jobs):
     given = points(count)
-    found = packed(given, [Cost("clock", seconds, 100, 0)] * count)
+    found = pack(given, [Cost("clock", seconds, 100, 0)] * count)
     assert len(found) == jobs
     assert [point for job in found.values() for point in job.points] == [point for _, point in given]
     assert all(job.cost.cpu_s == pytest.approx(seconds * len(job.points)) for job in found.values())
@@ -33,7 +34,7 @@ def test_points_are_packed_by_their_cost(count, seconds, jobs):
 
 def test_trainings_of_one_job_start_once():
     costs = [Cost("training", 5, 100, 0, start_s=3)] * 60
-    (job,) = packed(points(60), costs).values()
+    (job,) = pack(points(60), costs).values()
     assert job.cost.cpu_s == pytest.approx(3 + 60 * 2)
 
 
@@ -48,7 +49,7 @@ def test_a_training_that_is_not_verified_is_not_replayed():
 
 def test_points_that_wait_for_another_training_are_in_another_job():
     given = points(2, trained="a.npz") + points(3, trained="b.npz") + points(4)
-    found = packed(given, [Cost("clock", 1, 100, 0)] * 9)
+    found = pack(given, [Cost("clock", 1, 100, 0)] * 9)
     assert [(job.needs, len(job.points)) for job in found.values()] == [
         (("a.npz",), 2),
         (("b.npz",), 3),
@@ -98,6 +99,88 @@ def test_what_slurm_says(programs):
     assert slurm.end_of("7") is None
     with pytest.raises(UserError, match="does not say"):
         slurm.queued("name")
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that have passed, which a test moves."""
+    now = SimpleNamespace(seconds=0.0)
+    monkeypatch.setattr(slurm.time, "monotonic", lambda: now.seconds)
+    return now
+
+
+def lost_at(unknown, clock, *seconds):
+    """What is lost of three jobs, asked at some seconds."""
+    found = []
+    for at in seconds:
+        clock.seconds = at
+        found.append(unknown.lost(["7", "8", "9_3"]))
+    return found
+
+
+def test_a_job_that_slurm_does_not_know_for_minutes_is_lost(programs, clock):
+    programs(squeue="7\n9", sacct="")
+    unknown = slurm.UnknownJobs("name")
+    assert lost_at(unknown, clock, 0, 100, 179, 180) == [[], [], [], ["8"]]
+    programs(squeue="", sacct="")  # 9 is the array of 9_3
+    assert lost_at(unknown, clock, 200, 379, 381) == [["8"], ["8"], ["7", "8", "9_3"]]
+    assert unknown.lost([]) == []
+
+
+def test_a_job_of_which_slurm_does_not_answer_is_not_lost(programs, clock, tmp_path):
+    unknown = slurm.UnknownJobs("name")
+    programs(sacct="")
+    assert lost_at(unknown, clock, 0, 1000) == [[], []]
+    programs(squeue="7", sacct="")
+    assert lost_at(unknown, clock, 1010) == [[]]
+    programs(sacct="")  # away again: the minutes begin anew
+    assert lost_at(unknown, clock, 1100) == [[]]
+    programs(squeue="7", sacct="")
+    assert lost_at(unknown, clock, 1200, 1379, 1380) == [[], [], ["8", "9_3"]]
+    programs(squeue="7", sacct="8\n")  # on another cluster, or ended and forgotten
+    assert lost_at(unknown, clock, 1390) == [["9_3"]]
+    programs(squeue="7")
+    assert lost_at(unknown, clock, 1400) == [[]], "the accounting is away"
+    (tmp_path / "sacct").write_text("#!/bin/sh\necho Slurm accounting storage is disabled >&2; exit 1\n")
+    assert lost_at(unknown, clock, 1410) == [["8", "9_3"]]
+
+
+def test_a_lost_job_has_failed_and_the_last_lines_say_so(programs, clock, monkeypatch):
+    """Snakemake tries it again, and goes on to ask for the others."""
+    reported = []
+    watch = progress._Watch()
+    monkeypatch.setattr(progress, "_WATCH", watch)
+
+    def report(job, message, aux_logs, **facts):
+        reported.append(job.external_jobid)
+        facts |= {"external_jobid": job.external_jobid}  # as Snakemake does
+        watch.emit(SimpleNamespace(event="job_error", jobid=1, log=aux_logs, aux=facts))
+
+    async def check(jobs):
+        executor._status_query_calls += 1
+        for job in jobs:
+            yield job
+
+    executor = SimpleNamespace(
+        run_uuid="name", _status_query_calls=0, check_active_jobs=check, run_job=None, report_job_error=report
+    )
+    snakemake_inside.outlast_controller(SimpleNamespace(scheduler=SimpleNamespace(_executor=executor)))
+    watch.emit(SimpleNamespace(event="job_info", jobid=1, rule_name="train", rule_msg="training", log=[]))
+    programs(squeue="8", sacct="")
+    jobs = [SimpleNamespace(external_jobid=number, aux={"slurm_logfile": "no.log"}) for number in "78"]
+
+    async def still_active():
+        return [job.external_jobid async for job in executor.check_active_jobs(jobs)]
+
+    assert asyncio.run(still_active()) == ["7", "8"] and not reported
+    clock.seconds = 200
+    assert asyncio.run(still_active()) == ["8"] and reported == ["7"]
+    told = progress.failures()
+    assert "training (job 7: LOST; no log says anything)" in told and "Slurm has lost the job" in told
+    assert "goes on from its checkpoint" in told and "repeat it" not in told
+    programs(squeue="TIMEOUT|n1")  # of the next attempt, which may have the number of the lost one
+    watch.emit(SimpleNamespace(event="job_error", jobid=1, log=[], aux={"external_jobid": "7"}))
+    assert "training (job 7: TIMEOUT on n1" in progress.failures()
 
 
 def test_a_failed_job_is_told_by_its_state_and_the_log_that_has_content(programs, tmp_path, monkeypatch):
