@@ -135,18 +135,19 @@ def jobs_of(output):
 
 
 class Begun:
-    """A command in a folder that was started and goes on."""
+    """A command in a folder that was started and goes on; what it prints as a table may go to a file of its own."""
 
-    def __init__(self, project, command):
+    def __init__(self, project, command, table):
         self.output = tempfile.TemporaryFile("w+")
+        self.printed = open(project / table, "w") if table else self.output
         home, folder = os.environ[WARM_PROCESSES], str(project.folder)
         with open(os.devnull) as nothing:
-            files = [nothing.fileno(), self.output.fileno(), self.output.fileno()]
+            files = [nothing.fileno(), self.printed.fileno(), self.output.fileno()]
             self.child = Child(home, [*command], folder, project.environment, files)
 
     def ended(self):
         """Exit code and output."""
-        with self.output:
+        with self.output, self.printed:
             code = self.child.wait()
             self.output.seek(0)
             return code, self.output.read()
@@ -193,9 +194,9 @@ class Project:
                 raise
         return process.returncode, output
 
-    def begin(self, *command):
+    def begin(self, *command, table=None):
         """Start Snakemake or gcexp, as a fork of a process that has imported it; `ended` waits for it."""
-        return Begun(self, command)
+        return Begun(self, command, table)
 
     def snakemake(self, *arguments):
         """Exit code and output of Snakemake; it is a fork, as its jobs are."""
