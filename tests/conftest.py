@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from gcexp.errors import ParameterError, UserError
-from tests.warm import ask
+from tests.warm import Child
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
@@ -134,6 +134,25 @@ def jobs_of(output):
     return {rule.replace(" ", "_"): int(count) for rule, count in counts}
 
 
+class Begun:
+    """A command in a folder that was started and goes on; what it prints as a table may go to a file of its own."""
+
+    def __init__(self, project, command, table):
+        self.output = tempfile.TemporaryFile("w+")
+        self.printed = open(project / table, "w") if table else self.output
+        home, folder = os.environ[WARM_PROCESSES], str(project.folder)
+        with open(os.devnull) as nothing:
+            files = [nothing.fileno(), self.printed.fileno(), self.output.fileno()]
+            self.child = Child(home, [*command], folder, project.environment, files)
+
+    def ended(self):
+        """Exit code and output."""
+        with self.output, self.printed:
+            code = self.child.wait()
+            self.output.seek(0)
+            return code, self.output.read()
+
+
 class Project:
     """A folder to work in."""
 
@@ -175,19 +194,13 @@ class Project:
                 raise
         return process.returncode, output
 
-    def snakemake(self, *arguments):
-        """Exit code and output of Snakemake, which like its jobs is a fork of a process that has imported it.
+    def begin(self, *command, table=None):
+        """Start Snakemake or gcexp, as a fork of a process that has imported it; `ended` waits for it."""
+        return Begun(self, command, table)
 
-        A project that has library code of its own starts both as a person does.
-        """
-        if self.code != ROOT:
-            return self.run(str(BIN / "snakemake"), *arguments)
-        command = ["snakemake", *arguments]
-        with tempfile.TemporaryFile("w+") as output, open(os.devnull) as nothing:
-            files = [nothing.fileno(), output.fileno(), output.fileno()]
-            code = ask(os.environ[WARM_PROCESSES], command, str(self.folder), self.environment, files)
-            output.seek(0)
-            return code, output.read()
+    def snakemake(self, *arguments):
+        """Exit code and output of Snakemake; it is a fork, as its jobs are."""
+        return self.begin("snakemake", *arguments).ended()
 
     def gcexp(self, *arguments):
         return self.run(str(BIN / "gcexp"), *arguments)

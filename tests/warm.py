@@ -2,14 +2,15 @@
 
 Importing is most of a dry run and of a short job. The server imports what a command of that kind needs when the first
 one is asked for, since many tests only plan. It reads nothing of a project; a child takes folder, environment and files
-of whoever asks, before the command's own entry point runs. Tests that kill, and projects with library code of their
-own, start Snakemake and its jobs as a person does.
+of whoever asks, before the command's own entry point runs. Where a project has library code of its own, the child
+forgets ours first.
 
     python tests/warm.py serve FOLDER        in which it puts its socket and bin/; until its standard input ends
-    python tests/warm.py ask FOLDER ...      a command of gcexp: what bin/gcexp calls, which Snakemake finds first
+    python tests/warm.py ask FOLDER ...      a command: what bin/gcexp and `bin/python -m snakemake` call
 """
 
 import functools
+import gc
 import importlib
 import json
 import os
@@ -17,6 +18,7 @@ import select
 import socket
 import sys
 
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PLANNING = """
 jsonschema rich._emoji_codes scipy.sparse smart_open
 snakemake.cli snakemake.dag snakemake.storage snakemake.workflow snakemake_logger_plugin_rich.handler
@@ -37,27 +39,55 @@ IMPORTED = {
     "job plot": DRAWING,
     "job page": DRAWING,
 }
-SCRIPT = '#!/bin/sh\nexec "{python}" {arguments} "$@"\n'
+GCEXP = """\
+#!/bin/sh
+exec {ask} gcexp "$@"
+"""
+PYTHON = """\
+#!/bin/sh
+if [ "$1 $2" = "-m snakemake" ]; then shift 2; exec {ask} snakemake "$@"; fi
+exec "{python}" "$@"
+"""
 
 
-def ask(home: str, command: list[str], folder: str, environment: dict[str, str], files: list[int]) -> int:
-    """The exit code of a command in a child of the server, with these files as its standard ones."""
-    with socket.socket(socket.AF_UNIX) as asking:
-        asking.connect(f"{home}/socket")
-        socket.send_fds(asking, [b"."], files)
-        asking.sendall(json.dumps([command, folder, environment]).encode())
-        asking.shutdown(socket.SHUT_WR)
-        answer = asking.recv(8)
-    return int(answer) if answer else 1  # a child that was killed gives none
+class Child:
+    """A command in a child of the server, with these files as its standard ones.
+
+    The child is in a group of processes of its own, or in that of whoever asks: what ends such a group ends it too.
+    """
+
+    def __init__(
+        self,
+        home: str,
+        command: list[str],
+        folder: str,
+        environment: dict[str, str],
+        files: list[int],
+        group: int = 0,
+    ):
+        self._asking = socket.socket(socket.AF_UNIX)
+        self._asking.connect(f"{home}/socket")
+        socket.send_fds(self._asking, [b"."], files)
+        self._asking.sendall(json.dumps([command, folder, environment, group]).encode())
+        self._asking.shutdown(socket.SHUT_WR)
+        self._answers = self._asking.makefile()
+        self.pid = int(self._answers.readline())
+
+    def wait(self) -> int:
+        """Its exit code."""
+        code = self._answers.readline()
+        self._answers.close()
+        self._asking.close()
+        return int(code) if code else 1  # a child that was killed gives none
 
 
 def serve(home: str) -> None:
     """Fork for every connection, until standard input has ended and no child is left to send jobs."""
     os.mkdir(f"{home}/bin")
-    arguments = f'-IS "{os.path.abspath(__file__)}" ask "{home}"'
-    for name, given in (("gcexp", arguments), ("python", "")):
+    asking = f'"{sys.executable}" -IS "{os.path.abspath(__file__)}" ask "{home}"'
+    for name, text in (("gcexp", GCEXP), ("python", PYTHON)):
         with open(f"{home}/bin/{name}", "w") as script:
-            script.write(SCRIPT.format(python=sys.executable, arguments=given))
+            script.write(text.format(ask=asking, python=sys.executable))
         os.chmod(f"{home}/bin/{name}", 0o755)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(f"{home}/socket")
@@ -72,12 +102,12 @@ def serve(home: str) -> None:
                 connection, _ = listening.accept()
                 _, files, _, _ = socket.recv_fds(connection, 1, 3)
                 with connection.makefile() as said:
-                    command, folder, environment = json.load(said)
+                    command, folder, environment, group = json.load(said)
                 _import_for(command)
                 child = os.fork()
                 if child == 0:
                     listening.close()
-                    _become(home, connection, files, command, folder, environment)
+                    _become(home, connection, files, command, folder, environment, group)
                 connection.close()
                 for descriptor in files:
                     os.close(descriptor)
@@ -92,6 +122,7 @@ def _import_for(command: list[str]) -> None:
         importlib.import_module(name)
     if kind == "snakemake":
         _read_for_plans()
+    gc.freeze()  # a full collection of what was imported takes each child 0.1 s, and copies all of it
 
 
 @functools.cache
@@ -106,6 +137,20 @@ def _read_for_plans() -> None:
     snakemake.cli.get_argument_parser()
 
 
+def _enter(group: int) -> None:
+    """Be in the group of processes of whoever asked, or in a new one: by itself, or where that is of another session."""
+    try:
+        os.setpgid(0, group)
+    except PermissionError:
+        os.setpgid(0, 0)
+
+
+def _forget_our_code() -> None:
+    """Import the library anew, from where the project has it."""
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("gcexp", "gcexp_papers")]:
+        del sys.modules[name]
+
+
 def _become(
     home: str,
     connection: socket.socket,
@@ -113,11 +158,13 @@ def _become(
     command: list[str],
     folder: str,
     environment: dict[str, str],
+    group: int,
 ) -> None:
     """Be the command; never returns."""
     code = 1
     try:
-        os.setsid()
+        _enter(group)
+        connection.sendall(f"{os.getpid()}\n".encode())
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(environment)
@@ -126,13 +173,16 @@ def _become(
         sys.stdin = open(0)
         sys.argv[:] = command
         sys.orig_argv[:] = command
-        sys.path[:0] = environment["PYTHONPATH"].split(os.pathsep)
+        sys.executable = f"{home}/bin/python"  # whose folder the workflow puts first on the path
+        places = environment["PYTHONPATH"].split(os.pathsep)
+        sys.path[:0] = places
+        if ROOT not in places:
+            _forget_our_code()
         import sitecustomize  # noqa: F401
 
         if command[0] == "snakemake":
             import snakemake.cli
 
-            sys.executable = f"{home}/bin/python"  # whose folder the workflow puts first on the path
             snakemake.cli.main(command[1:])
         else:
             import gcexp.command.main
@@ -150,7 +200,7 @@ def _become(
         atexit._run_exitfuncs()  # what the workflow says last
         sys.stdout.flush()
         sys.stderr.flush()
-        connection.sendall(str(code).encode())
+        connection.sendall(f"{code}\n".encode())
         os._exit(code)
 
 
@@ -159,4 +209,4 @@ if __name__ == "__main__":
     if verb == "serve":
         serve(home)
     else:
-        sys.exit(ask(home, ["gcexp", *given], os.getcwd(), dict(os.environ), [0, 1, 2]))
+        sys.exit(Child(home, given, os.getcwd(), dict(os.environ), [0, 1, 2], os.getpgrp()).wait())

@@ -51,11 +51,11 @@ def stand_ins(fresh, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_jobs_run_in_the_image_that_the_configuration_names(fresh, stand_ins):
-    code, output = fresh.run("snakemake", "-j1", "data/prepared/digits.npz", "--sdm", "apptainer")
+    code, output = fresh.snakemake("-j1", "data/prepared/digits.npz", "--sdm", "apptainer")
     assert code == 0, output
     image = "docker://example.org/gcexp:1.0.0"
     target = "reports/quick/data/small_three.csv"
     image_of = ("--sdm", "apptainer", "--config", f"container={image}")
-    code, output = fresh.run("snakemake", "-n", target, *image_of)
+    code, output = fresh.snakemake("-n", target, *image_of)
     assert code == 0 and f"Singularity image {image} will be pulled" in output, output
     assert (stand_ins / "calls").read_text().split() == ["containers/gcexp.sif"]

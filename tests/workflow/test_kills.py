@@ -14,11 +14,11 @@ from tests.conftest import LONG, assert_same_arrays, at_work, wait
 pytestmark = pytest.mark.workflow
 
 TRAININGS = [
-    f"results/trajectory/digits_mlp/gradient_descent/exact/T100/seeds{seeds}.npz" for seeds in ("0-2", "3-5")
+    f"results/trajectory/digits_mlp/gradient_descent/exact/T10/seeds{seeds}.npz" for seeds in ("0-2", "3-5")
 ]
 
 
-# Loaded by every Python of a project: a training halts where it saves its state between two seeds, and says so.
+# Loaded by every process of a project: a training halts where it saves its state between two seeds, and says so.
 HALT = """
 import os, signal, sys, time
 
@@ -28,7 +28,8 @@ if "train" in sys.orig_argv:
     def save(self, state, saved=checkpoint.Checkpoint.save):
         saved(self, state)
         if state["at_row"] >= 1 and not os.path.exists("go"):
-            open(f"halted-{os.getpid()}", "w").close()
+            with open(f"halted-{os.getpid()}", "w") as told:
+                told.write(" ".join(sys.argv))
             HOW
 
     checkpoint.Checkpoint.save = save
@@ -43,7 +44,9 @@ def halting(project, how):
 
 
 def halted(project):
-    return [int(path.name.removeprefix("halted-")) for path in project.folder.glob("halted-*")]
+    """Processes that have halted, by number, and the command of each."""
+    told = project.folder.glob("halted-*")
+    return {int(path.name.removeprefix("halted-")): path.read_text() for path in told}
 
 
 def locks(project):
@@ -55,15 +58,14 @@ def locks(project):
 def killed(project):
     """A project whose Snakemake was killed between two seeds of two trainings; these are stopped, not dead."""
     halting(project, "os.kill(os.getpid(), signal.SIGSTOP)")
-    with open(project / "first.txt", "w") as output:
-        process = project.start("snakemake", "-j2", *TRAININGS, output=output)
-        wait(lambda: len(halted(project)) == len(TRAININGS), "checkpoints")
-        process.kill()
-        process.wait()
+    first = project.begin("snakemake", "-j2", *TRAININGS)
+    wait(lambda: len(halted(project)) == len(TRAININGS), "checkpoints")
+    os.kill(first.child.pid, signal.SIGKILL)
+    assert first.ended()[0] != 0
     (project / "go").touch()
     assert locks(project)
     orphans = [
-        next(process for process in at_work(project, path) if process.pid in halted(project))
+        next(psutil.Process(pid) for pid, command in halted(project).items() if path in command)
         for path in TRAININGS
     ]
     for orphan in orphans:
@@ -73,7 +75,7 @@ def killed(project):
         with np.load(project / "results/checkpoints" / path) as state:
             assert 1 <= int(state["at_row"]) < 3
     yield project, *orphans
-    for process in at_work(project, "train"):
+    for process in at_work(project):
         process.kill()
 
 
@@ -89,7 +91,7 @@ def test_the_same_command_goes_on_where_a_killed_run_stopped(killed):
     code, output = project.snakemake("-j2", *TRAININGS)
     assert code != 0 and "--unlock" in output
     assert project.snakemake("--unlock", *TRAININGS)[0] == 0
-    again = project.make("reproduce", f"TARGETS={' '.join(TRAININGS)}", "ARGS=-j2")
+    again = project.begin("snakemake", "-j2", *TRAININGS)
     for path in TRAININGS:
         log = (project / path.replace("results", "logs", 1)).with_suffix(".log")
         wait(lambda log=log: log.exists() and "another job trains" in log.read_text(), "waiting job")
@@ -100,8 +102,8 @@ def test_the_same_command_goes_on_where_a_killed_run_stopped(killed):
     finishing.wait(LONG)
     saved = project / "results/checkpoints" / TRAININGS[0]
     last = saved.stat().st_mtime_ns
-    output, _ = again.communicate(timeout=LONG)
-    assert again.returncode == 0, output
+    code, output = again.ended()
+    assert code == 0, output
     assert "Traceback" not in output
     assert saved.stat().st_mtime_ns == last, "steps were repeated"
     assert not locks(project)
@@ -110,7 +112,7 @@ def test_the_same_command_goes_on_where_a_killed_run_stopped(killed):
         assert reached(project, path) == (3, 0)
         assert (project / path).with_suffix(".provenance.json").is_file()
         with np.load(project / path) as trained:
-            assert trained["seeds"].tolist() == seeds and trained["steps"].tolist() == [100] * 3
+            assert trained["seeds"].tolist() == seeds and trained["steps"].tolist() == [10] * 3
     # The one that was resumed has the same bytes as without an interruption.
     resumed = shutil.move(project / TRAININGS[1], project / "resumed.npz")
     (project / "results/checkpoints" / TRAININGS[1]).unlink()
@@ -121,14 +123,16 @@ def test_the_same_command_goes_on_where_a_killed_run_stopped(killed):
 def test_a_build_that_is_killed_leaves_nothing_behind(fresh):
     """Kills of what goes on from each other; then plain Snakemake ends it, past the lock of the last one."""
     halting(fresh, "time.sleep(3600)")
+    fresh.edit(fresh.figure, "iterations: 30", "iterations: 3")
+    fresh.edit(fresh.figure, '  - {label: "cyclic, β = {code.beta}", scheme: cyclic_partial, code.beta: 4}\n', "")
     target = "reports/quick/data/small_three.csv"
     for how in ("SIGINT", "SIGKILL"):
         before = halted(fresh)
-        process = fresh.start("snakemake", "-j2")
-        job, *_ = wait(lambda before=before: {*halted(fresh)} - {*before}, "training")
-        os.killpg(process.pid, getattr(signal, how))  # as a terminal does on Ctrl-C
-        output, _ = process.communicate(timeout=LONG)
-        assert process.returncode != 0, how
+        started = fresh.begin("snakemake", "-j2")
+        wait(lambda before=before: {*halted(fresh)} - {*before}, "training")
+        os.killpg(started.child.pid, getattr(signal, how))  # as a terminal does on Ctrl-C
+        code, output = started.ended()
+        assert code != 0, how
         assert how == "SIGKILL" or "Terminating processes on user request" in output, how
         wait(lambda: not at_work(fresh), "end of all processes")
         assert not [name for name in fresh.files("results", "reports") if "/." in name], how
@@ -143,8 +147,9 @@ def test_what_a_kill_left_goes_at_the_next_start(project):
     left.write_text("")
     project.planned()
     assert left.exists()  # a dry run changes nothing
-    (project / "reports/quick/data/small_three.csv").unlink()
-    assert project.snakemake("-j1")[0] == 0
+    table = "reports/quick/data/small_three.csv"
+    (project / table).unlink()
+    assert project.build("-j1", table) == {"table": 1}
     assert not left.exists()
 
 
@@ -152,7 +157,7 @@ def test_a_second_make_waits_for_the_first(project):
     project.edit(project.figure, "kind: lines", "kind: lines, xlim: [0, 1]")
     with open(project / ".snakemake/make.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        second = project.make("reproduce", "ARGS=-n")
+        second = project.make("reproduce", "TARGETS=small_three small", "ARGS=-n")
         assert "another make works in this folder: waiting for it" in second.stdout.readline()
     output, _ = second.communicate(timeout=LONG)
     assert second.returncode == 0, output

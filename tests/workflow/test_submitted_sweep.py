@@ -7,7 +7,6 @@ import pytest
 import gcexp
 from gcexp.codes import FractionalRepetition
 from gcexp.errors import UserError
-from tests.conftest import LONG
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
@@ -24,11 +23,9 @@ def folder(fresh, tmp_path):
 
 def swept(folder, *arguments):
     """The table, and what else was said."""
-    with folder.start(
-        "bash", "-c", 'gcexp run -m "$@" --format csv > table.csv', "sweep", *arguments
-    ) as process:
-        said, _ = process.communicate(timeout=LONG)
-    assert process.returncode == 0, said
+    command = ["gcexp", "run", "-m", *arguments, "--format", "csv"]
+    code, said = folder.begin(*command, table="table.csv").ended()
+    assert code == 0, said
     return (folder / "table.csv").read_bytes(), said
 
 
@@ -53,7 +50,7 @@ def test_what_cannot_be_submitted_is_one_sentence(folder, monkeypatch):
         (["s=1", *CLOCKS, *SUBMITTED], "-m"),
         (["-m", "s=1,2", *CLOCKS, "--submit", "slrum"], "did you mean 'slurm'"),
     ):
-        code, said = folder.gcexp("run", "scheme=cgc", *arguments)
+        code, said = folder.begin("gcexp", "run", "scheme=cgc", *arguments).ended()
         assert code == 2 and words in said and "Traceback" not in said, said
     with pytest.raises(UserError, match="object for code"):
         gcexp.sweep({"s": [1, 2]}, code=FractionalRepetition(n=6, d=2), n=6, iterations=3, submit="default")
