@@ -42,7 +42,8 @@ plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
 
 # scripts, not to be imported for doctests
 collect_ignore = ["distributed/ranks.py", "faults", "warm.py"]
-INSTALLED = ("plugins", "versions")  # what is known of installed packages: no test installs one
+# What a test cannot make untrue: what is known of installed packages, and of a file by its times and its size.
+LASTING = ("plugins", "version_of", "_content_of_file")
 
 # Loaded by every Python that a test starts: the quick preset must do without a network.
 GUARD = """\
@@ -375,7 +376,7 @@ def hold():
 def _remembering(name: str, identity: int) -> list:
     """Functions of a module that remember what they answered; a module that is imported anew is another one."""
     functions = vars(sys.modules[name]).items()
-    return [one for known, one in functions if hasattr(one, "cache_clear") and known not in INSTALLED]
+    return [one for known, one in functions if hasattr(one, "cache_clear") and known not in LASTING]
 
 
 def _forget() -> None:

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import sysconfig
+from collections.abc import Iterable
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import entry_points
@@ -67,10 +68,17 @@ def own_modules() -> dict[str, str]:
 
 def spec_of(module: str) -> ModuleSpec | None:
     """Where Python would find a module, found without importing its packages; None where it is not."""
+    return _spec_of(module, {})
+
+
+def _spec_of(module: str, packages: dict[str, ModuleSpec | None]) -> ModuleSpec | None:
+    """The same, where `packages` are those that have been looked for before; those of this module join them."""
     package, _, _ = module.rpartition(".")
     folders = None  # for a module without a package: those of sys.path
     if package:
-        package_spec = spec_of(package)
+        if package not in packages:
+            packages[package] = _spec_of(package, packages)
+        package_spec = packages[package]
         if package_spec is None or package_spec.submodule_search_locations is None:
             return None
         folders = package_spec.submodule_search_locations
@@ -80,9 +88,21 @@ def spec_of(module: str) -> ModuleSpec | None:
         return None
 
 
+def sources(modules: Iterable[str]) -> dict[str, Path | None]:
+    """Where the text of each module is, by its name; None where it has none or is not there.
+
+    Each package is looked for once, whatever many modules it has.
+    """
+    packages: dict[str, ModuleSpec | None] = {}
+    found: dict[str, Path | None] = {}
+    for module in modules:
+        spec = _spec_of(module, packages)
+        found[module] = None
+        if spec is not None and spec.origin is not None and spec.origin.endswith(".py"):
+            found[module] = Path(spec.origin)
+    return found
+
+
 def source(module: str) -> Path | None:
-    """Where the text of a module is; None where it has none or is not there."""
-    spec = spec_of(module)
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
-        return None
-    return Path(spec.origin)
+    """The same of one module."""
+    return sources([module])[module]

@@ -25,7 +25,7 @@ from typing import Any
 from gcexp.files import used_files, writable, written
 from gcexp.run import paths
 from gcexp.run.contents import content, short_hash
-from gcexp.run.modules import own_modules, source
+from gcexp.run.modules import own_modules, sources
 
 #: Environment variable by which a rule hands a job the `state` that was planned.
 PLANNED = "GCEXP_PLANNED"
@@ -56,17 +56,18 @@ class Seen:
     def record(self) -> dict[str, dict]:
         """Modules by name, files by path and libraries by name, each with what it is now."""
         own = own_modules()
+        places = sources(own)
         modules = set[str]()
         files = set(self.files)
         for name, path in own.items():
-            if str(source(name)) == path:
+            if str(places[name]) == path:
                 modules.add(name)
                 modules.add(name.rpartition(".")[0])  # its package, which may have no __init__.py yet
             else:
                 files.add(path)  # run or loaded by its path
         modules.discard("")
         now: dict[str, dict] = {
-            "modules": {name: self._content(source(name)) for name in sorted(modules)},
+            "modules": {name: self._content(place) for name, place in sources(sorted(modules)).items()},
             "files": {_short(path): self._content(path) for path in sorted(files)},
             "versions": _versions_used(own),
         }
@@ -160,8 +161,9 @@ def state_of(pattern: str) -> Callable[[dict], str]:
 
 def changes(record: dict[str, Any]) -> dict[str, str | None]:
     """What is another thing than a record says, and what it is now."""
+    places = sources(record.get("modules", {}))
     content_now: dict[str, Callable[[str], str | None]] = {
-        "modules": lambda name: content(source(name)),
+        "modules": lambda name: content(places[name]),
         "files": content,
         "versions": version_of,
     }
