@@ -138,7 +138,7 @@ def _read_for_plans() -> None:
 
 
 def _enter(group: int) -> None:
-    """Be in the group of processes of whoever asked, or in a new one: by itself, or where that is of another session."""
+    """Join a group of processes, or make one: where it is 0, and where the group belongs to another session."""
     try:
         os.setpgid(0, group)
     except PermissionError:
