@@ -124,7 +124,9 @@ def test_a_build_that_is_killed_leaves_nothing_behind(fresh):
     """Kills of what goes on from each other; then plain Snakemake ends it, past the lock of the last one."""
     halting(fresh, "time.sleep(3600)")
     fresh.edit(fresh.figure, "iterations: 30", "iterations: 3")
-    fresh.edit(fresh.figure, '  - {label: "cyclic, β = {code.beta}", scheme: cyclic_partial, code.beta: 4}\n', "")
+    fresh.edit(
+        fresh.figure, '  - {label: "cyclic, β = {code.beta}", scheme: cyclic_partial, code.beta: 4}\n', ""
+    )
     target = "reports/quick/data/small_three.csv"
     for how in ("SIGINT", "SIGKILL"):
         before = halted(fresh)
