@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gcexp.command.warned import print_warnings
+from gcexp.command.library_warnings import print_warnings
 from gcexp.errors import UserError
 from gcexp.experiments import sweep
 from gcexp.files import read_json

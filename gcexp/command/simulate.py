@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gcexp.command.arguments import form, one_run, overrides
-from gcexp.command.warned import print_warnings
+from gcexp.command.library_warnings import print_warnings
 from gcexp.experiments import simulate
 from gcexp.report.comparison import format_comparison
-from gcexp.run.measured import ERROR
+from gcexp.run.result_columns import ERROR
 
 _SAME = 1e-9  # errors closer than this to the share of partitions that are missing say nothing else
 
