@@ -43,9 +43,9 @@ from gcexp.run.costs import (
 )
 from gcexp.run.datasets import prepared_file
 from gcexp.run.dependencies import digest_of, stage_fingerprint
-from gcexp.run.measured import TIMED
 from gcexp.run.measurement import HomeTrainings, Measurement
 from gcexp.run.records import changes, collect_reads, is_current
+from gcexp.run.result_columns import TIMED
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
 from gcexp.run.sweep import Sweep, SweptCheckpoint, clock_of, forget, scores_of

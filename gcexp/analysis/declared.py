@@ -25,8 +25,8 @@ def columns(
     more : callable, optional
         Further names from the arguments of the function, where they depend on them.
     clocks : bool
-        The function plays the schemes that its argument `schemes` names (`gcexp.run.benchmarked`): what they depend on
-        decides the table.
+        The function plays the schemes that its argument `schemes` names (`gcexp.run.benchmark_schemes`): what they
+        depend on decides the table.
 
     Examples
     --------
@@ -63,8 +63,8 @@ def columns(
         made: Any = function
         if inspect.isgeneratorfunction(function):
             made = table
-        made.columns = of  # asked for by gcexp.run.checks
-        made.clocks = clocks  # asked for by gcexp.run.checks, too
+        made.columns = of  # asked for by gcexp.run.declarations
+        made.clocks = clocks  # asked for by gcexp.run.declarations, too
         return made
 
     return declared

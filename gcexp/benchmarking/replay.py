@@ -13,7 +13,7 @@ from gcexp.benchmarking.bound import bound_of, is_fresh, load_of
 from gcexp.benchmarking.quality import hardly_used, quality, share_used, used_of_workers
 from gcexp.benchmarking.verdict import ALONE, REBALANCING, TIE, WAITING, colour
 from gcexp.errors import ParameterError, UserError, require
-from gcexp.run.benchmarked import Entry
+from gcexp.run.benchmark_schemes import Entry
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
 

@@ -14,7 +14,7 @@ from gcexp.benchmarking.quality import share_used
 from gcexp.benchmarking.replay import Replay
 from gcexp.benchmarking.table import COLUMNS, benchmark
 from gcexp.benchmarking.verdict import TIE
-from gcexp.run.benchmarked import entries
+from gcexp.run.benchmark_schemes import entries
 from gcexp.run.scheme import Codes
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from gcexp.benchmarking.replay import UNCODED, Replay
 from gcexp.benchmarking.verdict import verdicts
 from gcexp.errors import ParameterError, UserError, require, require_known
 from gcexp.progress import bar
-from gcexp.run.benchmarked import Entry, entries
+from gcexp.run.benchmark_schemes import Entry, entries
 from gcexp.run.scheme import Codes
 from gcexp.schema import arguments, fitted
 

@@ -15,7 +15,7 @@ from gcexp.files import refuse_no_folder, refuse_special
 from gcexp.schema import arguments, typed
 
 
-def overrides(parser: ArgumentParser) -> None:
+def add_overrides(parser: ArgumentParser) -> None:
     """Hydra overrides, any number of them, and a folder of further options."""
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides: scheme=cgc n=30")
     parser.add_argument(
@@ -27,7 +27,7 @@ def overrides(parser: ArgumentParser) -> None:
     parser.set_defaults(rest="overrides")
 
 
-def add_options(folder: Path) -> None:
+def add_search_folder(folder: Path) -> None:
     """Let this process, and those that it starts, find the options in a folder, as Hydra's ``--config-dir`` does."""
     if not folder.is_dir():
         raise UserError(f"--config-dir names {folder}, which is not a folder")
@@ -39,7 +39,7 @@ def add_options(folder: Path) -> None:
 
 
 @contextmanager
-def one_run(given: list[str]) -> Iterator[None]:
+def suggest_multirun(given: list[str]) -> Iterator[None]:
     """Where `given` stops what takes one run, and a key has several values, say what takes them."""
     try:
         yield
@@ -63,19 +63,19 @@ def new_folder(text: str) -> Path:
     return Path(text)
 
 
-def maybe_folder(parser: ArgumentParser, purpose: str) -> None:
+def add_folder(parser: ArgumentParser, purpose: str) -> None:
     """``-o``, a folder for results."""
     parser.add_argument(
         *("-o", "--output"), dest="folder", metavar="FOLDER", type=new_folder, help=f"folder {purpose}"
     )
 
 
-def as_json(parser: ArgumentParser) -> None:
+def add_json(parser: ArgumentParser) -> None:
     """``--json``."""
     parser.add_argument("--json", action="store_true", help="machine-readable")
 
 
-def form(parser: ArgumentParser) -> None:
+def add_format(parser: ArgumentParser) -> None:
     """``--format`` of a table."""
     parser.add_argument(
         "--format", choices=("text", "csv", "markdown"), default="text", help="of the table (default: text)"

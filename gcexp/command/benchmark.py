@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gcexp.benchmarking import COLUMNS, benchmark, verdicts
-from gcexp.command.arguments import keywords, maybe_folder
+from gcexp.command.arguments import add_folder, keywords
 from gcexp.errors import UserError
 from gcexp.figures.markdown import escape, grid
 from gcexp.files import write_text
@@ -73,7 +73,7 @@ def add(parser) -> None:
     parser.add_argument(
         "--data-bound", action="store_true", default=None, help="times follow the data, not the worker"
     )
-    maybe_folder(parser, "for the map as CSV, Markdown and PNG")
+    add_folder(parser, "for the map as CSV, Markdown and PNG")
 
 
 def run(arguments) -> None:
@@ -83,11 +83,15 @@ def run(arguments) -> None:
         value = getattr(arguments, name)
         if value is not None and value != []:
             given[name] = value
-    frame = _table(arguments.file)
+    frame = _read_benchmark(arguments.file)
     if frame is None:
-        words = given.pop("schemes", [])
-        of_log = [word for word in words if word.partition("=")[0] in OF_LOG]
-        of_schemes = [word for word in words if word not in of_log]
+        of_log, of_schemes = [], []
+        for word in given.pop("schemes", []):
+            key, _, _ = word.partition("=")
+            if key in OF_LOG:
+                of_log.append(word)
+            else:
+                of_schemes.append(word)
         frame = _play(arguments.file, given, of_schemes, of_log)
         head = _head(frame)
         print(format_map(frame, head), end="")
@@ -189,7 +193,7 @@ class _NamedScheme:
         return found
 
 
-def _table(file: str) -> pd.DataFrame | None:
+def _read_benchmark(file: str) -> pd.DataFrame | None:
     """The table of an earlier benchmark, or of a figure that shows one; None for anything else."""
     from gcexp.figures import read_table
 
@@ -206,12 +210,12 @@ def _table(file: str) -> pd.DataFrame | None:
 
 def format_map(frame: pd.DataFrame, head: str) -> str:
     """The verdicts, and the map as aligned text."""
-    rows = _aligned(_map(frame), names=2)
-    lines = [*_depends(frame), head, "", *verdicts(frame), "", *rows, "", *_notes(frame)]
+    rows = _align(_map(frame), names=2)
+    lines = [*_dependence(frame), head, "", *verdicts(frame), "", *rows, "", *_notes(frame)]
     return "\n".join(lines) + "\n"
 
 
-def _aligned(table: list[list[str]], names: int) -> list[str]:
+def _align(table: list[list[str]], names: int) -> list[str]:
     """The rows of a table as text: so many columns of names, then columns of numbers."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     rows = []
@@ -232,12 +236,12 @@ def as_markdown(frame: pd.DataFrame, head: str) -> str:
     for cells in _map(frame):
         table.append([" ".join(cell.split()) for cell in cells])
     header, *rows = table
-    said = _bullets([*_depends(frame), *verdicts(frame)])
+    said = _bullets([*_dependence(frame), *verdicts(frame)])
     notes = _bullets(_notes(frame))
     return f"# {escape(head)}\n\n{said}\n{grid(header, rows, right=range(2, len(header)))}\n{notes}"
 
 
-def _depends(frame: pd.DataFrame) -> list[str]:
+def _dependence(frame: pd.DataFrame) -> list[str]:
     """Whether the verdicts depend on missing rows, where there are any."""
     sentence = frame.attrs.get("depends")
     if not sentence:
@@ -256,7 +260,7 @@ def _map(frame: pd.DataFrame) -> list[list[str]]:
     several_traces = frame["trace"].nunique() > 1
     cases: list[str] = []
     cells_of: dict[tuple[str, str], dict[str, str]] = {}
-    for row in _shown(frame).itertuples():
+    for row in _with_remarks(frame).itertuples():
         case = f"phi {row.phi:g}"
         if several_late:
             case += f" {_late_in_words(row)}"
@@ -294,7 +298,7 @@ def _cell(row: Any) -> str:
 
 def _notes(frame: pd.DataFrame) -> list[str]:
     """What is said below: how to read it, on what it rests, what the codes are compared with, what is left out."""
-    lines = [LEGEND, _assumed(frame)]
+    lines = [LEGEND, _assumptions(frame)]
     for reference, rows in frame.dropna(subset="against").groupby("against", sort=False):
         cases = [f"phi {phi:g}" for phi in rows["phi"].unique()]
         lines.append(f"codes are compared with {reference}: {', '.join(cases)}")
@@ -307,7 +311,7 @@ def _notes(frame: pd.DataFrame) -> list[str]:
     return lines
 
 
-def _assumed(frame: pd.DataFrame) -> str:
+def _assumptions(frame: pd.DataFrame) -> str:
     """What the times are, where the trace says it, and what is taken for granted."""
     measures = frame.attrs.get("measures")
     known = "recorded times, replayed"
@@ -316,7 +320,7 @@ def _assumed(frame: pd.DataFrame) -> str:
     return f"{known}; {ASSUMED}"
 
 
-def _shown(frame: pd.DataFrame) -> pd.DataFrame:
+def _with_remarks(frame: pd.DataFrame) -> pd.DataFrame:
     """The table as it is shown: behind the name of a scheme stands whose data it hardly ever uses."""
     unused = frame.attrs.get("unused")
     if unused is None:  # a table that is shown again says how much is never used, and not whose it is
@@ -346,13 +350,13 @@ def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
         "width": "single",
     }
     note = (
-        f"{_assumed(frame)}. The darker, the slower. A code with ✓ wins, one with ✗ cannot win (proven for every exact "
-        "code of these loads and messages), another one loses, against the faster of waiting for all and rebalancing "
-        "with the same largest load. Hatched: hindsight."
+        f"{_assumptions(frame)}. The darker, the slower. A code with ✓ wins, one with ✗ cannot win (proven for every "
+        "exact code of these loads and messages), another one loses, against the faster of waiting for all and "
+        "rebalancing with the same largest load. Hatched: hindsight."
     )
     above = [head]
     said = verdicts(frame)
     if len(said) <= _MOST_ABOVE:
         above += said
-    save(draw(_shown(frame), plot, "\n".join(above), note), [drawing])
+    save(draw(_with_remarks(frame), plot, "\n".join(above), note), [drawing])
     return [table, page, drawing]

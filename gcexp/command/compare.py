@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gcexp.command.arguments import form
+from gcexp.command.arguments import add_format
 from gcexp.experiments import compare
 from gcexp.report.comparison import format_comparison
 
@@ -14,7 +14,7 @@ def add(parser) -> None:
     parser.add_argument(
         "--level", type=float, help="score whose first passage counts (default: the figure's)"
     )
-    form(parser)
+    add_format(parser)
 
 
 def run(arguments) -> None:

@@ -67,9 +67,10 @@ def _all_words(before: list[str], current: str) -> Iterable[str]:
     places = [argument for argument in arguments if not argument.option_strings]
     if not places:
         return ()
-    filled = sum(not word.startswith("-") for word in given)
+    words_before = [word for word in given if not word.startswith("-")]
     last = len(places) - 1  # which may take several words
-    return _words_of(places[min(filled, last)], given, current)
+    place = places[min(len(words_before), last)]
+    return _words_of(place, given, current)
 
 
 def _words_of(argument, before: list[str], current: str) -> Iterable[str]:
@@ -103,7 +104,7 @@ def _overrides(before: list[str], current: str) -> Iterable[str]:
         _, _, last_value = value.rpartition(",")
         start = current.removesuffix(last_value)
         return [f"{start}{name}" for name in _values(key)]
-    config = _composed(before)
+    config = _compose_words(before)
     group, point, _ = key.partition(".")
     if not point:
         return [f"{name}=" for name in {*config, *GROUPS}]
@@ -113,10 +114,11 @@ def _overrides(before: list[str], current: str) -> Iterable[str]:
     return [f"{group}.{name}=" for name in option if not name.startswith("_")]
 
 
-def _composed(before: list[str]) -> dict[str, Any]:
+def _compose_words(before: list[str]) -> dict[str, Any]:
     """The run of the overrides that stand there, but for keys with several values."""
+    overrides = [word for word in before if "=" in word and "," not in word]
     try:
-        return compose([word for word in before if "=" in word and "," not in word])
+        return compose(overrides)
     except UserError:  # what stands there is not finished, or wrong: told when it runs
         return compose([])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gcexp.command.arguments import as_json, overrides
+from gcexp.command.arguments import add_json, add_overrides
 from gcexp.command.theory import plain
 from gcexp.decoding_error.error import KINDS
 from gcexp.errors import UserError
@@ -101,11 +101,15 @@ def _numbers(key: str, text: str) -> list[int]:
         if count > _MOST:
             raise UserError(f"{key}={text} are {count} numbers (allowed: up to {_MOST})")
         return list(range(first, last + 1))
-    words = text.strip("[]").split(",")
-    return [_number(key, word) for word in words if word.strip()]
+    numbers = []
+    for word in text.strip("[]").split(","):
+        if word.strip():
+            numbers.append(_number(key, word))
+    return numbers
 
 
 def _number(key: str, text: str) -> int:
+    """A whole number."""
     number = typed(text.strip())
     if is_whole(number):
         return number
@@ -153,8 +157,8 @@ def _mean_in_words(one: dict) -> str:
 
 def add(parser) -> None:
     """Arguments of the command."""
-    overrides(parser)
-    as_json(parser)
+    add_overrides(parser)
+    add_json(parser)
 
 
 def run(arguments) -> None:

@@ -26,7 +26,7 @@ def describe_failure(error: Exception, command: list[str]) -> tuple[str, int]:
             return f"{error} ({type(part).__name__} of your project, {place}, not of gcexp)", 2
     if isinstance(error, UserError):
         return str(error), 2
-    if isinstance(error, SyntaxError) and _of_a_project(error.filename):
+    if isinstance(error, SyntaxError) and _is_of_a_project(error.filename):
         return no_python(error), 2
     lacked = lacking(error)
     if lacked:
@@ -35,22 +35,24 @@ def describe_failure(error: Exception, command: list[str]) -> tuple[str, int]:
         return f"{error.filename}: {error.strerror}", 2
     if isinstance(error, MemoryError):
         return f"the run does not fit into memory ({error or 'nothing left'})", 2
-    by_a_project = _in_a_project(error)
+    by_a_project = _sentence_about_a_project(error)
     if by_a_project is not None:
         return by_a_project, 2
     sentence = " ".join(str(error).split()) or type(error).__name__
     if not isinstance(error, Defect):
         sentence = f"{type(error).__name__}: {sentence}"
-    told = f"a defect of gcexp, not of what you gave: please report it with {_kept_trace(command)}"
-    return f"{sentence} ({told})", 1
+    place = _keep_trace(command)
+    return f"{sentence} (a defect of gcexp, not of what you gave: please report it with {place})", 1
 
 
-def _of_a_project(file: str | None) -> bool:
+def _is_of_a_project(file: str | None) -> bool:
     """Whether a module is a project's own: neither ours nor Python's nor that of an installed library."""
     from gcexp.run.modules import is_own
 
+    if file is None or not is_own(os.path.abspath(file)):
+        return False
     papers = Path(__file__).resolve().parents[2] / "gcexp_papers"
-    return file is not None and is_own(os.path.abspath(file)) and papers not in Path(file).resolve().parents
+    return papers not in Path(file).resolve().parents
 
 
 def _parts_of(error: BaseException | None) -> tuple[object, ...]:
@@ -69,26 +71,31 @@ def _place_of(part: object) -> str | None:
         _, line = inspect.getsourcelines(type(part))
     except (OSError, TypeError):
         return None
-    return f"{file}, line {line}" if _of_a_project(file) else None
-
-
-def _in_a_project(error: Exception) -> str | None:
-    """What is said of an exception that a project's own code raised, or called for; None where it took no part."""
-    calls = traceback.extract_tb(error.__traceback__)
-    places = [place for place, call in enumerate(calls) if _of_a_project(call.filename)]
-    if not places:
+    if not _is_of_a_project(file):
         return None
-    last = calls[places[-1]]
+    return f"{file}, line {line}"
+
+
+def _sentence_about_a_project(error: Exception) -> str | None:
+    """What is said of an exception that a project's own code raised, or called for; None where it took no part."""
+    since_project = []  # the calls from the first one of a project on
+    last_of_project = None
+    for call in traceback.extract_tb(error.__traceback__):
+        if _is_of_a_project(call.filename):
+            last_of_project = call
+        if last_of_project is not None:
+            since_project.append(call)
+    if last_of_project is None:
+        return None
     sentence = " ".join(str(error).split())
-    from_its_first = calls[places[0] :]
-    shown = "".join(traceback.format_list(from_its_first[-_SHOWN:])).rstrip()
+    shown = "".join(traceback.format_list(since_project[-_SHOWN:])).rstrip()
     return (
-        f"{last.filename}, line {last.lineno}, in {last.name}: {type(error).__name__}: {sentence} (the code of your "
-        f"project, not of gcexp)\n{shown}"
+        f"{last_of_project.filename}, line {last_of_project.lineno}, in {last_of_project.name}: "
+        f"{type(error).__name__}: {sentence} (the code of your project, not of gcexp)\n{shown}"
     )
 
 
-def _kept_trace(command: list[str]) -> str:
+def _keep_trace(command: list[str]) -> str:
     """Where the trace of the exception being handled, and the command, were written."""
     text = f"{shlex.join(command)}\ngcexp {__version__}, Python {sys.version}\n\n{traceback.format_exc()}"
     name = f"defect-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"

@@ -42,7 +42,7 @@ def _require_free(name: str) -> None:
     """Refuse a name that no package can have, and one that means something already."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise UserError(f"a project is named like a package, [a-z][a-z0-9_]*, got {name!r}")
-    meaning = _taken(name, Path.cwd())
+    meaning = _meaning_of(name, Path.cwd())
     if name in ("gcexp", PAPERS, "conf", "config", "profiles"):
         meaning = "the name of another package"
     elif any(paper.name == name for paper in papers().values()):
@@ -61,7 +61,7 @@ def _copy_template(source: Path, project: Path, name: str) -> None:
     target.write_text(source.read_text("utf-8").replace(_NAME, name), "utf-8")
 
 
-def _taken(name: str, folder: Path, installed: bool = True) -> str | None:
+def _meaning_of(name: str, folder: Path, installed: bool = True) -> str | None:
     """What a name already means to Python; of installed modules those outside of `folder` count."""
     if iskeyword(name):
         return "a keyword of Python"
@@ -69,7 +69,10 @@ def _taken(name: str, folder: Path, installed: bool = True) -> str | None:
         return "a module of Python's standard library"
     if not installed:
         return None
-    elsewhere = [place for place in sys.path if Path(place or ".").resolve() != folder.resolve()]
+    elsewhere = []
+    for place in sys.path:
+        if Path(place or ".").resolve() != folder.resolve():
+            elsewhere.append(place)
     spec = PathFinder.find_spec(name, elsewhere)
     if spec is None or spec.origin is None:  # a folder alone shadows nothing
         return None
@@ -89,7 +92,7 @@ def refuse_shadows() -> None:
     for path, is_paper in sorted(own.items()):
         if path.stem in ("tests", "conftest"):  # which pytest alone reads
             continue
-        meaning = _taken(path.stem, folder, installed=not is_paper)  # a paper may be installed, too
+        meaning = _meaning_of(path.stem, folder, installed=not is_paper)  # a paper may be installed, too
         if meaning:
             raise UserError(
                 f"{path.relative_to(folder)}: {path.stem!r} is {meaning}, in whose place it would be imported; give it "

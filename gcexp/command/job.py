@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gcexp.command.arguments import new_file, overrides
+from gcexp.command.arguments import add_overrides, new_file
 from gcexp.errors import UserError
 from gcexp.files import written
 
@@ -63,7 +63,7 @@ _ARGUMENTS: dict[str, dict[str, dict[str, Any]]] = {
 def add(parser: ArgumentParser, verb: str) -> None:
     """The arguments of a verb."""
     if verb == "train":
-        overrides(parser)
+        add_overrides(parser)
     for name, kept in _ARGUMENTS[verb].items():
         parser.add_argument(*name.split(), **kept)
     several = "+" if verb == "plot" else None

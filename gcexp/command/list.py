@@ -37,7 +37,10 @@ def list_names(kind: str) -> dict[str, str]:
     if kind not in LISTED:
         raise UserError(unknown("kind", kind, LISTED))
     if kind == "targets":
-        return {name: str(read_yaml(path).get("title", "")) for name, path in target_files().items()}
+        title_of = {}
+        for name, path in target_files().items():
+            title_of[name] = str(read_yaml(path).get("title", ""))
+        return title_of
     if kind == "papers":
         return {name: paper.title for name, paper in papers().items()}
     if kind == "datasets":

@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from gcexp import __version__
 from gcexp.command import job
-from gcexp.command.arguments import add_options
+from gcexp.command.arguments import add_search_folder
 from gcexp.command.failure import describe_failure
 from gcexp.command.init import refuse_shadows
 from gcexp.command.job import VERBS
@@ -76,7 +76,7 @@ def _run(given: Sequence[str]) -> int:
     arguments = _read(given)
     folder = getattr(arguments, "config_dir", None)
     if folder:
-        add_options(folder)
+        add_search_folder(folder)
     if given[:1] != ["job"]:
         return arguments.do(arguments) or 0
     first_output = arguments.output

@@ -137,42 +137,42 @@ def failures() -> str:
             continue
         submission = _WATCH.submissions.get(job)
         if submission is None:
-            lines += _of_failed(_WATCH.jobs[job])
+            lines += _lines_about_failed(_WATCH.jobs[job])
         else:
             submitted[submission].append(_WATCH.jobs[job])
     for submission, members in submitted.items():
         # Where one of several jobs failed, Snakemake reports all of them, those too that never began.
-        began = [about for about in members if _text_of(_logs(about))]
+        began = [about for about in members if _last_lines(_logs(about))]
         for about in began or members[:1]:
-            lines += _of_submitted(about, submission)
+            lines += _lines_about_submitted(about, submission)
     if submitted:
         lines.append(f"go on: {_WATCH.again}")
     return "\n".join(lines)
 
 
-def _of_failed(about: Any) -> list[str]:
+def _lines_about_failed(about: Any) -> list[str]:
     """Lines about a job that failed on this machine."""
     logs = _logs(about)
     line = f"failed: {_name(about)}"
     if logs:
         line += f" (log: {', '.join(logs)})"
-    return [line, *_text_of(logs), *_repeated(about)]
+    return [line, *_last_lines(logs), *_how_to_repeat(about)]
 
 
-def _of_submitted(about: Any, submission: _Submission) -> list[str]:
+def _lines_about_submitted(about: Any, submission: _Submission) -> list[str]:
     """Lines about a job of a cluster: what it ended with, and the log that says something."""
     logs = _logs(about)
-    if not _text_of(logs):
-        logs = [log for log in submission.logs if _text_of([log])]
+    if not _last_lines(logs):
+        logs = [log for log in submission.logs if _last_lines([log])]
     where = "no log says anything"
     if logs:
         where = f"log: {', '.join(logs)}"
-    lines = [f"failed: {_name(about)} ({submission}; {where})", *_text_of(logs)]
+    lines = [f"failed: {_name(about)} ({submission}; {where})", *_last_lines(logs)]
     if submission.state in _CAUSES:
         kept = _KEPT.get(getattr(about, "rule_name", ""), "begins anew")
         lines.append(f"  {_CAUSES[submission.state]}; when it is submitted again it {kept}.")
     if submission.state in ("", "FAILED"):
-        lines += _repeated(about)
+        lines += _how_to_repeat(about)
     return lines
 
 
@@ -181,7 +181,7 @@ def _logs(about: Any) -> list[str]:
     return [str(log) for log in getattr(about, "log", None) or []]
 
 
-def _text_of(logs: list[str]) -> list[str]:
+def _last_lines(logs: list[str]) -> list[str]:
     """The last lines of some logs, set in; none of logs that are empty or not there."""
     lines = []
     for log in logs:
@@ -193,17 +193,22 @@ def _text_of(logs: list[str]) -> list[str]:
 def _content(log: str) -> str:
     """The text of a log; empty where there is none."""
     file = Path(log)
-    return file.read_text("utf-8", errors="replace") if file.is_file() else ""
+    if not file.is_file():
+        return ""
+    return file.read_text("utf-8", errors="replace")
 
 
-def _repeated(about: Any) -> list[str]:
+def _how_to_repeat(about: Any) -> list[str]:
     """The command that repeats a job here."""
     command = getattr(about, "shellcmd", None)
     if not command:
         return []
-    words = command.partition(" 2> ")[0]
-    return [f"repeat it: {' '.join(words[words.index('gcexp ') :].split())}"]
+    without_log, _, _ = command.partition(" 2> ")
+    begin = without_log.index("gcexp ")
+    words = without_log[begin:].split()
+    return [f"repeat it: {' '.join(words)}"]
 
 
 def _name(about: Any) -> str:
+    """What a job is called: by its message, else by its rule."""
     return str(getattr(about, "rule_msg", None) or getattr(about, "rule_name", ""))

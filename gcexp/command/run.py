@@ -6,15 +6,15 @@ from math import isfinite
 
 import yaml
 
-from gcexp.command.arguments import form, maybe_folder, one_run, overrides
+from gcexp.command.arguments import add_folder, add_format, add_overrides, suggest_multirun
 from gcexp.errors import UserError
 from gcexp.run.compose import compose
 
 
 def add(parser) -> None:
     """Its arguments."""
-    overrides(parser)
-    maybe_folder(parser, "for the results (default: results/run/<run id>)")
+    add_overrides(parser)
+    add_folder(parser, "for the results (default: results/run/<run id>)")
     parser.add_argument(
         "-m", "--multirun", action="store_true", help="every combination of scheme=cgc,frc s=1,4; one table"
     )
@@ -43,7 +43,7 @@ def add(parser) -> None:
         help="log the run in MLflow while it trains; tracking_uri=URI says where"
         " (default: $MLFLOW_TRACKING_URI, else results/mlflow/mlflow.db)",
     )
-    form(parser)
+    add_format(parser)
 
 
 def run(arguments) -> None:
@@ -56,7 +56,7 @@ def run(arguments) -> None:
         raise UserError("--queued says what becomes of jobs that --submit made; add --submit")
     given, uri = _without_uri(arguments.overrides, arguments.mlflow)
     if arguments.cfg:
-        with one_run(given):
+        with suggest_multirun(given):
             config = compose(given)
         print(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), end="")
         return
@@ -79,7 +79,7 @@ def run(arguments) -> None:
         )
         print(table, end="")
         return
-    with one_run(given):
+    with suggest_multirun(given):
         single_run(given, folder=arguments.folder, level=arguments.level, uri=uri)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gcexp.command.warned import print_warnings
+from gcexp.command.library_warnings import print_warnings
 from gcexp.errors import UserError
 from gcexp.experiments import sweep
 from gcexp.files import read_json
@@ -81,7 +81,9 @@ def multirun(
     single, several = split_sweep(overrides)
     if not several:
         raise UserError("nothing is swept: give a key several values, as in scheme=cgc,frc s=2,5,9")
-    grid = {key: [typed(value) for value in values] for key, values in several.items()}
+    grid = {}
+    for key, texts in several.items():
+        grid[key] = [typed(text) for text in texts]
     with print_warnings():
         table = sweep(grid, *single, jobs=jobs, submit=submit, queued=queued)
     return format_comparison(summary_of_sweep(table, level), form)
@@ -193,10 +195,12 @@ def passage_in_words(curve: pd.DataFrame, score: str, level: float) -> str:
     from gcexp.run.result import Result
 
     found = Result(curve).time_to(level, score).iloc[0]
-    middle = found[f"time_to_{level:g}"]
-    told = f"{middle:.4g}" if math.isfinite(middle) else "not reached"
+    median = found[f"time_to_{level:g}"]
+    time = "not reached"
+    if math.isfinite(median):
+        time = f"{median:.4g}"
     reached = f"reached in {found['seeds_reached']:g} of {found['seeds']:g} seeds"
-    return f"{told} ({score.replace('_', ' ')} {level:g}, {reached})"
+    return f"{time} ({score.replace('_', ' ')} {level:g}, {reached})"
 
 
 def _plot(curve: pd.DataFrame, score: str, overrides: list[str], folder: Path) -> None:

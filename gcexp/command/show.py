@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gcexp.command.arguments import as_json, new_file, overrides
+from gcexp.command.arguments import add_json, add_overrides, new_file
 from gcexp.run.compose import meanings
 from gcexp.run.run import Run
 
 if TYPE_CHECKING:
     from gcexp.codes.base import Code, Quorum
+
 _SMALL = 12  # matrices up to this many rows and columns are shown
 _MATRICES = ("assignment", "encoding", "encoding_imaginary")
 #: Groups whose keys are explained: a scheme's parts, and the delay that a figure shows.
@@ -28,6 +29,10 @@ def description(run: Run, keys: dict[str, str]) -> dict:
         found["placement"] = repr(scheme.placement)
     if scheme.loads:
         found["loads"] = repr(scheme.loads)
+    remarks = {}
+    for key, remark in keys.items():
+        if key.startswith(_EXPLAINED):
+            remarks[key] = remark
     found |= {
         "delay": repr(run.delay_model),
         "overhead": scheme.overhead,
@@ -40,7 +45,7 @@ def description(run: Run, keys: dict[str, str]) -> dict:
         "exact": run.exact,
         "guarantee": guarantee(code),
         "drawn_per_seed": run.is_redrawn,
-        "keys": {key: remark for key, remark in keys.items() if key.startswith(_EXPLAINED)},
+        "keys": remarks,
     }
     if max(code.encoding.shape) <= _SMALL:
         encoding = code.encoding.toarray()
@@ -53,7 +58,9 @@ def description(run: Run, keys: dict[str, str]) -> dict:
 
 def guarantee(code: Code) -> str:
     """The code's promise as a sentence."""
-    share = "all" if code.recovers == code.k else f"at least {code.recovers} of"
+    share = f"at least {code.recovers} of"
+    if code.recovers == code.k:
+        share = "all"
     wanted = {
         "indicator": f"the sum of {share} {code.k} partitions",
         "least_squares": "the combination closest to the full sum",
@@ -110,6 +117,7 @@ def format_description(found: dict) -> str:
 
 
 def _in_words(value: Any) -> str:
+    """A value for people: one number where all entries of a list are equal."""
     if isinstance(value, list) and len(set(value)) == 1:
         return f"{value[0]} for each"
     if isinstance(value, float):
@@ -119,8 +127,8 @@ def _in_words(value: Any) -> str:
 
 def add(parser) -> None:
     """Arguments of the command."""
-    overrides(parser)
-    as_json(parser)
+    add_overrides(parser)
+    add_json(parser)
     parser.add_argument(
         "--figure", type=new_file, help="draw one iteration: file to write, .png, .pdf or .svg"
     )

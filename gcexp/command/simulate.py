@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from gcexp.command.arguments import form, one_run, overrides
-from gcexp.command.warned import print_warnings
+from gcexp.command.arguments import add_format, add_overrides, suggest_multirun
+from gcexp.command.library_warnings import print_warnings
 from gcexp.experiments import simulate
 from gcexp.report.comparison import format_comparison
-from gcexp.run.measured import ERROR
+from gcexp.run.result_columns import ERROR
 
 _SAME = 1e-9  # errors closer than this to the share of partitions that are missing say nothing else
 
 
 def add(parser) -> None:
     """Its arguments."""
-    overrides(parser)
+    add_overrides(parser)
     parser.add_argument(
         "--rows", default="seeds", help="seeds, running or iterations: one row for each (default: seeds)"
     )
-    form(parser)
+    add_format(parser)
 
 
 def run(arguments) -> None:
     """Print the clock."""
-    with one_run(arguments.overrides), print_warnings():
+    with suggest_multirun(arguments.overrides), print_warnings():
         table = simulate(*arguments.overrides, rows=arguments.rows)
     if ERROR in table.attrs and table["mean_recovered_fraction"].notna().all():
         missing = 1 - table["mean_recovered_fraction"]

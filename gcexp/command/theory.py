@@ -21,7 +21,7 @@ import numpy as np
 import yaml
 
 import gcexp.theory
-from gcexp.command.arguments import as_json, pairs
+from gcexp.command.arguments import add_json, pairs
 from gcexp.errors import UserError, unknown
 from gcexp.run.options import papers
 from gcexp.run.yaml_values import read_value
@@ -168,7 +168,7 @@ def add(parser) -> None:
     parser.add_argument(
         "arguments", nargs="*", metavar="KEY=VALUE", help="n=15 alpha=2/3 lengths=[3,4] shape=inf"
     )
-    as_json(parser)
+    add_json(parser)
 
 
 def run(given) -> None:

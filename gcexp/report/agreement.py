@@ -201,7 +201,7 @@ def compare_tables(
     there = published[name].iloc[row]
     wrong_rows = (shares > 1).any(0)
     if wrong_rows.any():
-        first = f"{name} is {_shown(here)} at {_place(fresh, row, name)}, {_shown(there)} was published"
+        first = f"{name} is {_cell_in_words(here)} at {_place(fresh, row, name)}, {_cell_in_words(there)} was published"
         return TableComparison(DIFFERS, f"{first}; {wrong_rows.sum()} of {len(fresh)} rows differ")
     most = allowed[column].absolute + allowed[column].relative * abs(there)
     largest = f"largest deviation {abs(here - there):.3g} in {name}"
@@ -256,7 +256,7 @@ def _place(table: pd.DataFrame, row: int, name: str) -> str:
     return ", ".join(words) or f"row {row + 1}"
 
 
-def _shown(value: Any) -> str:
+def _cell_in_words(value: Any) -> str:
     """A cell as a sentence writes it."""
     if isinstance(value, float):
         return f"{value:.9g}"

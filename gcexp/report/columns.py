@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from gcexp.run.measured import TIMED
+from gcexp.run.result_columns import TIMED
 from gcexp.run.run import Run
 from gcexp.run.tokens import PARTS, overrides_of
 

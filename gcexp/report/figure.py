@@ -14,12 +14,12 @@ from gcexp.figures.stylefiles import OWN_LOOKS
 from gcexp.report.columns import Passages, Timings, key_columns
 from gcexp.report.placeholders import fill_in
 from gcexp.run import paths
-from gcexp.run.benchmarked import schemes_fingerprint
-from gcexp.run.checks import Declaration, declaration_of, scores_of_task
+from gcexp.run.benchmark_schemes import schemes_fingerprint
 from gcexp.run.compose import composed_codes
+from gcexp.run.declarations import Declaration, declaration_of, scores_of_task
 from gcexp.run.dependencies import digest_of, lines_of_values, stage_fingerprint
-from gcexp.run.measured import CURVE
 from gcexp.run.options import conf_dir
+from gcexp.run.result_columns import CURVE
 from gcexp.run.run import Run
 from gcexp.schema import fitted, typed
 

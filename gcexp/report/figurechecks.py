@@ -12,10 +12,10 @@ from gcexp.figures.plots import parse as parse_plot
 from gcexp.figures.tables import FLOAT
 from gcexp.report.columns import Timings, key_columns
 from gcexp.report.figure import Figure
-from gcexp.run.checks import check_named, scores_of_task
 from gcexp.run.datasets import check_data_set
+from gcexp.run.declarations import check_named, scores_of_task
 from gcexp.run.dependencies import dotted_names
-from gcexp.run.measured import CURVE
+from gcexp.run.result_columns import CURVE
 from gcexp.run.seeds import check_count
 
 #: The class that replays a recorded trace, and what it is found by in a composed delay model.

@@ -19,12 +19,12 @@ from gcexp.figures.tables import scores_of
 from gcexp.files import write_text
 from gcexp.report.comparison import medians
 from gcexp.report.mlflow_store import LEVELS, MOST_RUNS, PARENT, Point, Store, curves_of, tags_of
-from gcexp.run.measured import curve_of
 from gcexp.run.measurement import Measurement
 from gcexp.run.options import conf_dir
 from gcexp.run.own_checkpoint import OwnCheckpoint
 from gcexp.run.provenance import read_provenance
 from gcexp.run.records import Seen
+from gcexp.run.result_columns import curve_of
 from gcexp.run.tokens import PARTS
 from gcexp.run.yaml_values import read_yaml
 from gcexp.tasks.checkpoint import stamp

@@ -14,8 +14,8 @@ from gcexp.progress import bar
 from gcexp.report.columns import Passages, Timings, key_columns
 from gcexp.report.figure import Figure
 from gcexp.run.build import locate, with_makers
-from gcexp.run.measured import silence_of, timing_columns
 from gcexp.run.measurement import Measurement, StoredTrainings
+from gcexp.run.result_columns import silence_of, timing_columns
 from gcexp.run.run import Run
 from gcexp.run.verification import largest_errors
 from gcexp.summary import silent_share

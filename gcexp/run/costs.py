@@ -10,9 +10,9 @@ from functools import cache
 
 from gcexp.errors import DataError
 from gcexp.files import rows_of
-from gcexp.run.measured import clock_columns
 from gcexp.run.measurement import home_data
 from gcexp.run.options import search_dirs
+from gcexp.run.result_columns import clock_columns
 from gcexp.run.run import Run
 
 _SAMPLED = 100  # iterations from which the length of a run is foretold

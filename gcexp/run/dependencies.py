@@ -18,7 +18,7 @@ from typing import Any
 
 from gcexp.run.build import values_under
 from gcexp.run.contents import content
-from gcexp.run.declared import leads_to_own_module
+from gcexp.run.module_text import leads_to_own_module
 from gcexp.run.records import versions_of
 
 
@@ -73,7 +73,7 @@ _TABLE = (
     "figures/rows.py",
     "report/table.py",
     "report/columns.py",
-    "run/measured.py",
+    "run/result_columns.py",
     "summary.py",
 )
 _LEARN = ("tasks", "data")
@@ -122,7 +122,7 @@ STAGES = {
         libraries=("numpy", "scipy", "pandas"),
     ),
     "analysis": Stage(
-        rooms=(*_CLOCK, *_TABLE, *_LEARN, "analysis", "benchmarking", "run/benchmarked.py"),
+        rooms=(*_CLOCK, *_TABLE, *_LEARN, "analysis", "benchmarking", "run/benchmark_schemes.py"),
         libraries=("numpy", "scipy", "pandas", "torch", "networkx", "galois"),
     ),
     "draw": Stage(

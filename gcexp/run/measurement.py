@@ -79,7 +79,7 @@ class Measurement:
     @cached_property
     def curve(self) -> pd.DataFrame:
         """Scores on the simulated clock, one row per seed and evaluated iteration."""
-        from gcexp.run.measured import curve_of
+        from gcexp.run.result_columns import curve_of
 
         return curve_of(self.timeline, self.trajectory)
 

@@ -20,8 +20,8 @@ from typing import Any
 
 from gcexp.errors import DataError, UserError
 from gcexp.files import read_json, written
-from gcexp.run.declared import leads_to_own_module
 from gcexp.run.dependencies import dotted_names
+from gcexp.run.module_text import leads_to_own_module
 from gcexp.run.records import version_of, versions_of
 
 #: Distributions whose versions stand in every provenance.

@@ -10,8 +10,8 @@ import pandas as pd
 
 from gcexp.errors import UserError, unknown
 from gcexp.figures.rows import sign_interval, time_to
-from gcexp.run.measured import COSTS
 from gcexp.run.medians import Medians
+from gcexp.run.result_columns import COSTS
 
 #: What a code costs a worker: columns of every table.
 LOADS = ("mean_load_fraction", *COSTS)

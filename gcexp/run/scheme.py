@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import ParameterError, UserError
 from gcexp.run.build import build, is_redrawn, locate, with_seed
-from gcexp.run.declared import class_value
+from gcexp.run.module_text import class_value
 from gcexp.schema import fitted
 
 if TYPE_CHECKING:  # a plan that only draws loads no codes

@@ -145,7 +145,7 @@ class Sweep:
 
     def silences(self, table: Result) -> list[str]:
         """What is told of the runs of a table that hear nobody in most of their iterations."""
-        from gcexp.run.measured import SILENT, silence_of
+        from gcexp.run.result_columns import SILENT, silence_of
 
         told = []
         for run, share in zip(self.runs, table.attrs.get(SILENT, ()), strict=False):
@@ -161,9 +161,9 @@ class Sweep:
         """
         import numpy as np
 
-        from gcexp.run.measured import ERROR, SILENT
         from gcexp.run.provenance import packages, versions
         from gcexp.run.result import Kept, Result
+        from gcexp.run.result_columns import ERROR, SILENT
 
         lengths = [len(columns_of_run["seed"]) for columns_of_run in columns]
         measured = _stacked(columns, lengths)
@@ -286,7 +286,7 @@ def _plain_config(run: Run) -> dict:
 
 def clock_of(run: Run, rows: str, progress: bool = False) -> dict[str, np.ndarray]:
     """Columns of a run's clock, with a progress bar."""
-    from gcexp.run.measured import clock_columns
+    from gcexp.run.result_columns import clock_columns
 
     with bar(len(run.seeds) * run.iterations, "clock", "iteration", progress) as moving:
         return clock_columns(run, rows, moving.update)
@@ -296,7 +296,7 @@ def scores_of(measurement: Measurement) -> dict[str, np.ndarray]:
     """Columns of what a run learned, beside them `SILENT`."""
     import numpy as np
 
-    from gcexp.run.measured import SILENT, score_columns
+    from gcexp.run.result_columns import SILENT, score_columns
     from gcexp.summary import silent_share
 
     run, timeline = measurement.run, measurement.timeline

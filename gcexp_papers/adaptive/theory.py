@@ -62,6 +62,7 @@ def optimal_costs(d: int, w: int) -> tuple[Fraction, ...]:
 
 
 def _sizes(d: int, w: int, L: int = 1) -> None:
+    """Refuse a load, a length or a number of rounds that none can be."""
     require(min(d, w, L) >= 1, f"costs need d, w, L >= 1, got d={d}, w={w}, L={L}")
 
 
@@ -129,6 +130,7 @@ def group_length(L: int, d: int, s: Sequence[int], w: int) -> int:
 
 
 def _of_groups(s: Sequence[int]) -> None:
+    """Refuse numbers of stragglers that are none of groups."""
     require(
         len(s) >= 1 and min(s) >= 0,
         f"stragglers s must be a number >= 0 for each of one or more groups, got {s}",
@@ -355,9 +357,10 @@ def mean_time(
     """
     before = lost[0] + np.arange(len(chances)) * lost[1] - lost[1]
     before[0] = 0
-    return float(
-        chances[0] @ np.array(first) + (chances[1:] @ np.array(later)).sum() + chances.sum(1) @ before
-    )
+    in_epoch_0 = chances[0] @ np.array(first)
+    in_later_epochs = (chances[1:] @ np.array(later)).sum()
+    in_lost_epochs = chances.sum(1) @ before
+    return float(in_epoch_0 + in_later_epochs + in_lost_epochs)
 
 
 def average_time(
@@ -393,9 +396,13 @@ def average_time(
     """
     most = d - 1 if s_max is None else s_max
     require(0 <= most < d, f"the average time needs 0 <= s_max < d, got s_max={s_max}, d={d}")
-    last = [t_cp + t_cm / (d - (s if s_max is None else most)) for s in range(most + 1)]
-    chances = last_epoch(group_sizes(n, d) if grouped else [n], p, most)
-    return mean_time(chances, last, last, [t_cp + t_cm] * 2)
+    if s_max is None:
+        final_epoch = [t_cp + t_cm / (d - s) for s in range(d)]
+    else:
+        final_epoch = [t_cp + t_cm / (d - s_max)] * (s_max + 1)
+    sizes = group_sizes(n, d) if grouped else [n]
+    lost = [t_cp + t_cm, t_cp + t_cm]
+    return mean_time(last_epoch(sizes, p, most), final_epoch, final_epoch, lost)
 
 
 def crossing(

@@ -6,6 +6,7 @@ Nothing here stands in a paper; what papers say of their own codes is checked in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -42,31 +43,62 @@ def comparison(groups: list, trials: int, draws: int, points: int) -> pd.DataFra
     case, equal where it is exact).
     """
     found = []
-    for n, density, codes in _placed(groups):
-        rows = []
-        s = sorted({round(i * n / points) for i in range(points + 1)}) if points < n else list(range(n + 1))
-        for label, make in codes:
-            drawn = _drawn(label, make, draws, n, density)
-            means = [error(code, s, "random", trials=trials) for code in drawn]
-            worst = [error(code, s) for code in drawn]
-            load = float(np.mean([code.load.mean() for code in drawn]))
-            known = {"label": label, "n": n, "k": drawn[0].k, "density": density, "load": load}
-            for i, lost in enumerate(s):
-                place = known | {"draws": len(drawn), "s": lost, "fraction": lost / n}
-                exact = {"exact": all(one[i].exact for one in worst)}
-                numbers: dict[str, tuple[list, dict]] = {
-                    "mean": ([one[i].mean for one in means], {"trials": trials}),
-                    "lower": ([one[i].lower for one in worst], exact),
-                    "upper": ([one[i].upper for one in worst], exact),
-                }
-                for quantity, (values, more) in numbers.items():
-                    panel = {"panel": f"n = {n}: {_SPOKEN[quantity]}", "quantity": quantity}
-                    rows.append(place | panel | {"value": float(np.mean(values))} | more)
+    for case in _cases(groups):
+        rows: list[dict] = []
+        for label, make in case.makers:
+            rows += _errors_of_code(label, make, case, trials, draws, points)
         if all(row.get("exact", True) for row in rows):
             for row in rows:
                 row["panel"] = row["panel"].replace(_SPOKEN["upper"], "worst case, exact")
         found += rows
     return pd.DataFrame(found)
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One n of a group with its density, and the label and the maker of each code."""
+
+    n: int
+    density: float
+    makers: list[tuple[str, Callable[[int], Code]]]
+
+
+def _cases(groups: list) -> Iterator[_Case]:
+    """Each n of the groups in turn."""
+    for group in groups:
+        for place, (n, density) in enumerate(zip(group["n"], group["density"], strict=True)):
+            makers = [(given["label"], given["of"][place]) for given in group["codes"]]
+            yield _Case(n, density, makers)
+
+
+def _errors_of_code(
+    label: str, make: Callable[[int], Code], case: _Case, trials: int, draws: int, points: int
+) -> Iterator[dict]:
+    """Rows of one code: for each s the mean over random sets, and both ends of the worst case."""
+    n = case.n
+    if points < n:
+        stragglers = sorted({round(i * n / points) for i in range(points + 1)})
+    else:
+        stragglers = list(range(n + 1))
+    codes = _draw_codes(label, make, draws, case)
+    random = [error(code, stragglers, "random", trials=trials) for code in codes]
+    worst = [error(code, stragglers) for code in codes]
+    load = float(np.mean([code.load.mean() for code in codes]))
+    for i, s in enumerate(stragglers):
+        place = {"label": label, "n": n, "k": codes[0].k, "density": case.density, "load": load}
+        place |= {"draws": len(codes), "s": s, "fraction": s / n}
+        is_exact = all(errors[i].exact for errors in worst)
+        mean = float(np.mean([errors[i].mean for errors in random]))
+        lower = float(np.mean([errors[i].lower for errors in worst]))
+        upper = float(np.mean([errors[i].upper for errors in worst]))
+        yield place | _quantity(n, "mean", mean) | {"trials": trials}
+        yield place | _quantity(n, "lower", lower) | {"exact": is_exact}
+        yield place | _quantity(n, "upper", upper) | {"exact": is_exact}
+
+
+def _quantity(n: int, quantity: str, value: float) -> dict:
+    """A number of a row, with the panel that it stands in."""
+    return {"panel": f"n = {n}: {_SPOKEN[quantity]}", "quantity": quantity, "value": value}
 
 
 _SPOKEN = {
@@ -76,25 +108,19 @@ _SPOKEN = {
 }
 
 
-def _placed(groups: list) -> Iterator[tuple[int, float, list[tuple[str, Callable[[int], Code]]]]]:
-    """Each n of the groups in turn, with its density, and the labels and makers of its codes."""
-    for group in groups:
-        for place, (n, density) in enumerate(zip(group["n"], group["density"], strict=True)):
-            yield n, density, [(given["label"], given["of"][place]) for given in group["codes"]]
-
-
-def _drawn(label: str, make: Callable[[int], Code], draws: int, n: int, density: float) -> list[Code]:
+def _draw_codes(label: str, make: Callable[[int], Code], draws: int, case: _Case) -> list[Code]:
     """Realisations of a code, one where nothing is drawn; each has the n and, about, the density of its group."""
-    drawn = [make(0)]
-    if drawn[0].redrawn:
-        drawn += [make(seed) for seed in range(1, draws)]
-    for code in drawn:
-        mine, slack = code.assignment.mean(), 0.25 if code.redrawn else 1e-9
+    codes = [make(0)]
+    if codes[0].redrawn:
+        codes += [make(seed) for seed in range(1, draws)]
+    for code in codes:
+        density = code.assignment.mean()
+        slack = 0.25 if code.redrawn else 1e-9
         require(
-            code.n == n and abs(mine / density - 1) <= slack,
-            f"{label} has n={code.n} and density {mine:.3g}, its group n={n} and {density:g}",
+            code.n == case.n and abs(density / case.density - 1) <= slack,
+            f"{label} has n={code.n} and density {density:.3g}, its group n={case.n} and {case.density:g}",
         )
-    return drawn
+    return codes
 
 
 @columns(
@@ -107,14 +133,24 @@ def parameters(groups: list):
     They are those of the first realisation. gamma is (sigma_2 / sigma_1)^2, for which the error of a biregular code is
     at most x / (1 + x), x = gamma s / (n - s); the spectral gap is 1 - sigma_2 / sigma_1.
     """
-    for _, _, codes in _placed(groups):
-        for label, make in codes:
+    for case in _cases(groups):
+        for label, make in case.makers:
             code = make(0)
-            largest, second, *_ = np.append(np.linalg.svd(messages(code).B, compute_uv=False), 0)
-            holders, density = code.assignment.sum(0), float(code.assignment.mean())
-            ends = (int(end) for counts in (code.load, holders) for end in (counts.min(), counts.max()))
-            gap = float(1 - second / largest)
-            yield label, code.n, code.k, density, *ends, float((second / largest) ** 2), gap
+            singular_values = np.linalg.svd(messages(code).B, compute_uv=False)
+            largest, second, *_ = np.append(singular_values, 0)
+            holders = code.assignment.sum(0)
+            yield {
+                "label": label,
+                "n": code.n,
+                "k": code.k,
+                "density": float(code.assignment.mean()),
+                "least_load": int(code.load.min()),
+                "most_load": int(code.load.max()),
+                "least_holders": int(holders.min()),
+                "most_holders": int(holders.max()),
+                "gamma": float((second / largest) ** 2),
+                "spectral_gap": float(1 - second / largest),
+            }
 
 
 # --- Exact codes: where rounding ends them ----------------------------------------------------------------------
@@ -137,67 +173,119 @@ def stability(groups: list, most_slow: int, sets: int, length: int, sizes: list 
     build the code or to decode (``status``). ``usable`` is the largest of the sizes tried up to which that error stays
     below `USABLE`, 0 if none, and ``stops`` the next one, empty if the largest that was tried is usable.
     """
-    known = list(dict.fromkeys(n for group in groups for n in group["n"]))
+    known: dict[int, None] = {}
+    for group in groups:
+        known |= dict.fromkeys(group["n"])
     for n in sizes or ():
-        require(n in known, f"sizes are among the n of the groups, {known}, got {n}")
-    for label, is_slow, cases in _constructions(groups):
-        tried: dict[tuple, list[tuple[int, float]]] = {pair: [] for pair in product(PRECISIONS, _GRADIENTS)}
-        for n, s, make in cases:
-            if (sizes and n not in sizes) or (is_slow and n > most_slow):
+        require(n in known, f"sizes are among the n of the groups, {list(known)}, got {n}")
+    for construction in _constructions(groups):
+        curves: dict[tuple[str, str], dict[int, float]] = {pair: {} for pair in _PAIRS}  # errors by n
+        for n, s, make in construction.cases:
+            is_asked = not sizes or n in sizes
+            takes_too_long = construction.is_slow and n > most_slow
+            if not is_asked or takes_too_long:
                 continue
-            values, status = _errors(label, make, n, s, sets, length)
-            for (precision, gradients), value in values.items():
-                tried[precision, gradients].append((n, value))
-                panel = f"{precision}, {gradients} gradients"
-                yield label, n, s, precision, gradients, panel, "error", value, status
-        for pair, curve in tried.items():
-            ends = [n for n, value in curve if not value < USABLE[pair[0]]]
-            fit = [n for n, _ in curve if not ends or n < ends[0]]
-            for what, n in (("usable", fit[-1] if fit else 0), ("stops", ends[0] if ends else np.nan)):
-                yield label, None, None, *pair, "", what, float(n), ""
+            errors, status = _errors(construction.label, make, n, s, sets, length)
+            for (precision, gradients), value in errors.items():
+                curves[precision, gradients][n] = value
+                yield {
+                    "label": construction.label,
+                    "n": n,
+                    "s": s,
+                    "precision": precision,
+                    "gradients": gradients,
+                    "panel": f"{precision}, {gradients} gradients",
+                    "what": "error",
+                    "value": value,
+                    "status": status,
+                }
+        for (precision, gradients), curve in curves.items():
+            usable, stops = _range_of_use(curve, USABLE[precision])
+            for what, size in (("usable", usable), ("stops", stops)):
+                yield {
+                    "label": construction.label,
+                    "precision": precision,
+                    "gradients": gradients,
+                    "panel": "",
+                    "what": what,
+                    "value": size,
+                    "status": "",
+                }
 
 
 _GRADIENTS = ("Gaussian", "adversarial")
+_PAIRS = list(product(PRECISIONS, _GRADIENTS))
 
 
-def _constructions(groups: list) -> Iterator[tuple[str, bool, list[tuple]]]:
-    """Label of each construction, whether it is slow, and n, s and what makes the code in each case."""
+def _range_of_use(errors: dict[int, float], limit: float) -> tuple[float, float]:
+    """The largest n up to which all errors are below a limit, 0 if none, and the next one, NaN if there is none."""
+    usable = 0.0
+    for n, value in errors.items():  # n rises
+        if not value < limit:  # NaN is not
+            return usable, float(n)
+        usable = float(n)
+    return usable, np.nan
+
+
+@dataclass(frozen=True)
+class _Construction:
+    """A construction: its label, whether it is slow, and n, s and what makes the code in each case."""
+
+    label: str
+    is_slow: bool
+    cases: list[tuple[int, int, Callable[[], Code]]]
+
+
+def _constructions(groups: list) -> Iterator[_Construction]:
+    """All constructions of the groups."""
     for group in groups:
+        sizes, stragglers = group["n"], group["s"]
         for given in group["codes"]:
-            lists = group["n"], group["s"], given["of"] if isinstance(given["of"], list) else [given["of"]]
-            n, s, of = map(len, lists)
-            label = given["label"]
-            require(n == s == of, f"{label}: one s and one code for each n, got {n} n, {s} s and {of} codes")
-            yield label, given.get("slow", False), list(zip(*lists, strict=True))
+            label, makers = given["label"], given["of"]
+            if not isinstance(makers, list):
+                makers = [makers]
+            require(
+                len(sizes) == len(stragglers) == len(makers),
+                f"{label}: one s and one code for each n, got {len(sizes)} n, {len(stragglers)} s and "
+                f"{len(makers)} codes",
+            )
+            cases = list(zip(sizes, stragglers, makers, strict=True))
+            yield _Construction(label, given.get("slow", False), cases)
 
 
-def _errors(label: str, make, n: int, s: int, sets: int, length: int) -> tuple[dict, str]:
-    refused = dict.fromkeys(product(PRECISIONS, _GRADIENTS), np.nan)
+def _errors(
+    label: str, make: Callable[[], Code], n: int, s: int, sets: int, length: int
+) -> tuple[dict[tuple[str, str], float], str]:
+    """Largest errors of a code by precision and gradients, NaN where it is refused, and what the library said."""
+    refused = dict.fromkeys(_PAIRS, np.nan)
     try:
         code = make()
         if code.n != n:  # no refusal of the library
             raise UserError(f"{label} has n={code.n}, its group n={n}")
         require(bears(code) >= s, f"{code!r} bears {bears(code)} stragglers, not {s}")
-        some = runs(n, s)[:: max(1, 2 * n // sets)]
-        responses = np.concatenate([random_sets(n, s, sets), some]) * code.messages
+        neighbours = runs(n, s)[:: max(1, 2 * n // sets)]
+        responses = np.concatenate([random_sets(n, s, sets), neighbours]) * code.messages
         weights = code.decode(responses).weights
     except (ParameterError, DecodingError) as error:
         return refused, f"refused: {error}"
-    B, target = code.encoding.toarray(), np.tile(np.eye(code.blocks), code.k)
-    across = -(-length // code.blocks)
-    gaussian = rng(0, "monte_carlo", n, s).standard_normal((code.k * code.blocks, across))
-    values = dict.fromkeys(refused, 0.0)
+    B = code.encoding.toarray()
+    target = np.tile(np.eye(code.blocks), code.k)
+    columns_of_block = -(-length // code.blocks)
+    gaussian = rng(0, "monte_carlo", n, s).standard_normal((code.k * code.blocks, columns_of_block))
+    largest = dict.fromkeys(_PAIRS, 0.0)
     for precision, (real, complex_) in PRECISIONS.items():
         kind = complex_ if np.iscomplexobj(B) else real
-        rounded = B.astype(kind)
+        rounded_B = B.astype(kind)
         for W in weights:
-            w = W.astype(kind)
-            off = np.real(w.astype(W.dtype) @ rounded.astype(B.dtype)) - target
-            worst = np.linalg.svd(off, full_matrices=False)[2][:1].T
-            for name, gradients in (("Gaussian", gaussian), ("adversarial", worst)):
-                given = gradients.astype(real)
-                decoded = np.real(w @ (rounded @ given.astype(kind)))
-                missed = decoded.astype(np.float64) - target @ given.astype(np.float64)
+            rounded_W = W.astype(kind)
+            off = np.real(rounded_W.astype(W.dtype) @ rounded_B.astype(B.dtype)) - target
+            _, _, directions = np.linalg.svd(off, full_matrices=False)
+            adversarial = directions[:1].T
+            for name, gradients in (("Gaussian", gaussian), ("adversarial", adversarial)):
+                rounded_gradients = gradients.astype(real)
+                sent = rounded_B @ rounded_gradients.astype(kind)
+                decoded = np.real(rounded_W @ sent).astype(np.float64)
+                missed = decoded - target @ rounded_gradients.astype(np.float64)
                 relative = float(np.linalg.norm(missed) / np.linalg.norm(gradients))
-                values[precision, name] = max(values[precision, name], relative, 1e-18)
-    return values, "decoded"
+                largest[precision, name] = max(largest[precision, name], relative, 1e-18)
+    return largest, "decoded"

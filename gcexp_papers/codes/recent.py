@@ -46,7 +46,9 @@ def comparison(
         times = _times(given, n, iterations)
         known = times[: len(times) // _PREFIX]
         p = straggling_probabilities(known, deadline)
-        entries = [_with_probabilities(entry, learned.get(entry["label"]), p) for entry in schemes]
+        entries = []
+        for entry in schemes:
+            entries.append(_with_probabilities(entry, learned.get(entry["label"]), p))
         found = benchmark(times, entries, phi, n=n, progress=False)
         name = given["name"]
         panels = [f"{name}, φ = {share:g}" for share in found["phi"]]
@@ -70,12 +72,13 @@ def straggling_probabilities(times: np.ndarray, deadline: float) -> np.ndarray:
 
 def _times(given: dict, n: int, iterations: int) -> np.ndarray:
     """Times of n workers at their own share of the data, (iterations, n)."""
-    parameters = {key: value for key, value in given.items() if key not in ("name", "file")}
     if "file" in given:
         trace = Trace(given["file"])
         iterations = len(trace.played_rows(trace.recorded()))
         draws = trace.draw((0,), iterations, n)
     else:
+        parameters = dict(given)
+        del parameters["name"]
         draws = Composed(**parameters).draw((0,), iterations, n)
     return draws.arrival(1 / n, 1)[0]
 
@@ -85,4 +88,6 @@ def _with_probabilities(entry: dict, learned: str | None, p: np.ndarray) -> dict
     if learned is None:
         return entry
     require_known("learned", learned, LEARNED)
-    return entry | {"code.p": p.tolist() if learned == "each" else float(p.mean())}
+    if learned == "each":
+        return entry | {"code.p": p.tolist()}
+    return entry | {"code.p": float(p.mean())}

@@ -32,6 +32,7 @@ from . import theory
 def notation(code: Callable[[], CommunicationEfficient], length: int):
     """Table 1: what the symbols mean, and their values in a code for gradients of so many numbers."""
     made = code()
+    message = made.encode(np.zeros((made.k, length)))[0]
     yield "n", "workers", made.n
     yield "k", "data subsets (partitions), k = n", made.k
     yield "d", "data subsets of each worker", int(made.load.max())
@@ -39,7 +40,7 @@ def notation(code: Callable[[], CommunicationEfficient], length: int):
     yield "m", "factor by which messages are shorter than a gradient", made.blocks
     yield "l", "dimension of the gradient, coordinates 0, ..., l - 1", length
     yield "g", "partial gradient of a data subset", length
-    yield "f", "message of a worker", made.encode(np.zeros((made.k, length))).shape[1]
+    yield "f", "message of a worker", len(message)
 
 
 @columns("straggler", "coordinate", "worker", "weight", "fraction", "error")
@@ -52,11 +53,18 @@ def decode_weights(code: Callable[[], CommunicationEfficient]):
     made = code()
     target = np.tile(np.eye(made.blocks, dtype=int), made.n)
     for silent in combinations(range(made.n), made.s):
-        weights = made.exact_weights([[w not in silent for w in range(made.n)]])[0]
+        answers = [worker not in silent for worker in range(made.n)]
+        weights = made.exact_weights([answers])[0]
         error = float(abs(weights @ made.exact_encoding() - target).max())
-        for (u, w), weight in np.ndenumerate(weights):
-            fraction = str(weight) if w not in silent else ""
-            yield " ".join(map(str, silent)), u, w, float(weight), fraction, error
+        for (coordinate, worker), weight in np.ndenumerate(weights):
+            yield {
+                "straggler": " ".join(map(str, silent)),
+                "coordinate": coordinate,
+                "worker": worker,
+                "weight": float(weight),
+                "fraction": str(weight) if answers[worker] else "",
+                "error": error,
+            }
 
 
 @columns(
@@ -74,12 +82,14 @@ def expected_times(n: int, t1: float, lambda1: float, t2: float, lambda2: float)
     rows = []
     for m in range(1, n + 1):
         for d in range(m, n + 1):
-            time, *fewer = (
-                theory.expected_time(n, d, m, t1, lambda1, t2, lambda2, s=s) for s in range(d - m, -1, -1)
-            )
-            rows.append((m, d, d - m, time, min(fewer, default=np.nan) - time, int(d > m)))
-    names = ["m", "d", "s", "expected_time_s", "gain_of_last_straggler_s", "spare"]
-    frame = pd.DataFrame(rows, columns=names)
+            *fewer, time = [
+                theory.expected_time(n, d, m, t1, lambda1, t2, lambda2, s=s) for s in range(d - m + 1)
+            ]
+            row = {"m": m, "d": d, "s": d - m, "expected_time_s": time}
+            row["gain_of_last_straggler_s"] = min(fewer, default=np.nan) - time
+            row["spare"] = int(d > m)
+            rows.append(row)
+    frame = pd.DataFrame(rows)
     time = frame["expected_time_s"]
     return frame.assign(
         rank=time.rank().astype(int),
@@ -100,27 +110,33 @@ def stability(methods: list, length: int):
     sums in float64; the worst of all responder sets. ``condition`` is the largest condition number of the n-s columns
     of the Vandermonde matrix that decode (empty for a general V).
     """
-    for makers in zip(*(given["of"] for given in methods), strict=True):
+    makers_of_methods = [given["of"] for given in methods]
+    for makers in zip(*makers_of_methods, strict=True):
         codes = [make() for make in makers]
         shapes = {(code.n, code.d, code.m, code.s) for code in codes}
         require(len(shapes) == 1, f"every method has the same codes, got {', '.join(map(repr, codes))}")
-        [(n, d, m, s)] = shapes
+        ((n, d, m, s),) = shapes
         g = rng(0, "monte_carlo", n, d, m).standard_normal((n, length))
+        size = np.sqrt((g**2).sum())
         responses = np.concatenate(list(all_sets(n, s))).astype(int)
-        condition = max(condition_number(n, silent) for silent in combinations(range(n), s))
+        largest_condition = max(condition_number(n, silent) for silent in combinations(range(n), s))
         for given, code in zip(methods, codes, strict=True):
             # `decode` would refuse what this table is about.
-            found = (code.weights(responses) @ code.encode(g)).reshape(len(responses), -1)[:, :length]
-            error = np.linalg.norm(found - g.sum(0), axis=1).max() / np.sqrt((g**2).sum())
-            known = condition if isinstance(code, CommunicationEfficient) else np.nan
-            yield f"d = {d}, m = {m}", n, d, m, given["label"], error, known
+            decoded = code.weights(responses) @ code.encode(g)
+            decoded = decoded.reshape(len(responses), -1)[:, :length]
+            errors = np.linalg.norm(decoded - g.sum(0), axis=1) / size
+            condition = np.nan
+            if isinstance(code, CommunicationEfficient):
+                condition = largest_condition
+            yield f"d = {d}, m = {m}", n, d, m, given["label"], errors.max(), condition
 
 
 @lru_cache(maxsize=1024)
 def condition_number(n: int, silent: tuple[int, ...]) -> float:
     """2-norm condition number of the responders' Vandermonde matrix, by its exact inverse: float64 ends at 1e16."""
-    points = [x for w, x in enumerate(evaluation_points(n)) if w not in silent]
-    whole, inverse = polyfromroots(points), []
+    points = [x for worker, x in enumerate(evaluation_points(n)) if worker not in silent]
+    whole = polyfromroots(points)
+    inverse = []
     for x in points:  # a row: the coefficients of prod_{v != w} (y - x_v) / (x_w - x_v)
         others, _ = polydiv(whole, np.array([-x, Fraction(1)]))
         inverse.append((others / polyval(x, others)).astype(float))
@@ -145,9 +161,18 @@ def expected_iteration_time(scheme: Scheme, delay: ComputeTransmit, iterations: 
     2.5544
     """
     code, n = scheme.code, scheme.code.n
-    s = n - (code.quorums[0].need[0][1] if code.quorums else n)
-    computing = {"t1": alike(delay, "compute_shift") / n, "lambda1": n / alike(delay, "compute_mean")}
-    sending = {"t2": alike(delay, "transmit_shift"), "lambda2": 1 / alike(delay, "transmit_mean")}
-    return scheme.overhead + theory.expected_time(
-        n, int(code.load.max()), code.blocks, s=s, **computing, **sending
+    s = 0
+    if code.quorums:
+        _, needed = code.quorums[0].need[0]
+        s = n - needed
+    mean = theory.expected_time(
+        n,
+        d=int(code.load.max()),
+        m=code.blocks,
+        t1=alike(delay, "compute_shift") / n,
+        lambda1=n / alike(delay, "compute_mean"),
+        t2=alike(delay, "transmit_shift"),
+        lambda2=1 / alike(delay, "transmit_mean"),
+        s=s,
     )
+    return scheme.overhead + mean

@@ -187,14 +187,16 @@ def best_choices(
     """
     most = n if max_load is None else max_load
     require(1 <= most <= n, f"max_load must be between 1 and n, got max_load={max_load}, n={n}")
-    pairs = [(d, m) for m in range(1, most + 1) for d in range(m, most + 1)]
-    rates = (t1, lambda1, t2, lambda2)
-    tried = sorted(
-        (Choice(d, m, d - m, overhead + expected_time(n, d, m, *rates)) for d, m in pairs),
-        key=lambda choice: choice.time,
-    )
+    tried = []
+    for m in range(1, most + 1):
+        for d in range(m, most + 1):
+            time = overhead + expected_time(n, d, m, t1, lambda1, t2, lambda2)
+            tried.append(Choice(d, m, d - m, time))
+    tried.sort(key=lambda choice: choice.time)
     short = [choice for choice in tried if choice.m > 1]
-    others = [choice for choice in short[1:] if not distinct_m or choice.m != short[0].m]
+    others = short[1:]
+    if distinct_m:
+        others = [choice for choice in others if choice.m != short[0].m]
     return {
         "naive": next(choice for choice in tried if choice.d == 1),
         "straggler_only": next(choice for choice in tried if choice.m == 1),

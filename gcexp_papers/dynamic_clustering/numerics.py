@@ -46,9 +46,22 @@ def expected_iteration_time(scheme: Scheme, delay: TwoStateMarkov, iterations: i
     groups, spare = code.clusters, code.d - 1
     if getattr(scheme.wait, "durations_only", False):  # LB: whichever results are missing
         groups, spare = 1, groups * spare
-    law: dict[str, Any] = {key: alike(delay, key) for key in ("p", "alpha", "mu_s", "mu_f")}
-    law |= {key: getattr(delay, key) for key in ("initial_slow", "load_model")}
-    return mean_time(code.n, groups, spare, iterations=iterations, load=code.d, **law)
+    assert delay.initial_slow is not None, (
+        "the formula is that of a known number of slow workers at the start"
+    )
+    return mean_time(
+        code.n,
+        groups,
+        spare,
+        iterations=iterations,
+        initial_slow=delay.initial_slow,
+        p=alike(delay, "p"),
+        load=code.d,
+        alpha=alike(delay, "alpha"),
+        mu_s=alike(delay, "mu_s"),
+        mu_f=alike(delay, "mu_f"),
+        load_model=delay.load_model,
+    )
 
 
 # --- The running example: matrices, counts, drawings ---------------------------------------------------------------
@@ -62,16 +75,19 @@ def matrices():
     with all their workers, (13) the same, sorted.
     """
     size = N // P
+    codewords = [f"c[{row},{cluster}]" for cluster, row in zip(AT_HOME, _ROW, strict=True)]
     found: dict[str, np.ndarray | list] = {
         "(4) home clusters": MATRIX[:size],
         "(5) partitions of a worker": [size * AT_HOME + (_ROW + i) % size for i in range(R)],
-        "(6) codeword of a worker": [[f"c[{j},{q}]" for q, j in zip(AT_HOME, _ROW, strict=True)]],
+        "(6) codeword of a worker": [codewords],
         "(12) clusters, with memberships": MATRIX,
         "(13) the same, sorted": np.sort(MATRIX, axis=0),
     }
-    for name, lines in found.items():
-        for i, line in enumerate(lines):
-            yield name, i, *map(str, line), *" " * (N - len(line))
+    for name, rows in found.items():
+        for number, row in enumerate(rows):
+            cells = [str(cell) for cell in row]
+            cells += [" "] * (N - len(cells))  # a matrix with a column for each cluster is narrower
+            yield name, number, *cells
 
 
 @columns(
@@ -84,23 +100,37 @@ def recoverable():
     with the sets that these lose to the home clusters. ``threshold`` is how many results decode whatever the stragglers
     are, with every placement that greedy makes for sets of this size.
     """
-    gc, static = (recoverable_sets(N, groups, R) for groups in (1, P))
+    gc = recoverable_sets(N, 1, R)
+    static = recoverable_sets(N, P, R)
     for s in range(P * (R - 1) + 1):
         slow = ~next(all_sets(N, s))
         allowed = np.broadcast_to(ALLOWED, (len(slow), P, N))
         placed = greedy_clusters(allowed, slow)
-        at_home, greedy, best = (
-            (_slow_per_cluster(cluster, slow) < R).all(1)
-            for cluster in (np.broadcast_to(AT_HOME, slow.shape), placed, best_clusters(allowed, slow))
-        )
-        lost = ((at_home & ~kept).sum() for kept in (greedy, best))
-        threshold = _threshold(np.unique(seats(placed, P), axis=0))
-        yield s, len(slow), gc[s], static[s], greedy.sum(), best.sum(), *lost, threshold
+        at_home = _is_recoverable(np.broadcast_to(AT_HOME, slow.shape), slow)
+        greedy = _is_recoverable(placed, slow)
+        best = _is_recoverable(best_clusters(allowed, slow), slow)
+        yield {
+            "stragglers": s,
+            "sets": len(slow),
+            "gc": gc[s],
+            "static": static[s],
+            "greedy": greedy.sum(),
+            "best": best.sum(),
+            "lost_by_greedy": (at_home & ~greedy).sum(),
+            "lost_by_best": (at_home & ~best).sum(),
+            "threshold": _threshold(np.unique(seats(placed, P), axis=0)),
+        }
+
+
+def _is_recoverable(cluster: np.ndarray, slow: np.ndarray) -> np.ndarray:
+    """Whether each set of slow workers leaves every cluster decodable, (U,); arguments as of `_slow_per_cluster`."""
+    return (_slow_per_cluster(cluster, slow) < R).all(1)
 
 
 def _slow_per_cluster(cluster: np.ndarray, slow: np.ndarray) -> np.ndarray:
     """Slow workers in each cluster, (U, P), from the cluster of each worker and whether it is slow, (U, n)."""
-    return ((cluster[:, None] == np.arange(P)[:, None]) & slow[:, None]).sum(2)
+    is_in_cluster = cluster[:, None] == np.arange(P)[:, None]
+    return (is_in_cluster & slow[:, None]).sum(2)
 
 
 def _threshold(seated: np.ndarray) -> int:
@@ -119,14 +149,14 @@ def balls_in_bins(slow: Mapping[str, Iterable[int]]):
 
     Beside them stand the exact expected times of GC, GC-SC, GC-DC (states known) and LB.
     """
-    for title, chosen in slow.items():
-        states = np.isin(np.arange(N), list(chosen))
-        times = _times(states)
-        waits = "a" if (_slow_per_cluster(AT_HOME[None], states[None]) >= R).any() else "no"
-        told = ", ".join(f"{name} {time:.3f}" for name, time in times.items())
-        caption = f"{waits} cluster waits for a slow worker; expected time {told}"
+    for title, slow_workers in slow.items():
+        is_slow = np.isin(np.arange(N), list(slow_workers))
+        times = _times(is_slow)
+        which = "no" if _is_recoverable(AT_HOME[None], is_slow[None]).all() else "a"
+        times_in_words = ", ".join(f"{name} {time:.3f}" for name, time in times.items())
+        caption = f"{which} cluster waits for a slow worker; expected time {times_in_words}"
         for worker in range(N):
-            yield title, AT_HOME[worker], worker, states[worker], False, *times.values(), caption
+            yield title, AT_HOME[worker], worker, is_slow[worker], False, *times.values(), caption
 
 
 @columns(
@@ -140,26 +170,43 @@ def placement(slow: Mapping[str, Iterable[int]]):
     After phase 1 a worker may have no cluster. ``slow_in_cluster`` is the largest number of slow workers in a cluster,
     ``expected_time`` that of the panel's clusters; beside it stand those of `balls_in_bins`.
     """
-    for title, chosen in slow.items():
-        states = np.isin(np.arange(N), list(chosen))
-        times, dealt, placed = _times(states), _placed(states, phases=1), _placed(states)
-        if (dealt >= 0).all():
-            before, first, second = AT_HOME, "at home (GC-SC)", "placed (GC-DC)"
+    for title, slow_workers in slow.items():
+        is_slow = np.isin(np.arange(N), list(slow_workers))
+        times = _times(is_slow)
+        after_phase_1 = _place(is_slow, phases=1)
+        placed = _place(is_slow)
+        if (after_phase_1 >= 0).all():
+            before = AT_HOME
+            stages = {"at home (GC-SC)": AT_HOME, "placed (GC-DC)": placed}
         else:
-            before, first, second = dealt, "after phase 1", "after the swap"
-        for stage, clusters in ((first, before), (second, placed)):
-            counts = _slow_per_cluster(clusters[None], states[None])[0]
-            caption = "slow per cluster: " + ", ".join(map(str, counts))
+            before = after_phase_1
+            stages = {"after phase 1": after_phase_1, "after the swap": placed}
+        for stage, clusters in stages.items():
+            slow_in_clusters = _slow_per_cluster(clusters[None], is_slow[None])[0]
+            caption = "slow per cluster: " + ", ".join(map(str, slow_in_clusters))
             time = np.nan
             if (clusters >= 0).all():
                 time = times["GC-SC" if clusters is AT_HOME else "GC-DC"]
                 caption += f"; time {time:.3f}"
             for worker, cluster in enumerate(clusters):
-                place = cluster if cluster >= 0 else None, worker, states[worker], cluster != before[worker]
-                yield f"{title}: {stage}", *place, time, counts.max(), *times.values(), caption
+                yield {
+                    "panel": f"{title}: {stage}",
+                    "cluster": cluster if cluster >= 0 else None,
+                    "worker": worker,
+                    "slow": is_slow[worker],
+                    "moved": cluster != before[worker],
+                    "expected_time": time,
+                    "slow_in_cluster": slow_in_clusters.max(),
+                    "gc": times["GC"],
+                    "gc_sc": times["GC-SC"],
+                    "gc_dc": times["GC-DC"],
+                    "lb": times["LB"],
+                    "caption": caption,
+                }
 
 
-def _placed(slow: np.ndarray, phases: int = 2) -> np.ndarray:
+def _place(slow: np.ndarray, phases: int = 2) -> np.ndarray:
+    """The cluster of each worker by the greedy rule, or after its first phase; -1 for no cluster."""
     return greedy_clusters(ALLOWED[None], slow[None], phases=phases)[0]
 
 
@@ -174,6 +221,6 @@ def _times(slow: np.ndarray) -> dict[str, float]:
     return {
         "GC": time(together, 1),
         "GC-SC": time(AT_HOME, P),
-        "GC-DC": time(_placed(slow), P),
+        "GC-DC": time(_place(slow), P),
         "LB": time(together, 1, P * (R - 1)),
     }

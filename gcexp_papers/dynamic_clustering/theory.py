@@ -124,9 +124,12 @@ def expected_time_of_counts(
     clock = _Clock(load, alpha, mu_s, mu_f, load_model)
     marked = np.arange(size) < np.arange(size + 1)[:, None]  # (count, worker)
     q = np.where(marked, *slow)[..., None]
-    return clock.mean(lambda waits: _at_most(q * waits[0] + (1 - q) * waits[1], spare)[rows].prod(1))[
-        which.ravel()
-    ]
+
+    def met(waits: np.ndarray) -> np.ndarray:
+        done = _at_most(q * waits[0] + (1 - q) * waits[1], spare)  # (count, node)
+        return done[rows].prod(1)
+
+    return clock.mean(met)[which.ravel()]
 
 
 def slow_probability(p: float, t, starts_slow):
@@ -192,11 +195,10 @@ def mean_time(
     size = n // groups
     require(0 <= spare < size, f"a group of {size} needs 0 <= spare < size, got spare={spare}")
     clock = _Clock(load, alpha, mu_s, mu_f, load_model)
-    splits = [
-        c
-        for c in combinations_with_replacement(range(min(size, initial_slow) + 1), groups)
-        if sum(c) == initial_slow
-    ]
+    splits = []
+    for counts in combinations_with_replacement(range(min(size, initial_slow) + 1), groups):
+        if sum(counts) == initial_slow:
+            splits.append(counts)
     starts_slow = np.arange(size) < np.arange(max(map(max, splits)) + 1)[:, None]  # (count, worker)
     total = 0.0
     for first in range(0, iterations, 100):
@@ -254,6 +256,7 @@ class _Clock:
         )
 
     def _sum(self, met, first, step):
+        """The sum of the rule from `first` on."""
         u = np.exp(np.arange(first, self._end, step))
         waits = np.exp(-self._mu * u) if self._scaled else gammaincc(self._load, self._mu * u)
         return (1 - met(waits)) @ (step * u * (self._load if self._scaled else 1))
@@ -287,14 +290,17 @@ def recoverable_sets(n: int, clusters: int, load: int) -> np.ndarray:
     )
     size = n // clusters
     require(1 <= load <= size, f"needs 1 <= load <= n/clusters = {size}, got load={load}")
-    one, product = [comb(size, i) for i in range(load)], [1]
+    of_one_cluster = [comb(size, i) for i in range(load)]
+    product = [1]
     for _ in range(clusters):  # in Python integers: no overflow
-        product = [
-            sum(one[i] * product[s - i] for i in range(len(one)) if 0 <= s - i < len(product))
-            for s in range(len(product) + len(one) - 1)
-        ]
+        longer = [0] * (len(product) + load - 1)
+        for s, sets in enumerate(product):
+            for more, ways in enumerate(of_one_cluster):
+                longer[s + more] += sets * ways
+        product = longer
     product += [0] * (n + 1 - len(product))
-    return np.array(product, dtype=np.int64 if sum(product) < 2**63 else object)
+    fits = sum(product) < 2**63
+    return np.array(product, dtype=np.int64 if fits else object)
 
 
 def slow_threshold(load: int, *, alpha: float, mu_s: float, mu_f: float) -> float:

@@ -22,26 +22,50 @@ def forced_equal(assignment, s: int, beta: int, worker: int) -> list[set[int]]:
     """
     held = np.asarray(assignment, dtype=bool)
     n = len(held)
-    masks = [sum(1 << int(j) for j in np.flatnonzero(row)) for row in held]
-    mine = masks[worker]
-    classes = [1 << int(j) for j in np.flatnonzero(held[worker])]
-    for others in combinations([w for w in range(n) if w != worker], n - s - 1):
+    masks = [_mask_of(row) for row in held]
+    classes = [1 << int(partition) for partition in np.flatnonzero(held[worker])]
+    other_workers = [other for other in range(n) if other != worker]
+    for others in combinations(other_workers, n - s - 1):
         seen = 0
-        for w in others:
-            seen |= masks[w]
-        own = mine & ~seen
-        if own and seen.bit_count() < beta:
-            merged = own
-            for c in classes:
-                merged |= c if c & own else 0
-            classes = [c for c in classes if not c & own] + [merged]
-    return [{j for j in range(held.shape[1]) if c >> j & 1} for c in sorted(classes)]
+        for other in others:
+            seen |= masks[other]
+        held_alone = masks[worker] & ~seen
+        if held_alone and seen.bit_count() < beta:
+            classes = _merge_classes(classes, held_alone)
+    return [_partitions_in(mask) for mask in sorted(classes)]
+
+
+def _mask_of(row: np.ndarray) -> int:
+    """The partitions in a row as bits of a number."""
+    mask = 0
+    for partition in np.flatnonzero(row):
+        mask |= 1 << int(partition)
+    return mask
+
+
+def _partitions_in(mask: int) -> set[int]:
+    """The partitions whose bits a number has."""
+    return {partition for partition in range(mask.bit_length()) if mask >> partition & 1}
+
+
+def _merge_classes(classes: list[int], equal: int) -> list[int]:
+    """The classes with all those in one that share a partition with `equal`."""
+    apart = []
+    merged = equal
+    for one in classes:
+        if one & equal:
+            merged |= one
+        else:
+            apart.append(one)
+    return [*apart, merged]
 
 
 def spans(rows, target) -> bool:
     """Whether `target` is a combination of the rows."""
-    rows, target = np.asarray(rows, dtype=float), np.asarray(target, dtype=float)
-    off = rows.T @ np.linalg.lstsq(rows.T, target, rcond=None)[0] - target
+    rows = np.asarray(rows, dtype=float)
+    target = np.asarray(target, dtype=float)
+    weights, *_ = np.linalg.lstsq(rows.T, target, rcond=None)
+    off = rows.T @ weights - target
     return bool(np.abs(off).max() < 1e-9)
 
 
@@ -53,15 +77,14 @@ def cyclic_impossible(n: int, s: int, beta: int) -> bool:
     the argument proves it; False claims nothing.
     """
     p = cyclic_load(n, s, beta)
+    workers = np.arange(n)[:, None]
     sums = np.zeros((n, n))
-    sums[np.arange(n)[:, None], (np.arange(n)[:, None] + np.arange(p)) % n] = 1
+    sums[workers, (workers + np.arange(p)) % n] = 1
     first = sums[: n - s]
     visible = first.any(0)
-    return (
-        visible.sum() == beta
-        and not spans(first, visible)
-        and forced_equal(sums, s, beta, worker=0) == [set(range(p))]
-    )
+    if visible.sum() != beta or spans(first, visible):
+        return False
+    return forced_equal(sums, s, beta, worker=0) == [set(range(p))]
 
 
 def most_recovered(rows) -> int:
@@ -69,10 +92,13 @@ def most_recovered(rows) -> int:
     rows = np.atleast_2d(np.asarray(rows, dtype=float))
     k = rows.shape[1]
     require(k <= 20, f"trying all 0/1 vectors needs k <= 20, got k={k}")
-    _, size, Vt = np.linalg.svd(rows)
-    null = Vt[int((size > 1e-9 * max(1.0, size.max(initial=0))).sum()) :]
+    _, singular_values, Vt = np.linalg.svd(rows)
+    limit = 1e-9 * max(1.0, singular_values.max(initial=0))
+    rank = int((singular_values > limit).sum())
+    null = Vt[rank:]
     vectors = (np.arange(2**k)[:, None] >> np.arange(k)) & 1
-    return int(vectors.sum(1)[(np.abs(vectors @ null.T) < 1e-9).all(1)].max())
+    is_in_span = (np.abs(vectors @ null.T) < 1e-9).all(1)
+    return int(vectors[is_in_span].sum(1).max())
 
 
 def multigraphs(n: int) -> np.ndarray:
@@ -81,7 +107,9 @@ def multigraphs(n: int) -> np.ndarray:
     A scheme with k = n and load 2/n is one of them: workers are edges, or loops, between the partitions they hold.
     """
     require(1 <= n <= 6, f"multigraphs are listed for 1 <= n <= 6, got n={n}")
-    kinds = [1 << v for v in range(n)] + [1 << u | 1 << v for u, v in combinations(range(n), 2)]
+    loops = [1 << v for v in range(n)]
+    edges = [1 << u | 1 << v for u, v in combinations(range(n), 2)]
+    kinds = loops + edges
     count = comb(len(kinds) + n - 1, n)
     flat = chain.from_iterable(combinations_with_replacement(kinds, n))
     return np.fromiter(flat, dtype=np.uint8, count=count * n).reshape(count, n)
@@ -110,7 +138,8 @@ def not_contradicted(graphs: np.ndarray) -> np.ndarray:
     """
     n = graphs.shape[1]
     is_edge = np.bitwise_count(graphs) == 2
-    equal, blind = np.zeros(graphs.shape, dtype=bool), np.zeros(len(graphs), dtype=bool)
+    equal = np.zeros(graphs.shape, dtype=bool)
+    blind = np.zeros(len(graphs), dtype=bool)
     meets = {}
     for i, j in combinations(range(n), 2):
         union = np.bitwise_count(graphs[:, i] | graphs[:, j])
@@ -141,10 +170,12 @@ def cycle_unions(n: int) -> list[np.ndarray]:
 
     found = []
     for lengths in parts(n, 2):
-        held, start = np.zeros((n, n), dtype=bool), 0
+        held = np.zeros((n, n), dtype=bool)
+        start = 0
         for length in lengths:
             i = np.arange(length)
-            held[start + i, start + i] = held[start + i, start + (i + 1) % length] = True
+            held[start + i, start + i] = True
+            held[start + i, start + (i + 1) % length] = True
             start += length
         found.append(held)
     return found

@@ -40,7 +40,9 @@ def choose(a: int, b: int) -> int:
     >>> choose(4, 2), choose(2, 4), choose(-1, 2)
     (6, 0, 0)
     """
-    return comb(a, b) if 0 <= b <= a else 0
+    if not 0 <= b <= a:
+        return 0
+    return comb(a, b)
 
 
 def exact(alpha: float | Fraction) -> Fraction:
@@ -69,6 +71,7 @@ def exact(alpha: float | Fraction) -> Fraction:
 
 
 def _workers(n: int, s: int) -> None:
+    """Refuse numbers of workers and stragglers that none can be."""
     require(0 <= s < n, f"partial recovery needs 0 <= s < n, got n={n}, s={s}")
 
 
@@ -319,11 +322,10 @@ def y_min(n: int, s: int, alpha: float | Fraction, x: int) -> int:
     _workers(n, s)
     require(1 <= x <= s + 1, f"y_min needs 1 <= x <= s + 1, got x={x}, s={s}")
     missing = 1 - exact(alpha)
-    return next(
-        y
-        for y in range(x, s + 2)
-        if Fraction(intermediate_misses(n, s, x, y), intermediate(n, x, y).k) <= missing
-    )
+    y = x
+    while Fraction(intermediate_misses(n, s, x, y), intermediate(n, x, y).k) > missing:
+        y += 1  # at most to s + 1, where nothing is missed
+    return y
 
 
 def sweep(n: int, s: int, alpha: float | Fraction) -> list[dict]:
@@ -408,7 +410,10 @@ def one_message_load(n: int, s: int, beta: int) -> int:
     (2, 6)
     """
     p = cyclic_load(n, s, beta)
-    return next((d for d in range(p, s + 1) if (n - s - 1) % d == 0), s + 1)
+    for d in range(p, s + 1):
+        if (n - s - 1) % d == 0:
+            return d
+    return s + 1
 
 
 def comparison(n: int, s: int, beta: int) -> dict[str, Cost]:
@@ -431,6 +436,7 @@ def comparison(n: int, s: int, beta: int) -> dict[str, Cost]:
 
 
 def _model(model: str, law: dict[str, float]) -> tuple[str, str]:
+    """Distribution and scaling of a model, whose parameters are checked."""
     require_known("model", model, MODELS)
     distribution, scaling = MODELS[model]
     allowed = ("scale", "shape") if distribution == "pareto" else ("shift", "mean")
@@ -439,8 +445,11 @@ def _model(model: str, law: dict[str, float]) -> tuple[str, str]:
     return distribution, scaling
 
 
-def _priced(scaling: str, work: float, sample_time: float, waited: float) -> float:
-    return work * sample_time + waited if scaling == "data" else work * waited
+def _iteration_time(scaling: str, work: float, sample_time: float, random_time: float) -> float:
+    """What an iteration takes in which each worker computes so many samples."""
+    if scaling == "data":
+        return work * sample_time + random_time
+    return work * random_time
 
 
 def expected_times(
@@ -476,10 +485,12 @@ def expected_times(
     """
     distribution, scaling = _model(model, law)
     mean = getattr(order_statistics, distribution)
-    first = ceil(exact(alpha) * n), samples / n
-    second = n - most_stragglers(n, 2, alpha), 2 * samples / n
-    one, two = (_priced(scaling, u, sample_time, mean(k, n, **law)) for k, u in (first, second))
-    return one, two
+    u = samples / n
+    first_waits_for = ceil(exact(alpha) * n)
+    second_waits_for = n - most_stragglers(n, 2, alpha)
+    first = _iteration_time(scaling, u, sample_time, mean(first_waits_for, n, **law))
+    second = _iteration_time(scaling, 2 * samples / n, sample_time, mean(second_waits_for, n, **law))
+    return first, second
 
 
 def limit_times(
@@ -507,10 +518,9 @@ def limit_times(
         return law.get("shift", 0.0) - power * law.get("mean", 1.0) * log(left)
 
     u = samples / n
-    one, two = (
-        _priced(scaling, times * u, sample_time, quantile(power)) for times, power in ((1, 1), (2, 0.5))
-    )
-    return one, two
+    first = _iteration_time(scaling, u, sample_time, quantile(1))
+    second = _iteration_time(scaling, 2 * u, sample_time, quantile(0.5))
+    return first, second
 
 
 def threshold(model: str, n: int, samples: int, sample_time: float = 0.0, **law: float) -> float:
@@ -531,4 +541,6 @@ def threshold(model: str, n: int, samples: int, sample_time: float = 0.0, **law:
         return 1 - z ** (-2 * law.get("shape", 2.0))
     if model == "B":
         return 1 - exp(-2 * c / law.get("mean", 1.0))
-    return 1 - 4 ** -law.get("shape", 2.0) if model == "C" else 1.0
+    if model == "C":
+        return 1 - 4 ** -law.get("shape", 2.0)
+    return 1.0

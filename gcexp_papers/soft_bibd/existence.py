@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gcexp.figures import rows
 
 if TYPE_CHECKING:
@@ -26,16 +28,13 @@ _MARKERS: dict[str, tuple[str, dict[str, Any]]] = {
 def draw(axes: Axes, frame: pd.DataFrame) -> None:
     """One panel of `gcexp_papers.soft_bibd.numerics.existence`."""
     rows.require_columns(frame, "what", "load", "intersection", "design_n")
-    lines = {
-        what: frame[frame["what"] == what].sort_values("load")[["load", "intersection"]].to_numpy(float).T
-        for what in ("edge", "top", "union")
-    }
-    (x, low), (_, high) = lines["edge"], lines["top"]
+    x, low = _line(frame, "edge")
+    _, high = _line(frame, "top")
     axes.fill_between(x, low, high, color="#56B4E9", alpha=0.3, linewidth=0, label="Soft BIBD (exact)")
     for edge in (low, high):
         axes.plot(x, edge, color="#0072B2", linewidth=1.2, linestyle="-", marker="none")
     dashed: dict[str, Any] = {"color": "black", "linewidth": 1, "linestyle": (0, (4, 2)), "marker": "none"}
-    axes.plot(*lines["union"], label="Theorem 1 (lower edge)", **dashed)
+    axes.plot(*_line(frame, "union"), label="Theorem 1 (lower edge)", **dashed)
     right = float(x.max())
     for what, (label, look) in _MARKERS.items():
         cells = frame[frame["what"] == what].sort_values(["intersection", "load", "design_n"])
@@ -61,3 +60,9 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
                 color="#8A3C00",
             )
     axes.set(xlim=(0, right), ylim=(0, 0.5 * right))
+
+
+def _line(frame: pd.DataFrame, what: str) -> np.ndarray:
+    """Loads and intersections of a line, (2, points)."""
+    points = frame[frame["what"] == what].sort_values("load")
+    return points[["load", "intersection"]].to_numpy(float).T

@@ -7,7 +7,6 @@ since the paper's text has lost its images and their numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -42,54 +41,73 @@ def existence(panels: list, most_load: int, other_n: list, most_k: int, density_
     a design is possible, and one is built; at how many of the random `points` the closed form agrees with non-negative
     least squares; and the share of the rows of one drawn code whose weight is next to n density.
     """
-    others = [
-        found
-        for n in other_n
-        for found in find_bibd(n, most_k, tuple(density_window))
-        if found.load <= most_load and not found.design.startswith("stack")
-    ]
+    others = []
+    for n in other_n:
+        for design in find_bibd(n, most_k, tuple(density_window)):
+            if design.load <= most_load and not design.design.startswith("stack"):
+                others.append(design)
     for given in panels:
         n, density = given["n"], given["density"]
         panel = {"panel": f"n = {n}, density {density:g}", "n": n, "density": density}
-        elsewhere = [found for found in others if found.n != n]
-        yield from (panel | row for row in _region(n, density, most_load, elsewhere, points))
+        elsewhere = [design for design in others if design.n != n]
+        for row in _rows_of_panel(n, density, most_load, elsewhere, points):
+            yield panel | row
 
 
-def _region(n: int, density: float, most_load: int, others: list[Found], points: int) -> Iterator[dict]:
-    """Rows of one panel."""
+def _rows_of_panel(
+    n: int, density: float, most_load: int, others: list[Found], points: int
+) -> Iterator[dict]:
+    """Lines of the region, designs, and numbers of one panel."""
     smallest = soft_smallest_mu(n, density) / density
     slopes = {"edge": smallest, "top": 1.0, "union": theory.soft_paper_smallest_mu(n, density) / density}
-    for load, (what, slope) in product(np.linspace(0, most_load, 4 * most_load + 1), slopes.items()):
-        yield {"what": what, "load": load, "intersection": slope * load}
-    most_k, redundancy = int(most_load / density + 1e-9), round(n * density)
-    own = find_bibd(n, most_k, (density - 1e-9, density + 1e-9))
-    built, possible = {found.k for found in own}, []
-    for k in range(n, most_k + 1) if abs(n * density - redundancy) <= 1e-9 else ():
+    for load in np.linspace(0, most_load, 4 * most_load + 1):
+        for what, slope in slopes.items():
+            yield {"what": what, "load": load, "intersection": slope * load}
+    most_k = int(most_load / density + 1e-9)
+    built = find_bibd(n, most_k, (density - 1e-9, density + 1e-9))
+    sizes_built = {design.k for design in built}
+    possible = _possible_designs(n, density, most_k)
+    not_constructed = [design for design in possible if design.k not in sizes_built]
+    for what, designs in (("design", built), ("not constructed", not_constructed), ("other design", others)):
+        for design in designs:
+            yield {
+                "what": what,
+                "load": float(design.load),
+                "intersection": float(design.intersection),
+                "design": design.design,
+                "design_n": design.n,
+                "design_density": design.redundancy / design.n,
+            }
+    agreeing = 0
+    for rho, height in rng(0, "monte_carlo", n).random((points, 2)):
+        agreeing += _agree(n, rho, height)
+    weights = SoftBIBD(n, n, n * density, seed=0).assignment.sum(0)
+    next_to_mean = (np.floor(n * density), np.ceil(n * density))
+    numbers = {
+        "soft k": most_k if smallest <= 1 else 0,
+        "possible k": len(possible),
+        "constructed k": len(sizes_built),
+        "agreeing points": agreeing,
+        "sampled": np.isin(weights, next_to_mean).mean(),
+    }
+    for what, value in numbers.items():
+        yield {"what": what, "value": float(value)}
+
+
+def _possible_designs(n: int, density: float, most_k: int) -> list[Found]:
+    """Parameters with this n and density and up to most_k partitions that no theorem excludes."""
+    redundancy = round(n * density)
+    if abs(n * density - redundancy) > 1e-9:
+        return []
+    possible = []
+    for k in range(n, most_k + 1):
         load = k * redundancy / n
         shared = load * (redundancy - 1) / (n - 1)
         if load % 1 == shared % 1 == 0:
             candidate = Found("", n, k, int(load), redundancy, int(shared))
             if why_impossible(*candidate[1:]) is None:
                 possible.append(candidate)
-    unknown = [candidate for candidate in possible if candidate.k not in built]
-    for what, some in {"design": own, "not constructed": unknown, "other design": others}.items():
-        for found in some:
-            named = {
-                "design": found.design,
-                "design_n": found.n,
-                "design_density": found.redundancy / found.n,
-            }
-            place = {"load": float(found.load), "intersection": float(found.intersection)}
-            yield {"what": what} | place | named
-    weights = SoftBIBD(n, n, n * density, seed=0).assignment.sum(0)
-    for what, value in {
-        "soft k": most_k if smallest <= 1 else 0,
-        "possible k": len(possible),
-        "constructed k": len(built),
-        "agreeing points": sum(_agree(n, *point) for point in rng(0, "monte_carlo", n).random((points, 2))),
-        "sampled": np.isin(weights, (np.floor(n * density), np.ceil(n * density))).mean(),
-    }.items():
-        yield {"what": what, "value": float(value)}
+    return possible
 
 
 def _agree(n: int, rho: float, height: float) -> bool:
@@ -139,22 +157,37 @@ def design_and_soft(design: str, soft: list, realisations: int, trials: int, che
             known = mean_parameters._asdict() | {"realisation": realisation}
             means = error(code, range(n + 1), "random", trials=trials, seed=0)
             for mean, worst in zip(means, error(code, range(n + 1)), strict=True):
-                s, bound = mean.s, float(bibd_error(mean_parameters, mean.s))
+                s = mean.s
+                bound = float(bibd_error(mean_parameters, s))
                 require(worst.exact, f"n={n}, s={s}: the worst case is not enumerated")
                 excess = mean.mean - bound
+                standard_errors = np.nan
+                if mean.stderr > 1e-12:
+                    standard_errors = excess / mean.stderr
                 place = known | {"s": s, "fraction": s / n}
-                yield (
-                    place
-                    | {"label": f"Soft BIBD, n = {n}", "quantity": "mean", "value": mean.mean}
-                    | {"stderr": mean.stderr, "largest": mean.largest, "trials": trials, "excess": excess}
-                    | {"standard_errors": excess / mean.stderr if mean.stderr > 1e-12 else np.nan}
-                )
-                label, excess = f"Soft BIBD, n = {n}, worst set", worst.lower - bound
-                yield place | {"label": label, "quantity": "worst", "value": worst.lower, "excess": excess}
+                yield place | {
+                    "label": f"Soft BIBD, n = {n}",
+                    "quantity": "mean",
+                    "value": mean.mean,
+                    "stderr": mean.stderr,
+                    "largest": mean.largest,
+                    "trials": trials,
+                    "excess": excess,
+                    "standard_errors": standard_errors,
+                }
+                yield place | {
+                    "label": f"Soft BIBD, n = {n}, worst set",
+                    "quantity": "worst",
+                    "value": worst.lower,
+                    "excess": worst.lower - bound,
+                }
             responses = np.concatenate([random_sets(n, s, checks, realisation) for s in range(n + 1)])
-            gap = np.abs(errors_of(code, responses) - _pseudoinverse_errors(code, responses)).max()
-            label, quantity = f"pseudoinverse, n = {n}", "pseudoinverse"
-            yield known | {"label": label, "quantity": quantity, "value": float(gap)}
+            gaps = np.abs(errors_of(code, responses) - _pseudoinverse_errors(code, responses))
+            yield known | {
+                "label": f"pseudoinverse, n = {n}",
+                "quantity": "pseudoinverse",
+                "value": float(gaps.max()),
+            }
 
 
 def _closed_form(label: str, code: Parameters) -> Iterator[dict]:
@@ -185,27 +218,33 @@ def product_of_designs(first: str, second: str) -> pd.DataFrame:
     designs, drawn piecewise linear in the fraction. ``relation`` is ``design``, ``lower``, ``upper``, or ``parameters``
     for the rows without s: those of the product, and of a hypothetical design of the same n and density.
     """
-    names = first, second
-    a, b = factors = [Parameters(*named_design(name).params) for name in names]
-    whole, s = a @ b, np.arange(a.n * b.n + 1)
+    a = Parameters(*named_design(first).params)
+    b = Parameters(*named_design(second).params)
+    errors_of_a = bibd_error(a, np.arange(a.n + 1))
+    errors_of_b = bibd_error(b, np.arange(b.n + 1))
+    whole = a @ b
     n, gamma, redundancy = whole.n, max(a.gamma, b.gamma), whole.redundancy
-    ends = [np.arange(part.n + 1) for part in factors]
-    errors = [*map(bibd_error, factors, ends)]
-    worse = np.max([np.interp(s / n, x / x[-1], y) for x, y in zip(ends, errors, strict=True)], axis=0)
+    s = np.arange(n + 1)
+    fractions = s / n
+    a_interpolated = np.interp(fractions, np.arange(a.n + 1) / a.n, errors_of_a)
+    b_interpolated = np.interp(fractions, np.arange(b.n + 1) / b.n, errors_of_b)
+    worse = np.maximum(a_interpolated, b_interpolated)
     code = Kronecker(BlockDesign(a.n, first), BlockDesign(b.n, second))
+    worst_found = np.array([worst.lower for worst in error(code, s)])
     frames = []
-    for name, part, x, curve in zip(names, factors, ends, errors, strict=True):
+    for name, factor, errors in ((first, a, errors_of_a), (second, b, errors_of_b)):
         head, *numbers = name.split("-")
         label = f"BIBD {head}({', '.join(numbers)})"
-        frames.append(_curve(part, part.gamma, label, "design", s=x, value=curve))
-    for label, relation, curve in (
+        frames.append(_curve(factor, factor.gamma, label, "design", s=np.arange(factor.n + 1), value=errors))
+    for label, relation, errors in (
         ("product: Theorem 5", "upper", theory.product_upper_bound(a, b, s)),
-        ("product: Theorem 6", "lower", theory.product_lower_bound(errors[0], errors[1], s)),
+        ("product: Theorem 6", "lower", theory.product_lower_bound(errors_of_a, errors_of_b, s)),
         ("product: spectral bound (ours)", "upper", theory.product_spectral_bound(a, b, s)),
         ("product: tight Lemma 10 (ours)", "upper", theory.product_upper_bound(a, b, s, tight=True)),
-        ("product: worst set found (ours)", "lower", np.array([e.lower for e in error(code, s)])),
+        ("product: worst set found (ours)", "lower", worst_found),
     ):
-        frames.append(_curve(whole, gamma, label, relation, s=s, value=curve).assign(excess=curve - worse))
+        curve = _curve(whole, gamma, label, relation, s=s, value=errors)
+        frames.append(curve.assign(excess=errors - worse))
     alone = Parameters(n, n, redundancy, redundancy, redundancy * (redundancy - 1) / (n - 1))
     frames.append(_curve(whole, gamma, "product", "parameters"))
     frames.append(_curve(alone, alone.gamma, "design of equal density", "parameters"))
@@ -213,6 +252,18 @@ def product_of_designs(first: str, second: str) -> pd.DataFrame:
 
 
 def _curve(code: Parameters, gamma: float, label: str, relation: str, s=np.nan, value=np.nan):
-    known: dict = {"n": code.n, "k": code.k, "load": code.load, "redundancy": code.redundancy}
-    known |= {"density": code.redundancy / code.n, "gamma": gamma, "label": label, "relation": relation}
-    return pd.DataFrame(known | {"s": s, "fraction": s / code.n, "value": value}, index=range(np.size(s)))
+    """A curve of one code, a row for each s; one row without s where none is given."""
+    columns: dict = {
+        "n": code.n,
+        "k": code.k,
+        "load": code.load,
+        "redundancy": code.redundancy,
+        "density": code.redundancy / code.n,
+        "gamma": gamma,
+        "label": label,
+        "relation": relation,
+        "s": s,
+        "fraction": s / code.n,
+        "value": value,
+    }
+    return pd.DataFrame(columns, index=range(np.size(s)))

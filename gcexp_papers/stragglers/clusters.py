@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,7 +38,9 @@ def times(parts: tuple[str, ...], rows: int, n: int, draw: np.random.Generator) 
     if "bad" in parts:
         y[:, draw.integers(n)] += np.log(draw.uniform(1.3, 4))
     if "slow" in parts:
-        p01, p10, factor = draw.uniform(0.003, 0.04), draw.uniform(0.05, 0.3), draw.uniform(1.5, 6)
+        p01 = draw.uniform(0.003, 0.04)
+        p10 = draw.uniform(0.05, 0.3)
+        factor = draw.uniform(1.5, 6)
         y += np.log(factor) * chain(p01, p10, rows, n, draw)
     if "shock" in parts:
         y += draw.uniform(0.05, 0.3) * draw.standard_normal((rows, 1))
@@ -63,11 +66,13 @@ def chain(p01: float, p10: float, rows: int, n: int, draw: np.random.Generator) 
 def unknown_times(kind: str, rows: int, n: int, draw: np.random.Generator) -> np.ndarray:
     """Times of a cluster with a mechanism that the adviser has no estimator for."""
     x = np.exp(draw.uniform(0.03, 0.2) * draw.standard_normal((rows, n)))
-    t, (one, other) = np.arange(rows), draw.permutation(n)[:2]
+    t = np.arange(rows)
+    one, other = draw.permutation(n)[:2]
     factor = draw.uniform(1.5, 4)
     if kind == "maintenance":
         period = int(draw.integers(20, 120))
-        x[(t + draw.integers(period)) % period < max(2, period // 10), one] *= factor
+        since_last = (t + draw.integers(period)) % period
+        x[since_last < max(2, period // 10), one] *= factor
     elif kind == "slow start":
         x[t < draw.uniform(0.1, 0.45) * rows] *= factor
         x[t < draw.uniform(0.1, 0.45) * rows, one] *= factor
@@ -99,8 +104,9 @@ def regret(clusters: int, rows: list[int], first: int = 0, later: int = 20_000):
     for cluster in range(first, first + clusters):
         kind, parts = KINDS[cluster % len(KINDS)]
         for T in rows:
-            draw, n, phi = _cluster(2026, cluster)
-            yield *_row(times(parts, T + later, n, draw), T, phi), cluster, kind
+            drawn = _draw_cluster(2026, cluster)
+            x = times(parts, T + later, drawn.n, drawn.generator)
+            yield _row(x, T, drawn.phi) | {"cluster": cluster, "kind": kind}
 
 
 @columns(*_COLUMNS)
@@ -108,28 +114,52 @@ def harm(clusters: int, rows: int = 300, first: int = 0):
     """The same on mechanisms that the adviser does not know, judged on as many further rows."""
     for cluster in range(first, first + clusters):
         kind = UNKNOWN[cluster % len(UNKNOWN)]
-        draw, n, phi = _cluster(2027, cluster)
-        yield *_row(unknown_times(kind, 2 * rows, n, draw), rows, phi), cluster, kind
+        drawn = _draw_cluster(2027, cluster)
+        x = unknown_times(kind, 2 * rows, drawn.n, drawn.generator)
+        yield _row(x, rows, drawn.phi) | {"cluster": cluster, "kind": kind}
 
 
-def _cluster(generator: int, cluster: int) -> tuple[np.random.Generator, int, float]:
-    """What a cluster is drawn from, its number of workers and its share of fixed time."""
-    draw = np.random.default_rng([generator, cluster])
-    return draw, int(draw.choice(SIZES)), float(draw.choice(PHIS))
+@dataclass(frozen=True)
+class _Cluster:
+    """A cluster: what its times are drawn from, its number of workers, and its share of fixed time."""
+
+    generator: np.random.Generator
+    n: int
+    phi: float
 
 
-def _row(x: np.ndarray, rows: int, phi: float) -> tuple:
+def _draw_cluster(seed: int, number: int) -> _Cluster:
+    """The cluster of a number."""
+    generator = np.random.default_rng([seed, number])
+    n = int(generator.choice(SIZES))
+    phi = float(generator.choice(PHIS))
+    return _Cluster(generator, n, phi)
+
+
+def _row(x: np.ndarray, rows: int, phi: float) -> dict:
     """Advice from the first rows, and what it takes on the others, where the best candidate is known in hindsight."""
     advice = advise(x[:rows], phi, barrier="no")
     comparison, answer = advice.comparison, advice.main
-    took = {}
+    time_of = {}
     for remedy in comparison.plans:
         scheme = remedy.learned(comparison.x, comparison.seed)  # what holds now, as advice learns it
-        took[remedy] = float(scheme.times(x[rows:], [answer.phi]).mean()) + comparison.extra(remedy)
-    waiting = took[Remedy("wait")]
-    advised = took[answer.pick.remedy] if answer.advised else waiting
-    said = answer.verdict, answer.pick.ratio, answer.low, answer.high
-    return x.shape[1], phi, rows, *said, advised / waiting, advised / min(took.values()) - 1
+        time = float(scheme.times(x[rows:], [answer.phi]).mean())
+        time_of[remedy] = time + comparison.extra(remedy)
+    waiting = time_of[Remedy("wait")]
+    advised = waiting
+    if answer.advised:
+        advised = time_of[answer.pick.remedy]
+    return {
+        "workers": x.shape[1],
+        "phi": phi,
+        "rows": rows,
+        "verdict": answer.verdict,
+        "ratio": answer.pick.ratio,
+        "low": answer.low,
+        "high": answer.high,
+        "later": advised / waiting,
+        "regret": advised / min(time_of.values()) - 1,
+    }
 
 
 def dots(axes: Axes, frame: pd.DataFrame) -> None:

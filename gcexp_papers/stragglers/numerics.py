@@ -28,22 +28,28 @@ def overview(files: list[str]) -> pd.DataFrame:
 
 
 def _rows(file: str) -> pd.DataFrame:
+    """Strip, statistics and flags of one trace."""
     trace = read_trace(file)
     times, flags = trace.values["time"], trace.flags
-    wide = times[:, ~np.isnan(times).any(0)]
-    # Of traces with new workers in every row the last row: the widest one.
-    seen = statistics(wide if flags.persistent else times[-1:])
+    rows: list[dict] = []
     mean = np.nanmean(times)
     edges = np.unique(np.linspace(0, len(times), min(BINS, len(times)) + 1).astype(int))
-    rows: list[dict] = [
-        {"what": "time", "iteration": a, "worker": w, "value": times[a:b, i].mean() / mean}
-        for a, b in pairwise(edges)
-        for i, w in enumerate(trace.workers)
-        if not np.isnan(times[a:b, i]).any()
-    ]
-    said = {name: float(getattr(flags, name)) for name in ("persistent", "data_bound", "sampled")}
-    size = {"iterations": len(times), "workers": len(trace.workers)}
-    rows += [{"what": name, "value": value} for name, value in (size | seen | said).items()]
+    for begin, end in pairwise(edges):
+        for column, worker in enumerate(trace.workers):
+            part = times[begin:end, column]
+            if not np.isnan(part).any():
+                value = part.mean() / mean
+                rows.append({"what": "time", "iteration": begin, "worker": worker, "value": value})
+    if flags.persistent:
+        always_there = ~np.isnan(times).any(0)
+        facts = statistics(times[:, always_there])
+    else:  # workers are new in every row, and the last row is the widest one
+        facts = statistics(times[-1:])
+    facts = {"iterations": len(times), "workers": len(trace.workers)} | facts
+    for name in ("persistent", "data_bound", "sampled"):
+        facts[name] = float(getattr(flags, name))
+    for name, value in facts.items():
+        rows.append({"what": name, "value": value})
     rows.append({"what": "licence", "note": flags.licence or Flags().licence})
     frame = pd.DataFrame(rows).astype({"iteration": "Int64", "worker": "Int64"})
     frame.insert(0, "trace", Path(file).stem)

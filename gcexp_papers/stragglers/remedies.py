@@ -5,6 +5,7 @@ Each takes a table of `gcexp.benchmark` or of `gcexp.benchmarking.break_evens` f
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,10 +20,18 @@ if TYPE_CHECKING:
 
 def _looks(frame: pd.DataFrame, size: float, **more: str) -> dict[str, dict]:
     """Look of every scheme, as where it is a line of another figure; an open marker says something else here."""
-    looks = style.looks([*dict.fromkeys(frame["scheme"])])
-    own = {"markersize": size, "markeredgewidth": 1} | more
-    kept = ("color", "linestyle", "marker")
-    return {name: {key: look[key] for key in kept} | own for name, look in looks.items()}
+    schemes = list(dict.fromkeys(frame["scheme"]))
+    found = {}
+    for name, look in style.looks(schemes).items():
+        found[name] = {
+            "color": look["color"],
+            "linestyle": look["linestyle"],
+            "marker": look["marker"],
+            "markersize": size,
+            "markeredgewidth": 1,
+            **more,
+        }
+    return found
 
 
 def fair(axes: Axes, frame: pd.DataFrame) -> None:
@@ -42,8 +51,8 @@ def fair(axes: Axes, frame: pd.DataFrame) -> None:
         unbiased = row.error == 0 or row.bias < row.error / 2
         face = "black" if unbiased else "white"
         axes.plot([row.ratio_per_used], [y], **dot, markerfacecolor=face, clip_on=False)
-        told = "exact" if row.error == 0 else f"{row.error:#.2g}"
-        axes.text(1.02, y, told, transform=axes.get_yaxis_transform(), ha="left", va="center", fontsize=FONT)
+        error = "exact" if row.error == 0 else f"{row.error:#.2g}"
+        axes.text(1.02, y, error, transform=axes.get_yaxis_transform(), ha="left", va="center", fontsize=FONT)
     head = {"ha": "left", "va": "center", "fontsize": FONT, "color": "0.25"}
     axes.text(1.02, -1, "error", transform=axes.get_yaxis_transform(), **head)
     axes.plot([], [], **dot, label="bias below half of the error")
@@ -79,19 +88,24 @@ _CANNOT = "no exact code of this load can win"
 def break_even_bars(axes: Axes, frame: pd.DataFrame) -> None:
     """Shares phi from which schemes win, and bars up to the first phi at which a code of the same loads might."""
     rows.require_columns(frame, "trace", "scheme", "wins_from", "bound_from")
-    traces, looks = list(dict.fromkeys(frame["trace"])), _looks(frame, 3.4, linestyle="none")
+    traces = list(dict.fromkeys(frame["trace"]))
+    looks = _looks(frame, 3.4, linestyle="none")
     height = 0.8 / len(looks)
+    bar = {"height": 0.9 * height, "color": "0.8", "linewidth": 0}
     for i, trace in enumerate(traces):
         for j, (scheme, look) in enumerate(looks.items()):
             (row,) = frame[(frame["trace"] == trace) & (frame["scheme"] == scheme)].itertuples()
             y = i + 0.1 + (j + 0.5) * height
-            end = 1.0 if row.bound_from != row.bound_from else row.bound_from
-            axes.barh(
-                y, end, height=0.9 * height, color="0.8", linewidth=0, label=None if i or j else _CANNOT
-            )
-            never = row.wins_from != row.wins_from
-            face = "white" if never else look["color"]
-            axes.plot([_NEVER if never else row.wins_from], [y], **look, markerfacecolor=face, clip_on=False)
+            end = 1.0
+            if not np.isnan(row.bound_from):
+                end = row.bound_from
+            is_first = i == 0 and j == 0
+            axes.barh(y, end, **bar, label=_CANNOT if is_first else None)
+            if np.isnan(row.wins_from):
+                place, face = _NEVER, "white"
+            else:
+                place, face = row.wins_from, look["color"]
+            axes.plot([place], [y], **look, markerfacecolor=face, clip_on=False)
             if i == 0:
                 axes.plot([], [], **look, label=scheme)
     axes.axvline(1.0, color="black", linewidth=0.5)
@@ -103,13 +117,22 @@ def break_even_bars(axes: Axes, frame: pd.DataFrame) -> None:
     axes.grid(visible=False, axis="y")
 
 
-#: Marker, colour, face and place of seats.
+@dataclass(frozen=True)
+class _Mark:
+    """How the mark of some seats looks, and how far it stands above the row of its code."""
+
+    marker: str
+    colour: str
+    face: str
+    shift: float = 0.0  # of those in hindsight none
+
+
 _SEATS = {
-    "best": ("<", "black", "white", 0),
-    "median": ("|", "black", "black", 0),
-    "worst": (">", "black", "white", 0),
-    "home": ("o", "#E69F00", "#E69F00", -0.22),
-    "learned": ("D", "#0072B2", "#0072B2", 0.22),
+    "best": _Mark("<", "black", "white"),
+    "median": _Mark("|", "black", "black"),
+    "worst": _Mark(">", "black", "white"),
+    "home": _Mark("o", "#E69F00", "#E69F00", shift=-0.22),
+    "learned": _Mark("D", "#0072B2", "#0072B2", shift=0.22),
 }
 
 
@@ -123,16 +146,20 @@ def placements(axes: Axes, frame: pd.DataFrame) -> None:
     codes = list(dict.fromkeys(names.str[0]))
     axes.axvline(1.0, color="#c0392b", linewidth=1.4, label="bound")
     for i, code in enumerate(codes):
-        mine = frame[names.str[0] == code]
-        over = dict(zip(names[mine.index].str[1], mine["ratio"] / mine["bound"], strict=True))
-        ends = [min(over.values()), max(over.values())]
+        of_code = frame[names.str[0] == code]
+        over_bound = of_code["ratio"] / of_code["bound"]
+        ratio_of = dict(zip(names[of_code.index].str[1], over_bound, strict=True))
+        ends = [min(ratio_of.values()), max(ratio_of.values())]
         axes.plot(ends, [i, i], "-", color="#b0b0b0", linewidth=1, marker="none")
-        for name, (marker, colour, face, shift) in _SEATS.items():
-            if name not in over:
+        for name, mark in _SEATS.items():
+            if name not in ratio_of:
                 continue
-            mark = {"marker": marker, "linestyle": "none", "color": colour, "markerfacecolor": face}
-            said = name if shift else f"{name} (hindsight)"
-            axes.plot([over[name]], [i + shift], **mark, markersize=4.5, label=None if i else said)
+            look = {"marker": mark.marker, "color": mark.colour, "markerfacecolor": mark.face}
+            label = None
+            if i == 0:
+                label = name if mark.shift else f"{name} (hindsight)"
+            place = [ratio_of[name]], [i + mark.shift]
+            axes.plot(*place, **look, linestyle="none", markersize=4.5, label=label)
     axes.set_ylim(len(codes) - 0.4, -0.6)
     axes.set_yticks(range(len(codes)), codes, fontsize=FONT)
     axes.set_xlim(left=1 - 0.04 * (axes.get_xlim()[1] - 1))  # marks on the bound are seen whole

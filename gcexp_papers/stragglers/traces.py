@@ -11,6 +11,8 @@ from gcexp.figures import rows
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.colors import LogNorm
+    from matplotlib.image import AxesImage
 
 #: Times over the mean of their trace at both ends of the scale; beyond, the colour stays.
 SCALE = (0.5, 2.0)
@@ -45,20 +47,23 @@ def strips(axes: Axes, frame: pd.DataFrame) -> None:
     bar.ax.minorticks_off()
 
 
-def _strip(axes: Axes, name: str, frame: pd.DataFrame, norm):
+def _strip(axes: Axes, name: str, frame: pd.DataFrame, norm: LogNorm) -> AxesImage:
+    """Draw one trace, and return what the bar of the scale is made of."""
     times = frame[frame["what"] == "time"]
     value = frame[frame["what"] != "time"].set_index("what")["value"].to_dict()
     table = times.pivot(index="worker", columns="iteration", values="value")
     across, up = int(value["iterations"]), int(value["workers"])
-    words = "iteration", "worker"
+    xlabel, ylabel = "iteration", "worker"
     if not value["persistent"]:
-        table, across, up, words = table.T, up, across, ("worker", "round")
+        table = table.T
+        across, up = up, across
+        xlabel, ylabel = "worker", "round"
     extent = (0, across, 0, up)
     shown = {"cmap": "viridis_r", "norm": norm, "interpolation": "none", "origin": "lower", "extent": extent}
     drawn = axes.imshow(table.to_numpy(float), aspect="auto", **shown)
     axes.set_title(name.removesuffix("-dp"), fontsize=_FONT, pad=4)
-    axes.set_xlabel(f"{words[0]}\n{_told(value)}", fontsize=_FONT, labelpad=1)
-    axes.set_ylabel(words[1], fontsize=_FONT, labelpad=1)
+    axes.set_xlabel(f"{xlabel}\n{_variation_in_words(value)}", fontsize=_FONT, labelpad=1)
+    axes.set_ylabel(ylabel, fontsize=_FONT, labelpad=1)
     axes.set_xticks([0, across])
     axes.set_yticks([0, up])
     axes.tick_params(labelsize=_FONT, length=2, pad=1)
@@ -66,7 +71,9 @@ def _strip(axes: Axes, name: str, frame: pd.DataFrame, norm):
     return drawn
 
 
-def _told(value: dict[str, float]) -> str:
+def _variation_in_words(value: dict[str, float]) -> str:
     """How much times vary, and which share of that is who the worker is."""
-    known = value["persistent"] and np.isfinite(value["worker"])
-    return f"CoV {value['cov']:.2f}" + f", worker {value['worker']:.2f}" * bool(known)
+    words = f"CoV {value['cov']:.2f}"
+    if value["persistent"] and np.isfinite(value["worker"]):
+        words += f", worker {value['worker']:.2f}"
+    return words

@@ -5,8 +5,8 @@ import pytest
 
 from gcexp.data import Dataset, load, prepare
 from gcexp.run.build import build
-from gcexp.run.checks import scores_of_task
 from gcexp.run.compose import compose
+from gcexp.run.declarations import scores_of_task
 from gcexp.run.options import options
 from gcexp.tasks import linear_regression, mlp
 from gcexp.tasks.torch_task import TorchTask

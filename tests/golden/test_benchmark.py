@@ -31,7 +31,7 @@ from gcexp.codes import Uncoded
 from gcexp.command.main import main
 from gcexp.errors import UserError
 from gcexp.figures import draw, read_table
-from gcexp.run.benchmarked import entries, schemes_fingerprint
+from gcexp.run.benchmark_schemes import entries, schemes_fingerprint
 from gcexp.theory import bounds
 from gcexp.traces.reading import trace_of
 from tests.conftest import refusals

@@ -23,7 +23,7 @@ from gcexp.delays import ComputeTransmit, Draws, Pareto, ShiftedExponential, Two
 from gcexp.errors import DecodingError, ParameterError
 from gcexp.run.build import build
 from gcexp.run.compose import compose
-from gcexp.run.measured import TIMED, marks, summary_columns, timing_columns
+from gcexp.run.result_columns import TIMED, marks, summary_columns, timing_columns
 from gcexp.run.run import Run
 from gcexp.run.scheme import build_scheme
 from gcexp.schemes import Deadline, Decodable, Fastest, Scheme

@@ -12,8 +12,8 @@ from gcexp.benchmarking import bound_of
 from gcexp.codes import CyclicRepetition, FractionalRepetition, SPARe, Uncoded
 from gcexp.delays import Pareto
 from gcexp.errors import ParameterError
-from gcexp.run.measured import curve_of
 from gcexp.run.measurement import HomeTrainings, Measurement
+from gcexp.run.result_columns import curve_of
 from gcexp.run.run import Run
 from gcexp.schemes import Decodable, Scheme, SelectiveRepeat, Uneven
 from gcexp.summary import summarise, summary_of

@@ -16,8 +16,8 @@ import gcexp
 from gcexp.command.main import COMMANDS
 from gcexp.data import datasets
 from gcexp.report.paper import Paper
-from gcexp.run.measured import CURVE, TIMED
 from gcexp.run.options import GROUPS, option_file, options
+from gcexp.run.result_columns import CURVE, TIMED
 from gcexp.traces.reading import read_trace
 
 ROOT = Path(__file__).resolve().parents[2]

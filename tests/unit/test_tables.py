@@ -12,7 +12,7 @@ from gcexp.figures import read_table, write_table
 from gcexp.report.columns import Passages
 from gcexp.report.figurefile import read_figure
 from gcexp.report.table import assemble, passage_rows
-from gcexp.run.measured import marks
+from gcexp.run.result_columns import marks
 
 TIMED = """
 title: A figure

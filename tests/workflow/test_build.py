@@ -120,8 +120,8 @@ JOBS = {
 }
 #: What brings options, files and records to a stage and decides nothing of its result.
 CARRYING = """
-build compose contents datasets declared dependencies measurement modules option_checks option_files options
-own_checkpoint paths provenance records run scheme seeds tokens yaml_values
+build compose contents datasets dependencies measurement module_text modules option_checks option_files
+options own_checkpoint paths provenance records run scheme seeds tokens yaml_values
 """
 CARRIERS = {
     *"command errors.py files.py progress.py schema.py".split(),
@@ -131,7 +131,7 @@ CARRIERS = {
 READERS = {
     *"report/columns.py report/entries.py report/figure.py report/figurefile.py report/jobs.py".split(),
     *"report/figurechecks.py report/paper.py report/placeholders.py report/statements.py".split(),
-    *"run/benchmarked.py run/checks.py run/measured.py figures/plots.py figures/rows.py".split(),
+    *"run/benchmark_schemes.py run/declarations.py run/result_columns.py figures/plots.py figures/rows.py".split(),
     *"figures/stylefiles.py extras.py".split(),
 }
 #: A training runs modules of `gcexp.tasks` that its stamp names, on data and coefficients that count by their content.

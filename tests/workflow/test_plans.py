@@ -189,7 +189,9 @@ def test_an_edit_of_the_code_reaches_the_published_bytes(project):
     table = project / "reports/quick/data/small_three.csv"
     before, trained = pd.read_csv(table), learned()
     expression = '"simulated_time_s": time_after[s, iteration]'
-    project.edit("gcexp/run/measured.py", expression, expression.replace("time_after", "2 * time_after"))
+    project.edit(
+        "gcexp/run/result_columns.py", expression, expression.replace("time_after", "2 * time_after")
+    )
     project.edit("gcexp/codes/block_design.py", 'limit = "n k', 'limit = "nearly n k')
     assert project.build("-j2", "reports/quick/data/small_three.csv") == {"train": 2, "table": 1}
     before["simulated_time_s"] *= 2

@@ -9,7 +9,7 @@ from typing import Any
 from gcexp.errors import EXTRAS, ExtraError, UserError, unknown
 from gcexp.run.build import dotted, locate, with_makers
 from gcexp.run.datasets import has_labels
-from gcexp.run.declared import class_value, names_in
+from gcexp.run.module_text import class_value, names_in
 from gcexp.run.modules import spec_of
 from gcexp.schema import arguments, quoted
 
