@@ -30,8 +30,8 @@ class Lead:
         return self.arrive(r)
 
 
-def known_before(what: str, times):
-    """Times before the run; raise `ParameterError` if there are none for `what` learns from them."""
+def times_before_the_run(what: str, times):
+    """Times before the run, from which `what` learns; raise `ParameterError` if there are none."""
     require(
         times is not None,
         f"{what} learns from times before the run, which only delay=trace with skip has, and only where a column is "

@@ -10,7 +10,7 @@ import numpy as np
 
 from gcexp.codes import Code
 from gcexp.errors import require
-from gcexp.schemes.waiting import known_before
+from gcexp.schemes.waiting import times_before_the_run
 
 
 class FixedPlacement:
@@ -103,7 +103,7 @@ class Zipper(FixedPlacement):
 
 def _by_past(rule: str, play) -> np.ndarray:
     """Workers by increasing mean time before the run, (S, n); raise `ParameterError` if the trace has no such times."""
-    past = known_before(f"placement={rule}", None if play is None else play.past)
+    past = times_before_the_run(f"placement={rule}", None if play is None else play.past)
     return np.argsort(past.mean(1), axis=1, kind="stable").astype(np.int16)
 
 
