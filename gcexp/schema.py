@@ -87,19 +87,10 @@ def arguments(
     gcexp.errors.UserError: unknown key 'high'; did you mean 'height'? (allowed: height, unit, width)
     """
     try:
-        signature, hints = _signature(of)
+        _, hints = _signature(of)
+        names, required, rest = _names(of)
     except (TypeError, ValueError):
         raise UserError(f"{getattr(of, '__name__', of)} does not say which arguments it takes") from None
-    names: list[str] = []
-    required: list[str] = []
-    rest = None  # a parameter such as **options, which takes all other names
-    for p in signature.parameters.values():
-        if p.kind is p.VAR_KEYWORD:
-            rest = p.name
-        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY):
-            names.append(p.name)
-            if p.default is p.empty:
-                required.append(p.name)
     if not isinstance(given, Mapping):
         raise UserError(f"{place} must be a mapping with the keys {', '.join(names)}, got {quoted(given)}")
     before = f"{place}: " if place else ""
@@ -326,6 +317,7 @@ _SEVERAL: dict[Any, str] = {
 }
 
 
+@cache
 def _options(hint: Any) -> tuple:
     if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
         return typing.get_args(hint)
@@ -478,6 +470,23 @@ def _spelled(option: Any, several: bool = False) -> str:
 @cache
 def _signature(of: Callable) -> tuple[inspect.Signature, dict[str, Any]]:
     return inspect.signature(of), _hints(of)
+
+
+@cache
+def _names(of: Callable) -> tuple[tuple[str, ...], tuple[str, ...], str | None]:
+    """Names that arguments may have, those that must be there, and what takes all others, such as ``**options``."""
+    names: list[str] = []
+    required: list[str] = []
+    rest = None
+    signature, _ = _signature(of)
+    for p in signature.parameters.values():
+        if p.kind is p.VAR_KEYWORD:
+            rest = p.name
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY):
+            names.append(p.name)
+            if p.default is p.empty:
+                required.append(p.name)
+    return tuple(names), tuple(required), rest
 
 
 def _hints(of: Any) -> dict[str, Any]:

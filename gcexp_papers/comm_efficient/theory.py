@@ -17,6 +17,9 @@ from scipy.special import betainc
 from gcexp.errors import ParameterError, require
 from gcexp.theory.order_statistics import reciprocals
 
+#: Gauss-Legendre quadrature of a panel.
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+
 
 def feasible(n: int, d: int, s: int, m: int, k: int | None = None) -> bool:
     """Whether a linear code exists: d / k >= (s + m) / n (Definition 1, Theorem 1).
@@ -110,13 +113,12 @@ def expected_time(
     slow = min(r1, r2)
     if isinf(slow):
         return least
-    node, weight = np.polynomial.legendre.leggauss(12)
 
     def integral(panels: int) -> float:
         edges = np.concatenate([[0], np.geomspace(1e-7, 100, panels)]) / slow
         half = np.diff(edges)[:, None] / 2
-        y = edges[:-1, None] + half * (1 + node)
-        return float((betainc(s + 1, n - s, _survival(y, r1, r2)) * weight * half).sum())
+        y = edges[:-1, None] + half * (1 + _NODES)
+        return float((betainc(s + 1, n - s, _survival(y, r1, r2)) * _WEIGHTS * half).sum())
 
     coarse = integral(200)
     for halving in range(1, 9):

@@ -37,7 +37,8 @@ def number(
     (1.0, 4.0)
     """
     where = where or {}
-    cells = table[column].array[chosen(table, where, column)]
+    keep = chosen(table, where, column)
+    cells = table[column].array[keep]
     if rows is not None and len(cells) != rows:
         raise Undecided(f"{len(cells)} rows have {_said(where)}, not {rows}")
     require(len(cells) == 1 or statistic is not None, f"{len(cells)} rows want a statistic")
@@ -56,7 +57,8 @@ def number(
 
 def text(table: pd.DataFrame, column: str, where: Mapping[str, Any]) -> str:
     """The cell of the one row that has some values, as text."""
-    cells = table[column].array[chosen(table, where, column)]
+    keep = chosen(table, where, column)
+    cells = table[column].array[keep]
     if len(cells) != 1:
         raise Undecided(f"{len(cells)} rows have {_said(where)}, not 1")
     return str(cells[0])

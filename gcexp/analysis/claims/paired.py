@@ -68,16 +68,15 @@ def ratio_within(
     the winner's time is slower, a run that was cut off before says nothing. Neither does a curve with a missing score.
     """
     require(seeds >= 5, f"seeds must be at least 5, the fewest that decide, got {seeds}")
-
     of_numerator = _measured(table, numerator, level, y, falling, clock)
     of_denominator = _measured(table, denominator, level, y, falling, clock)
     over = _name(numerator)
     under = _name(denominator)
-    shared = sorted(of_numerator.keys() & of_denominator.keys())
+    shared = np.intersect1d(of_numerator.seeds, of_denominator.seeds)
     if len(shared) < seeds:
         raise Undecided(f"{over} and {under} share {len(shared)} seeds, fewer than {seeds}")
-    top = _Between.of([of_numerator[seed] for seed in shared])
-    bottom = _Between.of([of_denominator[seed] for seed in shared])
+    top = of_numerator.of(shared)
+    bottom = of_denominator.of(shared)
     neither = np.isinf(top.high) & np.isinf(bottom.high)
     if neither.any():
         raise Undecided(
@@ -129,21 +128,22 @@ def before(
 
 
 @dataclass(frozen=True)
-class _Between:
-    """A number of which two ends are known, equal where it is known itself; or one for each seed, as arrays."""
+class _Measured:
+    """A number for each of some rising seeds, of which two ends are known, equal where it is known itself."""
 
-    low: Any
-    high: Any
+    seeds: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
 
-    @classmethod
-    def of(cls, numbers: Sequence[_Between]) -> _Between:
-        """Several numbers as arrays."""
-        return cls(np.array([one.low for one in numbers]), np.array([one.high for one in numbers]))
+    def of(self, seeds: np.ndarray) -> _Measured:
+        """The numbers of some of the seeds."""
+        place = np.searchsorted(self.seeds, seeds)
+        return _Measured(seeds, self.low[place], self.high[place])
 
 
 def _measured(
     table: pd.DataFrame, side: Side, level: float | None, y: str, falling: bool, clock: str
-) -> dict[int, _Between]:
+) -> _Measured:
     """For each seed of a side the number in its one row, or between which times it first reaches a level."""
     name = _name(side)
     if level is None:
@@ -152,10 +152,11 @@ def _measured(
     seeds, iterations, times, scores = _columns(table, side, "seed", "iteration", clock, y)
     in_order = np.lexsort((iterations, seeds))
     each, first_row = np.unique(seeds[in_order], return_index=True)
-    found = {}
-    for seed, rows in zip(each, np.split(in_order, first_row[1:]), strict=True):
-        found[int(seed)] = _passage(iterations[rows], times[rows], scores[rows], level, falling, name)
-    return found
+    ends = []
+    for rows in np.split(in_order, first_row[1:]):
+        ends.append(_passage(iterations[rows], times[rows], scores[rows], level, falling, name))
+    low, high = np.array(ends).T
+    return _Measured(each, low, high)
 
 
 def _columns(table: pd.DataFrame, side: Side, *columns: str) -> list[np.ndarray]:
@@ -166,7 +167,7 @@ def _columns(table: pd.DataFrame, side: Side, *columns: str) -> list[np.ndarray]
 
 def _passage(
     iterations: np.ndarray, times: np.ndarray, scores: np.ndarray, level: float, falling: bool, name: str
-) -> _Between:
+) -> tuple[float, float]:
     """Between which times a curve first reaches a level."""
     if not (np.isfinite(times).all() and np.isfinite(scores.astype(np.float64)).all()):
         raise Undecided(f"a score or a time of {name} is missing or not finite")
@@ -178,21 +179,20 @@ def _passage(
     reached = scores <= level if falling else scores >= level
     if reached.any():
         first = float(times[reached.argmax()])
-        return _Between(first, first)
+        return first, first
     last = float(times[-1])
-    return _Between(last, math.inf)
+    return last, math.inf
 
 
-def _values(seeds: np.ndarray, values: np.ndarray, y: str, name: str) -> dict[int, _Between]:
+def _values(seeds: np.ndarray, values: np.ndarray, y: str, name: str) -> _Measured:
     """For each seed the number in its one row."""
-    if len(np.unique(seeds)) < len(seeds):
+    each, row = np.unique(seeds, return_index=True)
+    if len(each) < len(seeds):
         raise UserError(f"several rows of {name} have one seed; without a level each seed must have one row")
-    if not np.isfinite(values.astype(np.float64)).all():
+    numbers = values[row].astype(np.float64)
+    if not np.isfinite(numbers).all():
         raise Undecided(f"{y} of {name} is missing or not finite")
-    found = {}
-    for seed, value in zip(seeds, values, strict=True):
-        found[int(seed)] = _Between(float(value), float(value))
-    return found
+    return _Measured(each, numbers, numbers)
 
 
 def _where(side: Side) -> Mapping[str, Any]:

@@ -56,8 +56,9 @@ def decode_rows(n: int, d: int, L: int, silent: Sequence[int] | np.ndarray) -> n
     A consists of their first h columns, and the first L rows of A^{-1} are the decode weights.
     """
     r = rounds_needed(L, d)[len(silent)]
-    others = np.setdiff1d(np.arange(n), silent)
-    return (np.arange(r)[:, None] * n + others).ravel()[: L + (n - d) * r]
+    answers = np.ones(n, dtype=bool)
+    answers[list(silent)] = False
+    return (np.arange(r)[:, None] * n + np.flatnonzero(answers)).ravel()[: L + (n - d) * r]
 
 
 def rows_by_holding(n: int, d: int, L: int) -> tuple[np.ndarray, np.ndarray]:

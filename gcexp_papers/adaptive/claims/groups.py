@@ -25,7 +25,9 @@ _BUILT = [(1, 1), *(size for size in sizes(7) if size[1] <= 3)]
 
 def _answers(n: int, silent: tuple[int, ...] | list[int]) -> np.ndarray:
     """Which workers answer: all but the silent ones."""
-    return ~np.isin(np.arange(n), silent)
+    answers = np.ones(n, dtype=bool)
+    answers[list(silent)] = False
+    return answers
 
 
 def _example_4() -> DirectSum:

@@ -84,9 +84,11 @@ def lengths_that_decode():
 def most_stragglers_of_a_storage():
     """The most silent workers with which a built code decodes are the least copies less one, n <= 4 and k <= 3."""
     one_number = _storages(3).query("length == 1")
-    for (_, copies), tried in one_number.groupby(["storage", "copies"]):
+    copies_of = one_number.groupby("storage")["copies"].first()
+    survived = one_number[one_number["decoded"]].groupby("storage")["s"].max()
+    for storage, copies in copies_of.items():
         enough, many = (theory.feasible(copies, [1] * s, 1) for s in (copies, copies + 1))
-        yield tried["s"][tried["decoded"]].max() == copies - 1 and enough and not many
+        yield survived.get(storage) == copies - 1 and enough and not many
 
 
 @claim("optimality_bound")

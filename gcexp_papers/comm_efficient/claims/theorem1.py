@@ -34,10 +34,13 @@ def _left(n, k):
 def too_little_load_leaves_a_rank_deficit():
     """Where d/k < (s+m)/n all workers but some s say too little of a partition, in every storage with n, k <= 4."""
     for n, k in product(range(1, 5), repeat=2):
+        parameters = list(product(range(n), range(1, n + 1)))
+        feasible = {}
+        for d in range(1, k + 1):
+            feasible[d] = [theory.feasible(n, d, s, m, k) for s, m in parameters]
         for d, left in _left(n, k):
-            for s, m in product(range(n), range(1, n + 1)):
-                feasible = theory.feasible(n, d, s, m, k)
-                if feasible:
+            for (s, m), is_feasible in zip(parameters, feasible[d], strict=True):
+                if is_feasible:
                     yield (s + m) * k <= n * d
                 else:
                     yield _said(left[s], m) < m

@@ -74,12 +74,13 @@ def no_storage_is_below_the_bound():
         reached = [False] * n
         for k in range(1, most + 1):
             for load, copies, worst in _storages(n, k):
+                share = Fraction(load, k)
                 for s, left in enumerate(worst):
                     yield "lemma1", _hidden(copies, n, s) <= (k - left) * comb(n, s)
                     if left:
                         bound = _lower_bound(n, s, left, k)
-                        answers.append(Fraction(load, k) >= bound)
-                        reached[s] |= Fraction(load, k) == bound
+                        answers.append(share >= bound)
+                        reached[s] |= share == bound
         answers += reached
     for name in ("theorem1", "theorem1_independent_of_k_m"):
         yield name, all_instances(answers)
