@@ -194,9 +194,9 @@ class Trial:
             self._check(partly=True)
         advice = []
         for _ in range(4):
-            build = self.start(self.command)
-            said.append(self.end_of(build))
-            if build.returncode == 0:
+            process = self.start(self.command)
+            said.append(self.end_of(process))
+            if process.returncode == 0:
                 break
             advice.append(self._follow(said[-1]))
         else:
