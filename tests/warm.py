@@ -33,8 +33,12 @@ DRAWING = """
 matplotlib.backends.backend_agg matplotlib.backends.backend_pdf pandas gcexp.figures.compose gcexp.report.jobs
 gcexp.report.page
 """
-# DDP would import the first in every rank, compiling the second: seconds.
-RANKS = "torch torch._dynamo.utils torch._functorch.aot_autograd gcexp.distributed"
+# What every rank would import again: DDP the first line, compiling the others.
+RANKS = """
+torch torch._dynamo.utils torch.distributed.algorithms.ddp_comm_hooks.debugging_hooks gcexp.distributed
+torch._functorch.aot_autograd torch._dynamo.backends.debugging torch._dynamo.repro.after_dynamo torch._dynamo.testing
+torch.distributed.tensor.experimental torch.fx.experimental.validator
+"""
 IMPORTED = {
     "snakemake": PLANNING,
     "script": RANKS,

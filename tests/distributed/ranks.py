@@ -191,6 +191,8 @@ def left():
             with suppress(ProcessLookupError):
                 if os.getpgid(process.pid) == os.getpgrp() and process.pid != os.getpid():
                     others.append(process.pid)
+        if others:
+            time.sleep(0.05)
     return others
 
 
