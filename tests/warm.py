@@ -14,6 +14,7 @@ import gc
 import importlib
 import json
 import os
+import runpy
 import select
 import socket
 import sys
@@ -32,8 +33,15 @@ DRAWING = """
 matplotlib.backends.backend_agg matplotlib.backends.backend_pdf pandas gcexp.figures.compose gcexp.report.jobs
 gcexp.report.page
 """
+# What every rank would import again: DDP the first line, compiling the others.
+RANKS = """
+torch torch._dynamo.utils torch.distributed.algorithms.ddp_comm_hooks.debugging_hooks gcexp.distributed
+torch._functorch.aot_autograd torch._dynamo.backends.debugging torch._dynamo.repro.after_dynamo torch._dynamo.testing
+torch.distributed.tensor.experimental torch.fx.experimental.validator
+"""
 IMPORTED = {
     "snakemake": PLANNING,
+    "script": RANKS,
     "job train": TRAINING,
     "job table": TRAINING,
     "job plot": DRAWING,
@@ -115,9 +123,18 @@ def serve(home: str) -> None:
             children -= {child for child in children if os.waitpid(child, os.WNOHANG)[0]}
 
 
+def _kind(command: list[str]) -> str:
+    """What is asked for: Snakemake, a script of Python, or a command of gcexp."""
+    if command[0] == "snakemake":
+        return "snakemake"
+    if command[0].endswith(".py"):
+        return "script"
+    return " ".join(command[1:3])
+
+
 def _import_for(command: list[str]) -> None:
     """Import what a command of this kind does, and nothing that depends on a folder; the first one takes long."""
-    kind = "snakemake" if command[0] == "snakemake" else " ".join(command[1:3])
+    kind = _kind(command)
     for name in IMPORTED.get(kind, "").split():
         importlib.import_module(name)
     if kind == "snakemake":
@@ -180,10 +197,13 @@ def _become(
             _forget_our_code()
         import sitecustomize  # noqa: F401
 
-        if command[0] == "snakemake":
+        if _kind(command) == "snakemake":
             import snakemake.cli
 
             snakemake.cli.main(command[1:])
+        elif _kind(command) == "script":
+            runpy.run_path(command[0], run_name="__main__")
+            code = 0
         else:
             import gcexp.command.main
 

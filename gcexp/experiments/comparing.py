@@ -59,7 +59,7 @@ def compare(of: str | Result, level: float | None = None, preset: str = "paper")
 def _compared_runs(target: str, level: float | None, preset: str) -> pd.DataFrame:
     """The runs of a figure, the fastest first, from its table."""
     from gcexp.figures import read_table
-    from gcexp.report.comparison import comparison, add_identifying_columns
+    from gcexp.report.comparison import add_identifying_columns, comparison
     from gcexp.report.figurefile import figure
     from gcexp.report.published import table_of
     from gcexp.run.medians import Medians

@@ -3,39 +3,36 @@
 import inspect
 import json
 import os
-import subprocess
-import sys
+import socket
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.conftest import WARM_PROCESSES, Project
+from tests.warm import Child
 
 
 @pytest.fixture(scope="session")
-def python():
-    """Run Python on this clone; what `subprocess.Popen` takes besides."""
-    pipes = {"stdin": -1, "stdout": -1, "text": True, "env": os.environ | {"PYTHONPATH": str(ROOT)}}
-    return lambda *command, **more: subprocess.Popen([sys.executable, *map(str, command)], **pipes, **more)
-
-
-@pytest.fixture(scope="session")
-def ranks(python):
+def ranks(tmp_path_factory):
     """Give worlds of four ranks, each a list of runs; what every rank has found, by world and run."""
-    script = Path(__file__).with_name("ranks.py")
-    with python(script, start_new_session=True) as server:  # it looks for what is left of its group
+    script = str(Path(__file__).with_name("ranks.py"))
+    project = Project(tmp_path_factory.mktemp("ranks")).guarded()
+    ours, theirs = socket.socketpair()
+    files = [theirs.fileno(), theirs.fileno(), 2]
+    server = Child(os.environ[WARM_PROCESSES], [script], str(project.folder), project.environment, files)
+    theirs.close()
 
-        def found(*worlds):
-            server.stdin.write(json.dumps(worlds) + "\n")
-            server.stdin.flush()
-            answer = json.loads(server.stdout.readline())
-            assert not answer["hung"], f"ranks {answer['hung']} hung"
-            assert answer["left"] == []
-            return answer["found"]
+    def found(*worlds):
+        lines.write(json.dumps(worlds) + "\n")
+        lines.flush()
+        answer = json.loads(lines.readline())
+        assert not answer["hung"], f"ranks {answer['hung']} hung"
+        assert answer["left"] == []
+        return answer["found"]
 
+    with ours, ours.makefile("rw") as lines:
         yield found
-        server.stdin.close()
-        assert server.wait(600) == 0
+    assert server.wait() == 0
 
 
 @pytest.fixture

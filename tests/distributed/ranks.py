@@ -1,4 +1,4 @@
-"""Starts ranks for the tests beside it: a process that has torch, and forks the ranks of each run that it is asked for.
+"""Starts ranks for the tests beside it: tests/warm.py runs it, which has torch; it forks the ranks of each run.
 
 A request is a line of JSON: worlds that are there at once, each a list of runs, which its ranks make one after another,
 a run the options of `train`. The answer is a line with what each rank found in each run, None if it was killed.
@@ -23,13 +23,11 @@ import warnings
 from contextlib import suppress
 from pathlib import Path
 
-os.environ |= {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "TORCH_CPP_LOG_LEVEL": "ERROR"}
+os.environ["GLOO_SOCKET_IFNAME"] = "lo"
 
 import numpy as np
 import psutil
 import torch
-import torch._dynamo.utils  # which DDP would import in every rank: seconds
-import torch._functorch.aot_autograd  # which compiling would: seconds as well
 import torch.distributed as dist
 from torch.nn.functional import mse_loss
 from torch.nn.parallel import DistributedDataParallel
@@ -193,6 +191,8 @@ def left():
             with suppress(ProcessLookupError):
                 if os.getpgid(process.pid) == os.getpgrp() and process.pid != os.getpid():
                     others.append(process.pid)
+        if others:
+            time.sleep(0.05)
     return others
 
 

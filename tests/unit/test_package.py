@@ -26,6 +26,8 @@ PINS = dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", LOCKS, re.M))
 # Modules that read the clone's own files: git's list of files, and workflows of a host.
 OF_THE_CLONE = ("tests/unit/test_provenance.py", "tests/unit/test_stability.py")
 
+OUTSIDE = {name: text for name, text in os.environ.items() if not name.startswith(("GCEXP_", "PYTHON"))}
+
 
 def called(*command, **more):
     done = subprocess.run(command, capture_output=True, text=True, check=False, **more)
@@ -71,6 +73,22 @@ def sdist(built, once):
     return once("sdist", unpack) / f"gcexp-{PROJECT['version']}"
 
 
+@pytest.fixture(scope="session")
+def installed(built, once):
+    """A fresh environment with the wheel, which borrows only the dependencies of this one."""
+
+    def install(folder):
+        called(sys.executable, "-m", "venv", "--without-pip", str(folder / "fresh"))
+        python = str(folder / "fresh/bin/python")
+        options = ["--quiet", "--no-index", "--no-deps", "--no-compile", "--disable-pip-version-check"]
+        called(sys.executable, "-m", "pip", "--python", python, "install", *options, str(built[".whl"]))
+        (packages,) = (folder / "fresh/lib").glob("python*/site-packages")
+        borrowed = [place for place in sys.path if place.endswith("site-packages")]
+        (packages / "borrowed.pth").write_text("\n".join(borrowed) + "\n")
+
+    return once("installed", install) / "fresh"
+
+
 @pytest.mark.slow
 def test_two_builds_give_the_same_bytes(built, sdist, tmp_path):
     """The wheel once from the clone and once from the source distribution."""
@@ -112,24 +130,16 @@ def test_its_extras_are_those_of_which_the_commands_speak(wheel):
 
 
 @pytest.mark.slow
-def test_a_wheel_that_is_installed_works_without_the_clone(built, tmp_path):
-    """In a fresh environment that borrows only the dependencies of this one; Hydra finds its options."""
-    called(sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "fresh"))
-    python = tmp_path / "fresh/bin/python"
-    install = ["install", "--quiet", "--no-index", "--no-deps", "--disable-pip-version-check"]
-    called(sys.executable, "-m", "pip", "--python", str(python), *install, str(built[".whl"]))
-    (packages,) = (tmp_path / "fresh/lib").glob("python*/site-packages")
-    borrowed = [place for place in sys.path if place.endswith("site-packages")]
-    (packages / "borrowed.pth").write_text("\n".join(borrowed) + "\n")
-    (tmp_path / "other").mkdir()
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("GCEXP_", "PYTHON"))}
-    where = {"cwd": tmp_path / "other", "env": kept}
-    gcexp = tmp_path / "fresh/bin/gcexp"
+def test_a_wheel_that_is_installed_works_without_the_clone(installed, tmp_path):
+    """Hydra finds its options as well."""
+    python, gcexp = installed / "bin/python", installed / "bin/gcexp"
+    (packages,) = (installed / "lib").glob("python*/site-packages")
+    where = {"cwd": tmp_path, "env": OUTSIDE}
     command = re.search(r"^gcexp (simulate .*)$", (ROOT / "docs/package.md").read_text(), re.M)[1]
     assert called(gcexp, *command.split(), **where).count("cgc") == 5
     assert called(gcexp, "--version", **where).split()[-1] == PROJECT["version"]
     options = "defaults: [delay: pareto, _self_]\nhydra: {searchpath: ['pkg://gcexp.conf']}\n"
-    (tmp_path / "other/config.yaml").write_text(options)
+    (tmp_path / "config.yaml").write_text(options)
     assert called(python, "-c", HYDRA, **where).split() == ["3", str(packages / "gcexp")]
 
 
@@ -166,13 +176,10 @@ COMMANDS = {
 
 @pytest.mark.paper("partial_recovery")
 @pytest.mark.slow
-def test_it_runs_without_the_extras(wheel, tmp_path):
-    # Other tests look at the same folder: nothing is written into it.
-    of_wheel = {"PYTHONPATH": str(wheel), "PYTHONDONTWRITEBYTECODE": "1"}
-    where = {"cwd": tmp_path, "env": os.environ | of_wheel}
-    done = subprocess.run(
-        [sys.executable, "-c", ALONE, *COMMANDS], capture_output=True, text=True, check=False, **where
-    )
+def test_it_runs_without_the_extras(installed, tmp_path):
+    command = [installed / "bin/python", "-c", ALONE, *COMMANDS]
+    where = {"cwd": tmp_path, "env": OUTSIDE}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **where)
     assert done.stdout.endswith(f"{[*COMMANDS.values()]}\n"), done.stdout[-2000:] + done.stderr
     learn, workflow = done.stderr.strip().splitlines()
     assert "torch" in learn and "'gcexp[learn]'" in learn

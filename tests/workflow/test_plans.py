@@ -12,6 +12,7 @@ import yaml
 
 from gcexp.command import snakemake_inside
 from gcexp.report import figurefile
+from tests.conftest import write_files
 
 pytestmark = pytest.mark.workflow
 
@@ -55,13 +56,11 @@ def test_a_target_asked_for_by_name_reads_its_own_file_alone(fresh):
 
 
 def test_the_runs_behind_a_figure_a_paper_and_all_are_imported_by_name(project):
-    assert project.planned("mlflow_small_three") == {"mlflow_small_three": 1, "tracking_part": 1}
-    assert project.planned("mlflow_small") == {"mlflow_small": 1, "tracking_part": 1}
+    parts = {"mlflow_small_three": 1, "mlflow_small": 1, "tracking_part": 2}
+    assert project.planned("mlflow_small_three", "mlflow_small") == parts
     assert project.planned("mlflow") == {"mlflow": 1, "tracking": 1}
-    logged = ("--config", "mlflow=true")
-    assert project.planned("small_three", *logged) == {"small_three": 1, "tracking_part": 1}
-    assert project.planned("all", *logged) == {"all": 1, "tracking": 1}
-    assert project.planned("small_three") == {}
+    logged = {"small_three": 1, "tracking_part": 1, "all": 1, "tracking": 1}
+    assert project.planned("small_three", "all", "--config", "mlflow=true") == logged
     code, output = project.snakemake("-n", "mlflow_small_tree")
     assert code == 2 and "'mlflow_small_three'" in output
 
@@ -206,17 +205,31 @@ def test_snakemakes_inside_is_asked_in_one_module_and_was_tried_with_this_versio
     assert not re.search(r"workflow\.(?!yaml)\w|snakemake\.cli", rules)
 
 
+ANALYSIS = """\
+title: A table of {name}
+source: mine
+kind: analysis
+analysis: {{function: .{name}.table}}
+plot: {{kind: table}}
+"""
+
+
+def write_analysis(project, name, more=""):
+    """A figure that is the table which a function of the paper returns."""
+    function = "import pandas as pd\n\n\ndef table():\n    return pd.DataFrame({'x': [1]})\n"
+    files = {f"small/figures/{name}.yaml": ANALYSIS.format(name=name) + more, f"small/{name}.py": function}
+    write_files(project.folder, files)
+
+
 def test_studies_are_made_when_they_are_asked_for(project):
     """Plain snakemake makes what stands in a paper, `everything` more; each figure and paper stays a target."""
-    study = project / "small/figures/ours.yaml"
-    study.write_text((project / FIGURE).read_text().replace("kind: curves", "kind: curves\nstudy: true"))
-    assert project.planned() == project.planned("small") == {}
-    mine = {"table": 1, "draw": 1}
+    write_analysis(project, "ours", "study: true\n")
+    assert project.planned("all", "small") == {}
+    mine = {"table": 1, "typeset": 1}
     assert project.planned("small_ours") == mine | {"small_ours": 1}
-    assert project.planned("everything") == mine | {"page": 1, "everything": 1}
-    assert project.build("-j1", "everything")
-    assert "small_ours.png" in (project / "reports/quick/small.html").read_text()
-    assert project.planned() == project.planned("everything") == {}
+    assert project.build("-j1", "everything") == mine | {"page": 1, "everything": 1}
+    assert "A table of ours" in (project / "reports/quick/small.html").read_text()
+    assert project.planned("all", "everything") == {}
     project.edit("small/paper.yaml", "title: A paper", "title: A paper\nstudy: true")
     assert "table" not in project.planned("small")  # of a collection of studies all are its own
 
@@ -224,10 +237,7 @@ def test_studies_are_made_when_they_are_asked_for(project):
 def test_an_edit_for_one_target_does_not_remake_another(project):
     """However they were planned together: each job writes down what it read itself."""
     for name in "ab":
-        text = f"title: A\nsource: B\nkind: analysis\nanalysis: {{function: .{name}.table}}\nplot: {{kind: table}}\n"
-        (project / f"small/figures/{name}.yaml").write_text(text)
-        function = "import pandas as pd\n\n\ndef table():\n    return pd.DataFrame({'x': [1]})\n"
-        (project / f"small/{name}.py").write_text(function)
+        write_analysis(project, name)
     assert project.build("-j1", "small_a", "small_b")
     project.edit("small/b.py", "[1]", "[2]")
     planned = project.planned("small_a", "small_b")
