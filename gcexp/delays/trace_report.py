@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from math import nan
 
@@ -11,7 +12,7 @@ from gcexp.delays.trace_loads import Loads, loads_of
 from gcexp.delays.trace_structure import LEAST_ROWS, barrier, structure
 from gcexp.traces.missing import Absent, described, ways, without_numbers
 from gcexp.traces.reading import Columns, trace_with_gaps
-from gcexp.traces.record import TraceFile
+from gcexp.traces.record import Flags, TraceFile
 
 _MOST_TOLD = 3  # numbers that a sentence lists
 
@@ -124,16 +125,15 @@ def _described(trace: TraceFile) -> list[str]:
     if loads.several:
         lines.append(f"loads: {loads.sentence}")
     times = trace.values["time"][loads.own_rows]
-    lines += _times(trace, times)
     persistent = trace.flags.persistent
     found = _structure(trace)
     lines += found
     if persistent and len(times) >= LEAST_ROWS and all(line.startswith("warning") for line in found):
-        lines.append("racks, bursts, drift: none beyond chance")
-    lines.append(_flags(trace))
-    lines.append(_priced(trace, loads))
-    lines.append(f"licence: {trace.flags.licence or 'none stated: usable here, not to be published'}")
+        lines.append("slow workers, racks, bursts, drift: none beyond chance")
     lines += _not_looked_for(len(times), persistent)
+    lines += _times(trace, times)
+    lines += _flags(trace)
+    lines.append(_priced(trace, loads))
     return lines
 
 
@@ -183,24 +183,33 @@ def _times(trace: TraceFile, times: np.ndarray) -> list[str]:
     found = statistics(times[:, :least])
     mean = f"time: mean {found['mean']:.6g} {flags.unit}".rstrip()
     lines = [
-        f"{mean}, CoV {found['cov']:.3f}",
-        f"max/median of a row: {found['max_over_median']:.2f} (95 %: {found['max_over_median_95']:.2f})",
+        f"{mean}, standard deviation {found['cov']:.1%} of it",
+        f"slowest worker of an iteration: {found['max_over_median']:.2f} times the middle one, in one of twenty "
+        f"iterations more than {found['max_over_median_95']:.2f} times",
     ]
     if len(times) > 1 and flags.persistent and np.isfinite(found["rest"]):
-        shares = ", ".join(f"{name} {found[name]:.2f}" for name in ("worker", "iteration", "rest"))
         lag = f"{found['lag1']:.2f}" if np.isfinite(found["lag1"]) else "unknown, too few rows differ"
-        lines.append(f"variance by: {shares}")
-        lines.append(f"lag-1 correlation: {lag}; equal to the previous one: {found['repeats']:.0%}")
+        lines.append(
+            f"variance: {found['worker']:.0%} between workers, {found['iteration']:.0%} between iterations, "
+            f"{found['rest']:.0%} within both"
+        )
+        lines.append(
+            f"correlation of a worker's time with its previous one: {lag}; {found['repeats']:.0%} are equal to it"
+        )
     if trace.chunks is not None:
         lines.append(f"micro-batches: {trace.chunks.shape[2]} for each worker and iteration")
     return lines
 
 
-def _flags(trace: TraceFile) -> str:
-    """What the times mean, by the trace's entry in its index."""
+def _flags(trace: TraceFile) -> list[str]:
+    """What the times mean, and their licence, by the trace's entry in its index; nothing for a trace without one."""
+    flags = trace.flags
+    if replace(flags, unit="", sampled=False) == Flags():
+        return []
     names = ("persistent", "data_bound", "sampled")
-    told = [f"{name}: {str(getattr(trace.flags, name)).lower()}" for name in names]
-    return f"flags: {', '.join(told)}"
+    told = [f"{name}: {str(getattr(flags, name)).lower()}" for name in names]
+    licence = flags.licence or "none stated: usable here, not to be published"
+    return [f"flags of its index.json: {', '.join(told)}", f"licence: {licence}"]
 
 
 def _priced(trace: TraceFile, loads: Loads) -> str:
