@@ -20,9 +20,9 @@ SYNONYMS = {
     "worker": frozenset(
         """
         worker rank node host replica process proc machine server client device gpu executor task pod instance
-        pod_name container container_name peer learner trainer actor party participant pid cid ip ip_address
-        hostname nodename node_name host_name nodelist node_list global_rank local_rank mpi_rank mpirank node_rank worker_rank process_rank
-        gpu_rank dp_rank data_parallel_rank
+        pod_name container container_name peer learner trainer actor party participant pid cid ip ip_address hostname
+        nodename node_name host_name nodelist node_list global_rank local_rank mpi_rank mpirank node_rank worker_rank
+        process_rank gpu_rank dp_rank data_parallel_rank
         """.split()
     ),
     "time": frozenset(
