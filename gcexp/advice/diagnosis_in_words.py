@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from gcexp.advice.diagnosis import Diagnosis
 from gcexp.advice.level_changes import LEAST_NOW, Change, Spell
 from gcexp.advice.mechanisms import LEAST_ROWS
@@ -97,9 +99,19 @@ def changed(recorded: Recorded, change: Change) -> str:
     """A change of level, in words."""
     worker, since = recorded.named([change.worker])[0], recorded.iteration(change.row)
     factor = change.factor.value
+    if _is_made_of_missing_rows(recorded, change):
+        return f"worker {worker} has no row since iteration {since}"
     if factor >= 1:
         return f"worker {worker} has been {factor:.3g} times slower since iteration {since}"
     return f"worker {worker} was {1 / factor:.3g} times slower until iteration {since}"
+
+
+def _is_made_of_missing_rows(recorded: Recorded, change: Change) -> bool:
+    """Whether a worker has no row since a change of its level, so that its factor is one that was assumed."""
+    missing = recorded.trace.missing
+    if missing is None:
+        return False
+    return bool(missing[recorded.rows[change.row :], change.worker].all())
 
 
 def spell_in_words(recorded: Recorded, spell: Spell) -> str:
@@ -145,16 +157,23 @@ def _told(found: Diagnosis, name: str) -> str:
     if name == "drift":
         return _drift_in_words(mechanism.numbers["change"])
     if name == "common_shock":
-        return (
-            f"in some iterations all workers are slow together (standard deviation of the logarithm {value})"
-        )
+        return f"in some iterations all workers are slow together ({_typical(value)})"
     if name == "heterogeneous":
-        return f"workers differ lastingly in speed (standard deviation of the logarithm {value})"
+        return f"workers differ lastingly in speed ({_typical(value)})"
     if name == "slow_state":
         return f"workers become slow for a while, by a factor of {value}, and recover"
     if name == "independent_slow":
         return f"single workers are slow in single iterations, by a factor of {value}"
     return words if value is None else f"{words} ({next(iter(mechanism.numbers))} {value})"
+
+
+def _typical(deviation: Number | None) -> str:
+    """A standard deviation of logarithms as the factor that it stands for."""
+    if deviation is None:
+        return "by an unknown factor"
+    limits = [None if one is None else float(np.exp(one)) for one in (deviation.low, deviation.high)]
+    factor = Number(float(np.exp(deviation.value)), *limits)
+    return f"typically by a factor of {factor}"
 
 
 def _drift_in_words(change: Number) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,7 @@ _WIDTH, _HEIGHT = 6.5, 2.4
 _COLUMNS = 300  # iterations of an image, at most
 _MOST_NAMED = 16  # workers at an axis
 _LONGEST_LEVEL = 2  # letters of a name that stands upright
+_DASHES = ("-", "--", "-.", (0, (6, 1, 1, 1, 1, 1)))  # lines that differ without their colours too
 _SETTINGS = (("timeout", "C4", "o"), ("quorum", "C5", "s"))  # with colour and marker
 
 
@@ -54,13 +56,15 @@ def _draw_times(axes: Axes, found: Diagnosis) -> None:
         np.exp(logs).T,
         aspect="auto",
         extent=(0, len(x), x.shape[1] - 0.5, -0.5),
-        cmap="RdBu_r",
+        cmap="OrRd",  # the slower, the darker, also without colours
         norm=LogNorm(1 / limit, limit),
         rasterized=True,
     )
     if found.states:
         axes.plot(*np.nonzero(found.states.slow), ".", color="black", markersize=1)
-    title = f"time over median (red: up to {limit:.2g}; dots: slow)"
+    title = f"time over median (dark: up to {limit:.2g})"
+    if found.states:
+        title = f"{title.removesuffix(')')}; dots: slow states)"
     axes.set(title=title, xlabel="iteration", ylabel="worker")
     axes.grid(False)
 
@@ -86,7 +90,8 @@ def _draw_remedies(axes: Axes, found: Conclusion) -> None:
     """The best remedy of each kind and the bound over phi, and what was picked."""
     compared = found.comparison
     grid, means = compared.means
-    for kind in KINDS:
+    dashes = cycle(_DASHES)
+    for kind, words in KINDS.items():
         if kind == "wait":
             continue
         times = []
@@ -95,10 +100,10 @@ def _draw_remedies(axes: Axes, found: Conclusion) -> None:
                 times.append(mean + compared.extra(remedy))
         if times:
             best = np.min(times, axis=0)
-            axes.plot(grid, best / compared.waiting.mean(), "-", marker="", label=kind)
+            axes.plot(grid, best / compared.waiting.mean(), linestyle=next(dashes), marker="", label=words)
     phis = np.linspace(0, 1, 21)
     bound = [compared.floor(phi) for phi in phis]
-    axes.plot(phis, bound, ":", color="black", marker="", label="bound")
+    axes.plot(phis, bound, ":", color="black", marker="", label="lower bound")
     axes.axhline(1, color="0.6", linewidth=0.8, zorder=0)
     for answer in found.answers:
         axes.plot(answer.phi, answer.pick.ratio, "o", color="black", markersize=4, zorder=5)

@@ -36,9 +36,11 @@ def run(arguments) -> None:
 
     found = advise(arguments.file, **keywords(arguments.options, advise))
     line = found.write_scheme(arguments.write) if arguments.write else None
+    # Files come first, since what reads the text may close the pipe, as head does
+    written = found.write(arguments.folder) if arguments.folder else []
     print(found.page().text(), end="")
     print(f"All schemes and bounds on these times: {shlex.join(['gcexp', 'benchmark', arguments.file])}")
-    for path in found.write(arguments.folder) if arguments.folder else []:
+    for path in written:
         print(f"wrote {path}")
     if line:
         print(f"wrote {arguments.write}; it runs with: {line}")

@@ -33,6 +33,8 @@ def run(arguments) -> None:
     from gcexp.advice.fit import fit
 
     found = fit(arguments.file, **keywords(arguments.options, fit))
+    # Files come first, since what reads the text may close the pipe, as head does
+    written = found.write(arguments.folder) if arguments.folder else []
     print(found.page().text(), end="")
-    for path in found.write(arguments.folder) if arguments.folder else []:
+    for path in written:
         print(f"wrote {path}")

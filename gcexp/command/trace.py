@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 from gcexp.command.arguments import keywords, new_file
@@ -50,6 +51,7 @@ def run(arguments) -> None:
                 "several"
             )
         print(report(sources[0], **keywords(options, report)))
+        print(f"what to set, in one sentence: {shlex.join(['gcexp', 'advise', *sources, *options])}")
         return
     from gcexp.traces.reading import trace_of
 
@@ -98,5 +100,5 @@ def imported(
     return [
         *lines,
         *(f"wrote {path}" for path in paths),
-        f"what to set, in one sentence: gcexp advise {output}",
+        f"what to set, in one sentence: {shlex.join(['gcexp', 'advise', str(output)])}",
     ]

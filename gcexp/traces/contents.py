@@ -22,7 +22,7 @@ _PICKLE = (
     "own: python -c \"import pandas as pd; pd.read_pickle('FILE').to_csv('table.csv')\""
 )
 _EXCEL = (
-    'is an Excel workbook; save its sheet as CSV first, or with openpyxl: python -c "import pandas as pd; '
+    'is an Excel workbook; save its sheet as CSV first, or type: pip install openpyxl; python -c "import pandas as pd; '
     "pd.read_excel('FILE').to_csv('table.csv', index=False)\""
 )
 #: What is not read, and what to do about it.

@@ -136,7 +136,7 @@ def labels_of(columns: list[str], is_numbered: bool = False) -> tuple[tuple[int,
     places = tuple(range(len(columns)))
     if is_numbered:
         return places, ()
-    columns = _without_common(columns)
+    columns = list(map(_without_unit, _without_common(columns)))
     numbers = set()
     ordered = []
     for column in columns:
@@ -146,6 +146,16 @@ def labels_of(columns: list[str], is_numbered: bool = False) -> tuple[tuple[int,
         numbers.add(int(found[2]))
         ordered.append(int(found[2]))
     return tuple(ordered), ()
+
+
+def _without_unit(column: str) -> str:
+    """A worker's name without the unit of its times in brackets.
+
+    >>> _without_unit("GPU 5 [ms]"), _without_unit("node (old)")
+    ('GPU 5', 'node (old)')
+    """
+    bare = re.sub(r"\s*[(\[]\w+[)\]]\s*$", "", column)
+    return bare if name_of(column).unit and bare else column
 
 
 def _without_common(columns: list[str]) -> list[str]:

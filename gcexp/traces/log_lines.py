@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from gcexp.traces.names import BRACKETS, LABEL, Names, name_of
+from gcexp.traces.names import BRACKETS, LABEL, name_of, names_of
 
 _TRIED = 60  # first lines by which a log is recognised
 _MOST_WORDS = 5  # of a name
@@ -31,6 +31,9 @@ _PER_STEP = re.compile(r"(?<![\d.])(\d+(?:\.\d*)?)\s*(ns|us|µs|ms|s|sec)/(it|it
 _TAGGED = re.compile(r"\[(?:\d+,)?(\d+)\]<std(?:out|err)>")
 _LABEL = re.compile(r"^\s*(\d+):\s")  # srun --label
 _IN_BRACKETS = re.compile(r"(?:^|\s)\[(\d+)\]")
+#: The pod that kubectl writes before a line, as ``[pod/train-worker-3/pytorch]``, and the service of docker compose.
+_POD = re.compile(r"^\s*\[pod/([\w.-]+)/[\w.-]+\]")
+_SERVICE = re.compile(r"^\s*([A-Za-z][\w.-]*\d)\s+\|\s")
 #: A batch within an epoch, as ``Epoch: [0][ 10/5005]``.
 _OF_TOTAL = re.compile(r"[\]\d]\s*\[\s*(\d+)\s*/\s*\d+")
 _HOST = re.compile(r"\b(host|hostname|node|worker|client|pod)\s*[:=]\s*([A-Za-z][\w.-]*)")
@@ -46,7 +49,7 @@ def pairs_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
     >>> rows[0], told
     ({'step': '0', 'rank': '1', 'time': '0.3s'}, ['took name=value in 2 lines; 1 other line was left out'])
     """
-    head = _head(text)
+    head = first_lines(text)
     if sum(len(_PAIR.findall(line)) > 1 for line in head) <= len(head) / 2:
         return [], []
     rows = []
@@ -57,6 +60,10 @@ def pairs_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
             rows.append(dict(pairs))
         else:
             others += bool(line.strip())
+    of_steps = [row for row in rows if _has(tuple(row), "iteration")]
+    if of_steps:  # other lines are of an evaluation, as "accuracy=0.7 time=12"
+        others += len(rows) - len(of_steps)
+        rows = of_steps
     return rows, [f"took name=value in {_lines(len(rows))}{_left_out(others)}"]
 
 
@@ -68,7 +75,7 @@ def objects_of(text: str) -> tuple[list[Any], list[str]]:
     >>> objects_of("INFO:root:{\"step\": 1, \"time\": 0.5}\n{'step': 2, 'time': 0.7}\n")
     ([{'step': 1, 'time': 0.5}, {'step': 2, 'time': 0.7}], ['took the objects in 2 lines'])
     """
-    head = _head(text)
+    head = first_lines(text)
     if sum(_object_in(line) is not None for line in head) <= len(head) / 2:
         return [], []
     rows = []
@@ -102,7 +109,7 @@ def _object_in(line: str) -> dict | None:
 
 def cure_of_prose(text: str) -> str:
     """What to do with a log of words, as a sentence goes on; nothing for text that is no such log."""
-    head = _head(text)
+    head = first_lines(text)
     wordy = [line for line in head if len(_WORD.findall(line)) > 2]
     if len(head) < _PROSE or len(wordy) <= len(head) / 2:
         return ""
@@ -114,7 +121,7 @@ def cure_of_prose(text: str) -> str:
 
 def is_log(text: str) -> bool:
     """Whether most of the first lines have an iteration and a time, as numbers with names."""
-    head = _head(text)
+    head = first_lines(text)
     return sum(_is_row(fields_in(line)) for line in head) > len(head) / 2
 
 
@@ -153,6 +160,11 @@ def fields_in(line: str) -> dict[str, str]:
     fields: dict[str, str] = {}
     if len(line) > _LONGEST:
         return fields
+    for launcher in (_POD, _SERVICE):
+        before = launcher.match(line)
+        if before:
+            fields["pod"] = before[1]
+            line = line[before.end() :]
     line = _WRITTEN.sub("  ", line)
     tag = _TAGGED.search(line)
     bracket = _IN_BRACKETS.search(line)
@@ -193,14 +205,17 @@ def _known_end(name: str) -> str:
 
 def _is_row(fields: dict[str, str]) -> bool:
     """Whether the numbers of a line have an iteration and a time among them."""
-    names = Names(tuple(map(_name, fields)))
-    return names.has("time") and names.has("iteration")
+    names = tuple(fields)
+    return _has(names, "time") and _has(names, "iteration")
 
 
-_name = lru_cache(maxsize=4096)(name_of)
+@lru_cache(maxsize=4096)
+def _has(names: tuple[str, ...], role: str) -> bool:
+    """Whether one of these names may be that of an iteration, or of a time."""
+    return names_of(names).has(role)
 
 
-def _head(text: str) -> list[str]:
+def first_lines(text: str) -> list[str]:
     """The first lines that are not empty."""
     lines = text.split("\n", 2 * _TRIED)[: 2 * _TRIED]
     filled = list(filter(str.strip, lines))

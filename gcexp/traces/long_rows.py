@@ -126,11 +126,7 @@ def _with_times(rows: Rows, table: Table) -> Rows:
         raise DataError(f"{table.place}: worker {worker} has no time in any iteration")
     decisions = list(rows.decisions)
     if rows.found.times:
-        empty = int((~there).sum())
-        told = "1 row has no time: it counts as missing"
-        if empty > 1:
-            told = f"{empty} rows have no time: they count as missing"
-        decisions.append(told)
+        decisions += _without_times(rows, there)
     values = {}
     for name, numbers in rows.values.items():
         values[name] = numbers[there]
@@ -145,6 +141,21 @@ def _with_times(rows: Rows, table: Table) -> Rows:
         chunks=chunks,
         decisions=decisions,
     )
+
+
+def _without_times(rows: Rows, there: np.ndarray) -> list[str]:
+    """What is told of the lines without a time, where `there` (L,) says which lines have one."""
+    keys = pd.MultiIndex.from_arrays([rows.iterations, rows.workers])
+    beside = keys[~there].isin(keys[there])
+    missing, other = int((~beside).sum()), int(beside.sum())
+    told = []
+    if missing:
+        verb = "row has no time: it counts" if missing == 1 else "rows have no time: they count"
+        told.append(f"{missing} {verb} as missing")
+    if other:
+        lines = "1 row" if other == 1 else f"{other} rows"
+        told.append(f"left out {lines} without a time, whose iteration and worker have one in another row")
+    return told
 
 
 def _numbers_or_nan(column: pd.Series) -> np.ndarray:

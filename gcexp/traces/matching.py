@@ -11,18 +11,20 @@ import pandas as pd
 
 from gcexp.errors import DataError, ParameterError
 from gcexp.traces.names import (
+    LABEL,
     NOT_USED,
     Name,
     Names,
     column_given,
     listed,
+    name_of,
     names_of,
 )
-from gcexp.traces.numbers import is_numeric
+from gcexp.traces.numbers import cells_of, is_empty, is_numeric
 from gcexp.traces.panels import panel_of, series_of
 from gcexp.traces.record import NEEDED
 from gcexp.traces.tables import Table
-from gcexp.traces.unmatched import no_iteration, no_time, no_worker, numbered, typed
+from gcexp.traces.unmatched import comes_back, no_iteration, no_time, no_worker, numbered, typed
 
 _CHOICES = 3  # what is offered to be typed
 _HIGH = ("p50", "p75", "p90", "p95", "p98", "p99", "p999")  # quantiles
@@ -159,11 +161,14 @@ def matched(table: Table, given: dict[str, str], alone: bool) -> Matched:
     names = names.without(found.used)
     iterations = _columns_of("iteration", chosen, names)
     workers = _columns_of("worker", chosen, names)
+    if not workers and LABEL in names.written and comes_back(table, name_of(LABEL)):
+        workers = (LABEL,)
+        decisions.append(f"{LABEL} is the number that begins a line, as srun --label writes it")
     if not workers and not alone:
         raise DataError(f"{table.place}: {no_worker(table, iterations)}")
     if not iterations and not alone and "iteration" not in chosen:
         raise DataError(f"{table.place}: {no_iteration(table)}")
-    iteration, worker = _keys(table, iterations, workers, found.chunk, given)
+    iteration, worker = _keys(table, iterations, workers, found.chunk, found.times, given)
     found = replace(found, iteration=iteration, worker=worker)
     decisions.insert(0, _said(found))
     others = names_of([*iterations, *workers]).without([*iteration, *worker]).written
@@ -280,12 +285,14 @@ def _keys(
     iterations: tuple[str, ...],
     workers: tuple[str, ...],
     chunk: str,
+    times: tuple[str, ...],
     given: dict[str, str],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The columns that tell iterations apart and those that tell workers apart.
 
     Of several that fit, one is taken if with it no pair of an iteration and a worker stands twice, and if all others
-    that do so say the same. Where no single one suffices, all together are tried: an epoch and a batch within it.
+    that do so say the same. Where no single one suffices, all together are tried: an epoch and a batch within it. Rows
+    without a time, as those of an evaluation, do not count.
     """
     by_iteration = [iterations]
     if "iteration" not in given and iterations:
@@ -295,6 +302,7 @@ def _keys(
         by_worker = [(name,) for name in workers]
     if len(by_iteration) == len(by_worker) == 1:
         return by_iteration[0], by_worker[0]
+    table = _with_times(table, times)
     fitting = _that_tell_rows_apart(table, by_iteration, by_worker, chunk)
     if not fitting:
         wider_iteration = list(by_iteration)
@@ -314,6 +322,14 @@ def _keys(
             if not _same(table, mine, its):
                 _ask(role, [_joined(mine), _joined(its)], table)
     return first
+
+
+def _with_times(table: Table, times: tuple[str, ...]) -> Table:
+    """The rows of a table in which all columns of times have something."""
+    empty = np.zeros(len(table.frame), bool)
+    for column in times:
+        empty |= [is_empty(cell) for cell in cells_of(table.frame[column])]
+    return replace(table, frame=table.frame[~empty])
 
 
 def _that_tell_rows_apart(table, by_iteration, by_worker, chunk) -> list[tuple]:

@@ -23,6 +23,7 @@ _OWN_LONG = 0.95  # quantile of a worker's own times that counts as long
 _LATER = 1.25  # times as long as the least that a late worker may have taken
 _CHANCE = 0.01  # a difference that comes by chance less often is told
 _MOST_NAMED = 4  # workers that are named in a sentence
+_GONE = 10  # last iterations without a row, from which on a worker may be gone
 CURES = "absent=late takes them as late, absent=skip leaves their iterations out"
 
 
@@ -317,6 +318,8 @@ class MissingRows:
         Iterations with a missing row, and all.
     by_worker : dict
         Missing rows of each worker that lacks some, by its label; most first.
+    silent_since : dict
+        For workers that lack at least the last ten iterations: the first of these, by label.
     slower : float
         How many times as long the workers that are there take in iterations with missing rows as in others: the ratio
         of medians, each time divided by its worker's median.
@@ -330,6 +333,7 @@ class MissingRows:
     iterations: int
     all_iterations: int
     by_worker: dict[str, int]
+    silent_since: dict[str, int]
     slower: float
     p_value: float
 
@@ -356,7 +360,17 @@ class MissingRows:
             f"Leaving out iterations with missing rows would keep {kept} of {self.all_iterations} iterations "
             f"({self.kept_share:.0%})."
         )
-        return [amount, self._slow_or_not(), listwise]
+        return [amount, *self._silent(), self._slow_or_not(), listwise]
+
+    def _silent(self) -> list[str]:
+        """That workers have no row up to the end, so that they may have been gone."""
+        told = []
+        for label, since in list(self.silent_since.items())[:_MOST_NAMED]:
+            told.append(
+                f"Worker {label} has no row from iteration {since} to the end: it was gone, or in each of them later "
+                "than the timeout; absent=skip answers for the iterations before."
+            )
+        return told
 
     def _slow_or_not(self) -> str:
         """Whether iterations with missing rows are slow ones."""
@@ -403,6 +417,9 @@ def described(trace: TraceFile, rows: Iterable[int] | None = None) -> MissingRow
     if trace.missing is None:
         return None
     missing, times = trace.missing, trace.values["time"]
+    silent_since = {}
+    for worker, since in _silent_since(missing).items():
+        silent_since[trace.labels[worker]] = since
     if rows is not None:
         chosen = np.fromiter(rows, int)
         missing, times = missing[chosen], times[chosen]
@@ -418,9 +435,23 @@ def described(trace: TraceFile, rows: Iterable[int] | None = None) -> MissingRow
         iterations=int(missing.any(1).sum()),
         all_iterations=len(missing),
         by_worker=by_worker,
+        silent_since=silent_since,
         slower=slower,
         p_value=p_value,
     )
+
+
+def _silent_since(missing: np.ndarray) -> dict[int, int]:
+    """The first of the last iterations in which a worker has no row, by the workers that lack at least ten of them.
+
+    >>> _silent_since(np.arange(30)[:, None] >= [30, 12])
+    {1: 12}
+    """
+    found = {}
+    for worker in np.flatnonzero(missing[-_GONE:].all(0)):
+        there = np.flatnonzero(~missing[:, worker])
+        found[int(worker)] = int(there[-1]) + 1 if len(there) else 0
+    return found
 
 
 def _slowness(times: np.ndarray, lacking: np.ndarray) -> tuple[float, float]:

@@ -20,9 +20,9 @@ SYNONYMS = {
     "worker": frozenset(
         """
         worker rank node host replica process proc machine server client device gpu executor task pod instance
-        container peer learner trainer actor party participant pid cid ip ip_address hostname nodename node_name
-        host_name nodelist node_list global_rank local_rank mpi_rank mpirank node_rank worker_rank process_rank
-        gpu_rank dp_rank data_parallel_rank
+        pod_name container container_name peer learner trainer actor party participant pid cid ip ip_address hostname
+        nodename node_name host_name nodelist node_list global_rank local_rank mpi_rank mpirank node_rank worker_rank
+        process_rank gpu_rank dp_rank data_parallel_rank
         """.split()
     ),
     "time": frozenset(
@@ -32,6 +32,7 @@ SYNONYMS = {
         worker_time client_time task_time training_time train_time fit_time execution_time exec_time
         processing_time completion_time response_time compute_and_send step_duration iteration_duration
         step_latency iteration_latency time_per_step time_per_iteration time_per_iter time_per_batch
+        dt t_step t_iter t_batch
         time_this_iter time_this_iteration elapsed_time_per_iteration per_step per_iteration per_iter per_it per_batch
         """.split()
     ),
@@ -289,6 +290,15 @@ def listed(columns: Iterable[str]) -> str:
             name = f"{name[:_LETTERS]}..."
         shown.append(name)
     return ", ".join(shown)
+
+
+def is_unit(word: str) -> bool:
+    """Whether a word is a unit of time, as people write it.
+
+    >>> is_unit("ms"), is_unit("Seconds"), is_unit("samples/s")
+    (True, True, False)
+    """
+    return word.strip().lower() in _UNIT_OF
 
 
 def unit_named(given: str) -> str:

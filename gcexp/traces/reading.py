@@ -17,7 +17,7 @@ from gcexp.traces.missing import Absent, resolved, without_first
 from gcexp.traces.names import listed
 from gcexp.traces.record import Flags, TraceFile, is_recorder_folder
 
-_ENDINGS = (".csv", ".tsv", ".txt", ".log", ".json", ".jsonl", ".ndjson", ".parquet", ".npy", ".npz")
+_ENDINGS = (".csv", ".tsv", ".txt", ".log", ".out", ".json", ".jsonl", ".ndjson", ".parquet", ".npy", ".npz")
 _PACKED = (".gz", ".zip", ".xz", ".bz2")
 _MOST_FILES = 4096
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.schema import quoted
-from gcexp.traces.names import listed
+from gcexp.traces.names import is_unit, listed
+from gcexp.traces.numbers import is_empty
 
 UNNAMED = "Unnamed: "  # begins the name of a column without one, as pandas writes it
 _TRIED = 40  # first lines by which a separator is chosen
@@ -87,6 +88,11 @@ def layout_of(text: str, place: str) -> Layout:
     if _is_header(first):
         header, named = first, True
         begin += len(shown[0]) + 1
+        units = _units_below(header, shown[1:2], separator)
+        if units:
+            header = _with_units(header, units)
+            begin = text.index(shown[1], begin) + len(shown[1]) + 1
+            decisions.append("took the row below the header for units")
         body, repeated = _without_repeated(text[begin:], shown[0])
         decisions += repeated
     else:
@@ -151,6 +157,26 @@ def _is_header(cells: list[str]) -> bool:
     written = " ".join(numbers)
     has_decimals = "." in written or "," in written
     return len(set(numbers)) == len(numbers) and not has_decimals
+
+
+def _units_below(header: list[str], lines: list[str], separator: str) -> list[str]:
+    """The units in the line below a header, empty cells among them; nothing where that line is another one."""
+    if not lines:
+        return []
+    cells = [cell.strip("[]() ") for cell in _cells(lines[0], separator)]
+    if len(cells) != len(header) or any(map(_NUMBER.fullmatch, cells)):
+        return []
+    units = ["" if is_empty(cell) else cell for cell in cells]
+    return units if any(is_unit(unit) for unit in units) else []
+
+
+def _with_units(header: list[str], units: list[str]) -> list[str]:
+    """Names of columns with their units, as ``step time (ms)``.
+
+    >>> _with_units(["step", "time"], ["", "ms"])
+    ['step', 'time (ms)']
+    """
+    return [f"{name} ({unit})" if unit else name for name, unit in zip(header, units, strict=True)]
 
 
 def _without_repeated(body: str, header: str) -> tuple[str, list[str]]:

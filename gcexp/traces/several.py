@@ -52,12 +52,7 @@ def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> T
     frames = []
     for table in tables:
         frames.append(table.frame[columns])
-        for decision in table.decisions:
-            told = decision
-            if "left out" in decision:
-                told = f"{table.place.removeprefix('trace ')}: {decision}"
-            if told not in decisions:
-                decisions.append(told)
+    decisions += _told_of(tables)
     if "worker" not in given and not names.has("worker"):
         numbers, hosts = labels_of(stems)
         labels = hosts or numbers
@@ -82,6 +77,23 @@ def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> T
         named=first.named or is_bare,
         semicolons=first.semicolons,
     )
+
+
+def _told_of(tables: list[Table]) -> list[str]:
+    """What was decided of the files, once for all that tell the same; what was left out is told with its file."""
+    files_of: dict[str, list[str]] = {}
+    for table in tables:
+        for decision in table.decisions:
+            files_of.setdefault(decision, []).append(table.place.removeprefix("trace "))
+    told = []
+    for decision, files in files_of.items():
+        if "left out" not in decision:
+            told.append(decision)
+        elif len(files) == len(tables):
+            told.append(f"of each file: {decision}")
+        else:
+            told.append(f"{listed(files)}: {decision}")
+    return told
 
 
 def _are_bare(tables: list[Table]) -> bool:

@@ -10,6 +10,7 @@ from io import StringIO
 from gcexp.errors import DataError
 from gcexp.traces.log_lines import cure_of_prose, is_log, numbers_of, objects_of, pairs_of
 from gcexp.traces.names import names_of
+from gcexp.traces.reports import sentence_of_bars, sentence_of_reports
 from gcexp.traces.separators import UNNAMED, Layout, layout_of, whole_lines
 from gcexp.traces.tables import Table, of_rows
 
@@ -31,22 +32,44 @@ def of_text(text: str, place: str, told: list[str]) -> Table:
         rows, more = read(text)
         if _are_timed(rows) and not (_lack_iteration(rows) and is_log(text)):
             return of_rows(rows, place, [*told, *more])
+    bars = sentence_of_bars(text)
+    if bars:
+        raise DataError(f"{place}: {bars}")
     if is_log(text):
         rows, more = numbers_of(text)
         return of_rows(rows, place, [*told, *more])
+    rows, _ = pairs_of(text)
+    are_steps = bool(rows) and not _lack_iteration(rows)  # though bars or commas may stand in the lines too
     try:
         table = _of_cells(text, place, told)
     except DataError as error:
-        rows, more = numbers_of(text)
-        if len(rows) > 1:
-            return of_rows(rows, place, [*told, *more])
-        raise DataError(f"{error}{cure_of_prose(text)}") from None
-    if table.says_nothing:
-        rows, more = numbers_of(text)
-        if len(rows) > 1:
-            return of_rows(rows, place, [*told, *more])
-        return replace(table, cure=cure_of_prose(text))
+        found = _of_words(text, place, told)
+        if found is None:
+            raise DataError(f"{error}{cure_of_prose(text)}") from None
+        return found
+    if are_steps or table.says_nothing:
+        return _of_words(text, place, told) or replace(table, cure=cure_of_prose(text))
     return table
+
+
+def _of_words(text: str, place: str, told: list[str]) -> Table | None:
+    """The table in a log of which few lines have an iteration and a time of a known name, or None.
+
+    Raises
+    ------
+    DataError
+        For a log without times of steps, in a sentence with what to write in its place.
+    """
+    rows, more = numbers_of(text)
+    if len(rows) > 1:
+        return of_rows(rows, place, [*told, *more])
+    report = sentence_of_reports(text)
+    if report:
+        raise DataError(f"{place}: {report}")
+    rows, more = pairs_of(text)
+    if rows and not _lack_iteration(rows):
+        return of_rows(rows, place, [*told, *more])
+    return None
 
 
 def _are_timed(rows: list[dict]) -> bool:

@@ -8,6 +8,7 @@ from gcexp.traces.names import listed
 from gcexp.traces.tables import PARQUET, Table
 
 _MOST_KINDS = 50  # values of a column that says what a row is about
+_SELDOM = 0.1  # of the rows, at which a run that was started again goes back
 
 
 class StandsTwice(DataError):
@@ -30,6 +31,13 @@ def with_cure(error: StandsTwice, table: Table) -> StandsTwice:
     keys = [*found.iteration, *found.worker]
     if not found.iteration or not found.times:
         return error
+    if _goes_back(table, found):
+        cure = (
+            "the run seems to have gone back and done some iterations again, as from a checkpoint; keep the last row "
+            f'of each: python -c "import pandas as pd; d = {_reading(table)}; '
+            f"d.drop_duplicates({keys!r}, keep='last').to_csv('last.csv', index=False)\""
+        )
+        return StandsTwice(error.place, error.who, found, cure)
     kinds = []
     for column in table.columns:
         if column in found.used or table.frame[column].nunique() > _MOST_KINDS:
@@ -47,6 +55,19 @@ def with_cure(error: StandsTwice, table: Table) -> StandsTwice:
         f"d.groupby({keys!r}, as_index=False)[{time!r}].sum().to_csv('sums.csv', index=False)\""
     )
     return StandsTwice(error.place, error.who, found, cure)
+
+
+def _goes_back(table: Table, found: Matched) -> bool:
+    """Whether the iterations of each worker grow from row to row, but for a few rows where they fall."""
+    import pandas as pd
+
+    if len(found.iteration) > 1:
+        return False
+    iterations = pd.to_numeric(table.frame[found.iteration[0]], errors="coerce")
+    workers = [table.frame[column] for column in found.worker]
+    steps = iterations.groupby(workers, sort=False).diff()
+    falls = int((steps < 0).sum())
+    return 0 < falls < _SELDOM * len(steps) and not (steps == 0).any()
 
 
 def _reading(table: Table) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from gcexp.traces.names import BRACKETS, COLUMNS_EXAMPLE, LABEL, Name, listed, name_of
+from gcexp.traces.names import BRACKETS, COLUMNS_EXAMPLE, Name, listed, name_of
 from gcexp.traces.numbers import is_numeric
 from gcexp.traces.record import NEEDED
 from gcexp.traces.tables import Table
 
 _CHOICES = 3  # columns of which a sum is shown
+_LINES = ("log", "message", "msg", "line", "text")  # names of what holds a line of a log within JSON
 
 
 def typed(column: str) -> str:
@@ -44,7 +45,7 @@ def example_of(table: Table) -> str:
     """
     left = table.names.without(table.names.where(lambda name: table.says_when(name.written)))
     chosen: dict[str, str] = {}
-    looks = (("time", _has_unit), ("worker", _has_names), ("iteration", _comes_back), ("worker", _comes_back))
+    looks = (("time", _has_unit), ("worker", _has_names), ("iteration", comes_back), ("worker", comes_back))
     for role, looks_so in looks:
         fitting = left.fitting(role) or [name.written for name in left.items if looks_so(table, name)]
         if fitting and role not in chosen:
@@ -63,10 +64,10 @@ def _has_unit(table: Table, name: Name) -> bool:
 
 
 def _has_names(table: Table, name: Name) -> bool:
-    return not is_numeric(table.frame[name.written]) and _comes_back(table, name)
+    return not is_numeric(table.frame[name.written]) and comes_back(table, name)
 
 
-def _comes_back(table: Table, name: Name) -> bool:
+def comes_back(table: Table, name: Name) -> bool:
     """Whether a column has several values, each in several rows."""
     count = table.frame[name.written].nunique()
     return 1 < count <= len(table.frame) / 2
@@ -78,7 +79,9 @@ def no_time(table: Table) -> str:
     if not table.named:
         return told
     parts = table.names.where(lambda name: bool(name.unit) and is_numeric(table.frame[name.written]))
-    if len(parts) > 1:
+    if len(parts) == 1:
+        told += f"; where {parts[0]} is it: columns=time:{typed(parts[0])}"
+    elif parts:
         several = "+".join(parts[:_CHOICES])
         told += f"; the sum of several is typed columns=time:{typed(several)}"
     stamps = table.names.where(lambda name: name.is_stamp) or table.names.fitting("start")
@@ -107,8 +110,6 @@ def no_worker(table: Table, iterations: tuple[str, ...]) -> str:
         return f"{told}; where {likely[0]} is it: columns=worker:{typed(likely[0])}"
     if BRACKETS in table.columns:
         told += f"; where the number in brackets is it: columns=worker:{BRACKETS}"
-    elif LABEL in table.columns:
-        told += f"; where the number that begins a line is it: columns=worker:{LABEL}"
     elif iterations:
         told += "; the log of one worker alone does not show who is slow"
     return f"{told}; of files of one worker each name all: gcexp trace import FILE FILE ..."
@@ -136,7 +137,15 @@ def _no_column(role: str, table: Table) -> str:
             f"has no header, so no column is known to be the {role!r}; its columns are {shown}: say which they are, as "
             "in columns=iteration:column1,worker:column2,time:column3, or columns=workers:* where each is a worker"
         )
-    return (
+    told = (
         f"has no column {role!r} nor one of a similar name; it has {shown}: say which one it is, as in "
         f"columns={role}:NAME"
     )
+    lines = table.names.where(lambda name: name.base in _LINES)
+    if lines:
+        workers = table.names.fitting("worker") or ["WORKER"]
+        told += (
+            f"; where {lines[0]} holds the lines of a log, write them as text: "
+            f"jq -r '\"worker=\\(.{workers[0]}) \\(.{lines[0]})\"' FILE > plain.log"
+        )
+    return told

@@ -194,8 +194,9 @@ def _runs_of_a_job(table: Table, panel: list[str]) -> list[str]:
     """The columns of runs; raise `DataError` where their names do not say that they are workers of one job."""
     if not are_of_one_job(panel):
         raise DataError(
-            f"{table.place}: {listed(panel)} are of several runs, whose names do not say that they are workers of one "
-            f"job; where each of them is a worker: columns=workers:{typed(pattern_of(panel))}"
+            f"{table.place}: the columns {panel[0]} to {panel[-1]} are of {len(panel)} runs, whose names do not say "
+            "that they are workers of one job; where each of them is a worker: "
+            f"columns=workers:{typed(pattern_of(panel))}"
         )
     return panel
 

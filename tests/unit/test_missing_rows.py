@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import gcexp
 from gcexp.errors import DataError, ParameterError
 from gcexp.traces.missing import as_late, described, late_otherwise, resolved, skipped
 from gcexp.traces.reading import read_trace, trace_of, trace_with_gaps
@@ -114,6 +115,18 @@ def test_what_is_missing_is_described():
     assert described(skipped(trace)) is None
     first = described(trace, rows=range(50))
     assert first.all_iterations == 50 and first.pairs == missing[:50].sum()
+
+
+def test_a_worker_without_rows_up_to_the_end_is_told_as_gone():
+    """Neither a factor nor a level is told of it, since both would be those of times that were assumed."""
+    x = np.exp(0.3 * np.random.default_rng(1).standard_normal((200, 5)))
+    gone = x.copy()
+    gone[130:, 2] = np.nan
+    assert described(trace_of(frame(gone), "late")).silent_since == {"2": 130}
+    told = " ".join(gcexp.fit(frame(gone)).sentences)
+    assert "worker 2 has no row since iteration 130" in told and "times slower" not in told
+    gone[190:, 2] = 1.0
+    assert not described(trace_of(frame(gone), "late")).silent_since
 
 
 def test_what_does_not_fit_is_refused(tmp_path, refused):

@@ -180,6 +180,20 @@ def test_workers_in_columns_are_called_after_what_differs():
     assert trace_of({"timers.n0": [1], "timers.n1": [2]}).workers == (0, 1)
 
 
+def test_workers_are_called_without_the_unit_of_their_times():
+    trace = trace_of(pd.DataFrame({"GPU 0 [ms]": [100, 200], "GPU 1 [ms]": [300, 400]}))
+    assert trace.labels == ("GPU 0", "GPU 1") and trace.values["time"].tolist() == [[0.1, 0.3], [0.2, 0.4]]
+
+
+def test_what_all_files_tell_is_told_once(tmp_path):
+    for rank in range(3):
+        text = "started\n" + "".join(f"step={step} time={step + rank + 1}\n" for step in range(3))
+        (tmp_path / f"rank{rank}.out").write_text(text)
+    told = trace_of(tmp_path).decisions
+    assert told[0] == "of each file: took name=value in 3 lines; 1 other line was left out"
+    assert not any("rank0.out" in decision for decision in told)
+
+
 def test_files_of_one_column_without_a_header(tmp_path, refused):
     for rank in (0, 1):
         np.savetxt(tmp_path / f"rank{rank}.csv", [rank + 1.5, rank + 2.5])
@@ -295,6 +309,24 @@ LOGS = {
         [[3.5, 2.5]],
     ),
     "0: step 5 took 2 s\n1: step 5 took 3 s\n": ({"columns": "worker:label"}, [[2, 3]]),
+    # what launchers write before a line
+    "0: step 5 took 2 s\n1: step 5 took 3 s\n0: step 6 took 4 s\n1: step 6 took 5 s\n": (
+        {},
+        [[2, 3], [4, 5]],
+    ),
+    "[pod/train-worker-1/torch] step 5 took 2 s\n[pod/train-worker-0/torch] step 5 took 3 s\n": (
+        {},
+        [[3, 2]],
+    ),
+    "train-2  | step 5 took 2 s\ntrain-1  | step 5 took 3 s\n": ({}, [[3, 2]]),
+    # rows that are no steps, times by a name that is not known, units below the header
+    "rank=0 step=0 step_time=2\nrank=1 step=0 step_time=3\naccuracy=0.5 time=9\n": ({}, [[2, 3]]),
+    "epoch,step,rank,step_time,val\n0,0,0,2,\n0,1,0,3,\n0,1,0,,0.5\n": ({}, [[2], [3]]),
+    "09:00 | INFO | a:b:1 - rank=0 step=5 t=2\n09:01 | INFO | a:b:1 - rank=1 step=5 t=3\n": (
+        {"columns": "time:t"},
+        [[2, 3]],
+    ),
+    "step,rank,dur,rate\n-,-,[ms],1/s\n0,0,1500,2\n0,1,500,1\n": ({}, [[1.5, 0.5]]),
     "\x1b[32mINFO\x1b[0m [rank0] step \x1b[1m5\x1b[0m took 2 s\n": ({}, [[2]]),
     "step,rank,time\n0,0,0 days 00:00:01.5\n": ({}, [[1.5]]),
     "step,rank,start,end\n0,0,2024/05/01 12:00:00,2024/05/01 12:00:01\n": ({}, [[1]]),
@@ -368,6 +400,20 @@ DOUBTFUL = {
     "step,rank,start,end\n0,0,1700000000,1700000001500\n": "unit=ms",
     "step,alice,bob\n3,1,2\n": "columns=workers:*",
     "epoch,train_loss,val_loss\n3,1,2\n": "columns=workers:*",
+    "step,rank,fwd_bwd,rate\n-,-,ms,1/s\n0,0,1500,2\n": "columns=time:'fwd_bwd (ms)'",
+    # tools that write no time of a step
+    "Epoch 0:  5%|# | 1/20 [00:01<00:19, 1.02s/it]\rEpoch 0: 10%|# | 2/20 [00:02<00:18, 1.03s/it]\n": (
+        "tqdm",
+        "print(f'rank=",
+    ),
+    "[INFO] [Rank 0] step=10, skipped=0, lr=[0.001]\n[INFO] [Rank 0] time (ms) | fwd: 3.1 | bwd: 5.2\n" * 2: (
+        "DeepSpeed",
+        "rank 0 alone",
+        "print(f'rank=",
+    ),
+    '{"log": "step=5 time=2", "pod_name": "w-0"}\n{"log": "step=5 time=3", "pod_name": "w-1"}\n': (
+        r"""jq -r '"worker=\(.pod_name) \(.log)"' FILE"""
+    ),
     "0,0,5\n0,1,6\n": ("columns=iteration:column1", "columns=workers:*"),
     "when,rank,time\n0,0,1\n": "columns=iteration:",
     "Schritt;Knoten;Dauer (ms)\n0;a;1\n0;b;2\n1;a;1\n1;b;2\n": (
@@ -438,6 +484,11 @@ DOUBTFUL = {
     "rank,start,end\n0,1,2\n": "columns=iteration:none",
     "step,time\n0,1\n1,2\n": ("one worker alone", "columns=worker:"),
     "step,rank,time\n0,0,1\n0,0,2\n": ("twice", "columns=iteration:"),
+    "step,rank,time\n" + "".join(f"{t},0,1\n" for t in [*range(9), *range(5, 20)]): (
+        "twice",
+        "checkpoint",
+        "d.drop_duplicates(['step', 'rank'], keep='last')",
+    ),
     "step,rank,time\n0,0,PT1S\n": ("line 2", "PT1S"),
     "step,rank,time\n0.5,0,1\n": ("line 2", "0.5"),
     "step,rank,time\n0,,1\n": "line 2",

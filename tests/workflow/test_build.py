@@ -8,12 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-<<<<<<< HEAD
 from gcexp.run.dependencies import STAGES, stage_fingerprint
-from tests.conftest import assert_same_arrays
-=======
-from gcexp.run.dependencies import STAGES, tracked
->>>>>>> slimflow
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -126,14 +126,6 @@ def test_a_build_that_is_killed_leaves_nothing_behind(built, fresh):
     What it has made then, one job at a time, has the bytes of a build elsewhere, which ran two at a time.
     """
     halting(fresh, "time.sleep(3600)")
-<<<<<<< HEAD
-    fresh.edit(fresh.figure, "iterations: 30", "iterations: 3")
-    fresh.edit(
-        fresh.figure, '  - {label: "cyclic, β = {code.beta}", scheme: cyclic_partial, code.beta: 4}\n', ""
-    )
-    target = "reports/quick/data/small_three.csv"
-=======
->>>>>>> slimflow
     for how in ("SIGINT", "SIGKILL"):
         before = halted(fresh)
         started = fresh.begin("snakemake", "-j2")
