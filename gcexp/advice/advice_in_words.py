@@ -84,14 +84,9 @@ def described(found: Conclusion, plan: Plan) -> str:
         return "wait for all workers"
     if remedy.kind == "exclude":
         excluded = found.recorded.named(np.flatnonzero(plan.shares == 0))
-<<<<<<< HEAD
-        noun = "worker" if len(excluded) == 1 else "workers"
-        return f"exclude {noun} {list_in_words(excluded)}, and share their data among the others"
-=======
         if len(excluded) == 1:
             return f"exclude worker {excluded[0]}, and share its data among the others"
-        return f"exclude workers {listed(excluded)}, and share their data among the others"
->>>>>>> newcomer
+        return f"exclude workers {list_in_words(excluded)}, and share their data among the others"
     if remedy.order == "recent":
         return "rebalance before every iteration, by the mean times of the last 20"
     if remedy.kind == "rebalance":

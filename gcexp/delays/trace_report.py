@@ -128,21 +128,11 @@ def _described(trace: TraceFile) -> list[str]:
         lines.append(f"loads: {loads.sentence}")
     times = trace.values["time"][loads.own_rows]
     persistent = trace.flags.persistent
-<<<<<<< HEAD
     on_structure = _structure(trace)
     lines += on_structure
     nothing_beyond_chance = all(line.startswith("warning") for line in on_structure)
     if persistent and len(times) >= LEAST_ROWS and nothing_beyond_chance:
-        lines.append("racks, bursts, drift: none beyond chance")
-    lines.append(_flags(trace))
-    lines.append(_priced(trace, loads))
-    lines.append(f"licence: {trace.flags.licence or 'none stated: usable here, not to be published'}")
-=======
-    found = _structure(trace)
-    lines += found
-    if persistent and len(times) >= LEAST_ROWS and all(line.startswith("warning") for line in found):
         lines.append("slow workers, racks, bursts, drift: none beyond chance")
->>>>>>> newcomer
     lines += _not_looked_for(len(times), persistent)
     lines += _times(trace, times)
     lines += _flags(trace)
@@ -198,30 +188,19 @@ def _times(trace: TraceFile, times: np.ndarray) -> list[str]:
     of_times = statistics(times[:, :least])
     mean = f"time: mean {of_times['mean']:.6g} {flags.unit}".rstrip()
     lines = [
-<<<<<<< HEAD
-        f"{mean}, CoV {of_times['cov']:.3f}",
-        f"max/median of a row: {of_times['max_over_median']:.2f} (95 %: {of_times['max_over_median_95']:.2f})",
+        f"{mean}, standard deviation {of_times['cov']:.1%} of it",
+        f"slowest worker of an iteration: {of_times['max_over_median']:.2f} times the middle one, in one of twenty "
+        f"iterations more than {of_times['max_over_median_95']:.2f} times",
     ]
     if len(times) > 1 and flags.persistent and np.isfinite(of_times["rest"]):
-        shares = ", ".join(f"{name} {of_times[name]:.2f}" for name in ("worker", "iteration", "rest"))
         lag = f"{of_times['lag1']:.2f}" if np.isfinite(of_times["lag1"]) else "unknown, too few rows differ"
-        lines.append(f"variance by: {shares}")
-        lines.append(f"lag-1 correlation: {lag}; equal to the previous one: {of_times['repeats']:.0%}")
-=======
-        f"{mean}, standard deviation {found['cov']:.1%} of it",
-        f"slowest worker of an iteration: {found['max_over_median']:.2f} times the middle one, in one of twenty "
-        f"iterations more than {found['max_over_median_95']:.2f} times",
-    ]
-    if len(times) > 1 and flags.persistent and np.isfinite(found["rest"]):
-        lag = f"{found['lag1']:.2f}" if np.isfinite(found["lag1"]) else "unknown, too few rows differ"
         lines.append(
-            f"variance: {found['worker']:.0%} between workers, {found['iteration']:.0%} between iterations, "
-            f"{found['rest']:.0%} within both"
+            f"variance: {of_times['worker']:.0%} between workers, {of_times['iteration']:.0%} between iterations, "
+            f"{of_times['rest']:.0%} within both"
         )
         lines.append(
-            f"correlation of a worker's time with its previous one: {lag}; {found['repeats']:.0%} are equal to it"
+            f"correlation of a worker's time with its previous one: {lag}; {of_times['repeats']:.0%} are equal to it"
         )
->>>>>>> newcomer
     if trace.chunks is not None:
         lines.append(f"micro-batches: {trace.chunks.shape[2]} for each worker and iteration")
     return lines
@@ -233,15 +212,9 @@ def _flags(trace: TraceFile) -> list[str]:
     if replace(flags, unit="", sampled=False) == Flags():
         return []
     names = ("persistent", "data_bound", "sampled")
-<<<<<<< HEAD
-    values = [str(getattr(trace.flags, name)).lower() for name in names]
-    pairs = [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
-    return f"flags: {', '.join(pairs)}"
-=======
     told = [f"{name}: {str(getattr(flags, name)).lower()}" for name in names]
     licence = flags.licence or "none stated: usable here, not to be published"
     return [f"flags of its index.json: {', '.join(told)}", f"licence: {licence}"]
->>>>>>> newcomer
 
 
 def _priced(trace: TraceFile, loads: Loads) -> str:
