@@ -19,7 +19,7 @@ TARGETS = [target for target in target_files() if any(PUBLISHED.glob(f"data/{tar
 
 
 def published(path: str) -> Path:
-    return ROOT / publish.published(path)
+    return ROOT / publish.published_file(path)
 
 
 @pytest.fixture
