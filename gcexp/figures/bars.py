@@ -53,9 +53,12 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot) -> Drawing:
     """Bars, lying, so that long labels stay readable; the first label is on top."""
     _check_columns(frame, plot)
     labels = rows.names(frame, plot.by)
-    bars = [rows.names(part, plot.by) for part in rows.parts_by_name(frame, plot.panel).values()]
-    share_names = all(names == bars[0] for names in bars)
-    side_by_side = share_names and len(bars) > 1
+    bars_of_panels = []
+    for part in rows.parts_by_name(frame, plot.panel).values():
+        bars_of_panels.append(rows.names(part, plot.by))
+    share_names = all(bars == bars_of_panels[0] for bars in bars_of_panels)
+    side_by_side = share_names and len(bars_of_panels) > 1
+    most_bars = max(len(bars) for bars in bars_of_panels)
     common = _Common(_colours(labels), share_names, ticks=3 if side_by_side else 5)
     handles = {}
     if plot.reference:
@@ -63,7 +66,7 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot) -> Drawing:
         handles[plot.reference_label] = Line2D([], [], label=text, **_MARK_IN_LEGEND)
     return Drawing(
         _panels(frame, plot, common),
-        height=partial(_height, labels, max(map(len, bars))),
+        height=partial(_height, labels, most_bars),
         handles=handles,
         words=rows.seed_sentence(frame, plot.by, "Bars show the mean", ", whiskers its 95 % interval"),
         columns=3 if share_names else 1,
@@ -83,6 +86,7 @@ def _check_columns(frame: pd.DataFrame, plot: BarsPlot) -> None:
 
 
 def _panels(frame: pd.DataFrame, plot: BarsPlot, common: _Common) -> list[Panel]:
+    """The panels, one for each value of the plot's panel column."""
     parts = rows.parts_by_name(frame, plot.panel)
     titles = panel_titles(frame, plot)
     labels = panel_labels("ylabel", plot.ylabel, parts, style.axis_label(plot.y))
@@ -111,6 +115,7 @@ def _height(labels: list[str], most_bars: int, inches: float, names: float) -> f
 
 
 def _draw(frame: pd.DataFrame, axes: Axes, place: Place, *, plot: BarsPlot, common: _Common) -> None:
+    """Draw one panel."""
     for height, (label, part) in enumerate(rows.parts(frame, plot.by)):
         if len(part) > 1 and "seed" not in part.columns:
             raise UserError(f"{str(label)!r} has {len(part)} rows and no seeds; tell them apart by panel")

@@ -95,17 +95,23 @@ def _combination(terms: pd.DataFrame, several_rounds: bool) -> str:
         size = weight.removeprefix("-")
         message = _short_name(_Message(int(term["round"]), int(term["worker"])), several_rounds)
         product = message if size == "1" else f"{size} {message}"
-        negative = size != weight
-        if text:
-            text += f" − {product}" if negative else f" + {product}"
+        is_negative = size != weight
+        if text and is_negative:
+            text += f" − {product}"
+        elif text:
+            text += f" + {product}"
+        elif is_negative:
+            text = f"−{product}"
         else:
-            text = f"−{product}" if negative else product
+            text = product
     return text
 
 
 def _short_name(message: _Message, several_rounds: bool) -> str:
     """A message as formulas write it."""
-    name = f"X{message.worker},{message.round}" if several_rounds else f"f{message.worker}"
+    name = f"f{message.worker}"
+    if several_rounds:
+        name = f"X{message.worker},{message.round}"
     return name.translate(_SUBSCRIPTS)
 
 

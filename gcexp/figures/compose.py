@@ -41,7 +41,7 @@ def figure_of(
     frame: pd.DataFrame, plot: Plot, title: str = "", note: str = "", width: float | None = None
 ) -> Figure:
     """Figure of a plot, of so many inches, by default as many as the plot says."""
-    drawing = _KINDS[type(plot)](rows.choose_rows(frame, plot.where), plot)
+    drawing = _drawing_of(frame, plot)
     if width is None:
         width = WIDTHS[drawing.width]
     count = len(drawing.panels)
@@ -64,10 +64,18 @@ def figure_of(
     return figure
 
 
+def _drawing_of(frame: pd.DataFrame, plot: Plot) -> Drawing:
+    """The panels of a plot, of the rows that it chooses."""
+    plan_panels = _KINDS[type(plot)]
+    return plan_panels(rows.choose_rows(frame, plot.where), plot)
+
+
 def _columns(drawing: Drawing, width: float) -> int:
     """How many panels stand side by side in a figure of that width."""
     count = len(drawing.panels)
-    columns = min(drawing.columns, 2 if count == 4 else count)
+    columns = min(drawing.columns, count)
+    if count == 4:  # two rows of two
+        columns = min(columns, 2)
     if width >= WIDTHS[drawing.width]:
         return columns
     readable = int(width // drawing.least)
@@ -79,7 +87,7 @@ def draw_on(axes: Axes, frame: pd.DataFrame, plot: Plot, title: str = "") -> Non
     if not isinstance(plot, Drawn):
         raise UserError("a table is text and is not drawn into axes: leave ax or kind=table away")
     with style.use_style():
-        drawing = _KINDS[type(plot)](rows.choose_rows(frame, plot.where), plot)
+        drawing = _drawing_of(frame, plot)
         count = len(drawing.panels)
         if count > 1:
             raise UserError(f"ax is one pair of axes, and panel={plot.panel} has {count} panels")
@@ -99,10 +107,14 @@ def _write_words(figure: Figure, panels: list[_DrawnPanel], *, one_column: bool)
     label_size = matplotlib.rcParams["axes.labelsize"]
     for drawn in panels:
         box = drawn.axes.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
-        room = figure.get_figwidth() - box.x0 if one_column else box.width
+        room = box.width
+        if one_column:
+            room = figure.get_figwidth() - box.x0
         title = style.wrap(drawn.panel.title, room, title_size)
         below = style.wrap(drawn.panel.below, room, label_size)
-        left = style.wrap(drawn.panel.left, box.height, label_size) if drawn.first else []
+        left: list[str] = []
+        if drawn.first:
+            left = style.wrap(drawn.panel.left, box.height, label_size)
         drawn.axes.set_title(style.plain("\n".join(title)))
         drawn.axes.set_xlabel(style.plain("\n".join(below)))
         drawn.axes.set_ylabel(style.plain("\n".join(left)))

@@ -56,6 +56,9 @@ def _function_of(function: str) -> Callable[[Axes, pd.DataFrame], None]:
         module = import_module(name_of_module)
     except ImportError as error:
         raise UserError(f"plot.function: cannot import {name_of_module!r} ({error})") from None
-    public = [one for one in dir(module) if not one.startswith("_") and callable(getattr(module, one))]
+    public = []
+    for one in dir(module):
+        if not one.startswith("_") and callable(getattr(module, one)):
+            public.append(one)
     require_known(f"function in {name_of_module}", name, public, "plot.function")
     return getattr(module, name)

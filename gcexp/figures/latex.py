@@ -94,7 +94,9 @@ def grid(
     )
     text = text.replace("\\begin{tabular}", "\\begin{adjustbox}{max width=\\linewidth}\n\\begin{tabular}")
     text = text.replace("\\end{tabular}", "\\end{tabular}\n\\end{adjustbox}")
-    below = f"\n\\smallskip\n{{\\footnotesize {escape(note)}\\par}}\n" if note else ""
+    below = ""
+    if note:
+        below = f"\n\\smallskip\n{{\\footnotesize {escape(note)}\\par}}\n"
     if long:
         text = f"\\begingroup\n\\footnotesize\n{text}{below}\\endgroup\n"
     else:
@@ -104,7 +106,10 @@ def grid(
 
 def _columns(body: Sequence[Sequence[str]], count: int, right: set[int]) -> str:
     """How the columns are aligned: numbers to the right, long texts wrapped in equal shares of a line."""
-    prose = [column for column in range(count) if column not in right and _longest(body, column) > _PROSE]
+    prose = []
+    for column in range(count):
+        if column not in right and _longest(body, column) > _PROSE:
+            prose.append(column)
     share = _SHARE / max(len(prose), 1)
     wrapped = rf">{{\raggedright\arraybackslash}}p{{{share:.2f}\linewidth}}"
     formats = []

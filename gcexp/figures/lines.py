@@ -226,6 +226,7 @@ def _sentences(frame: pd.DataFrame, plot: LinesPlot) -> str:
 
 
 def _draw(frame: pd.DataFrame, plot: LinesPlot, look_of: dict[str, dict], axes: Axes, place: Place) -> None:
+    """Draw one panel."""
     grid = clock_grid(frame, plot) if plot.curves else np.empty(0)
     lines = _lines(frame, plot, look_of, grid)
     _draw_levels_and_thresholds(frame, plot, axes)
@@ -366,8 +367,8 @@ def _ends(frame: pd.DataFrame, plot: LinesPlot) -> list[float]:
     """Where each line ends in its median seed: what lies beyond is the tail of a few seeds."""
     ends = []
     for _, part in rows.parts(frame, plot.by):
-        of_seeds = [np.nanmax(rows.numbers(run, plot.x)) for run in rows.seeds(part)]
-        ends.append(float(np.median(of_seeds)))
+        ends_of_seeds = [np.nanmax(rows.numbers(run, plot.x)) for run in rows.seeds(part)]
+        ends.append(float(np.median(ends_of_seeds)))
     return ends
 
 
@@ -391,7 +392,10 @@ def _points_of_curves(
     last = max(rows.numbers(run, plot.x).max() for run in runs)
     # The end of the longest is drawn at the grid's next point: few evaluations would else lose the last one.
     end = grid[min(np.searchsorted(grid, last), len(grid) - 1)]
-    values = [step(rows.numbers(run, plot.x), rows.numbers(run, plot.y), grid, end) for run in runs]
+    values = []
+    for run in runs:
+        x, y = rows.numbers(run, plot.x), rows.numbers(run, plot.y)
+        values.append(step(x, y, grid, end))
     return grid, np.array(values)
 
 

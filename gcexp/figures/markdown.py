@@ -27,8 +27,9 @@ def grid(header: Sequence[str], rows: Iterable[Sequence[object]], right: Iterabl
     | --- | ---: |
     | a\|b | 3 |
     """
-    numbers = set(right)
-    rule = ["---:" if column in numbers else "---" for column in range(len(header))]
+    rule = ["---"] * len(header)
+    for column in right:
+        rule[column] = "---:"
     lines = [_line(map(escape, header)), _line(rule)]
     for row in rows:
         lines.append(_line(map(escape, row)))

@@ -102,8 +102,9 @@ def _heights(lines: dict[str, Line], yscale: Scale, ylim: Ends | None) -> dict[s
     heights = {}
     with np.errstate(divide="ignore", invalid="ignore"):
         for name, (_, y) in lines.items():
-            inside = np.clip(y, low, high)
-            heights[name] = np.log(inside) if yscale == "log" else inside
+            heights[name] = np.clip(y, low, high)
+            if yscale == "log":
+                heights[name] = np.log(heights[name])
     return heights
 
 

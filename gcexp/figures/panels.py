@@ -57,7 +57,7 @@ def panel_titles(frame: pd.DataFrame, plot: Drawn) -> dict[str, str]:
         pattern = given
     elif plot.panel is None:
         pattern = ""
-    elif frame[plot.panel].dtype.kind == "O":
+    elif frame[plot.panel].dtype.kind == "O":  # texts
         pattern = "{}"
     else:
         pattern = f"{plot.panel} = {{}}"

@@ -64,7 +64,10 @@ def draw(
     Lines are `named` at the left, and always in the first panel of a row.
     """
     part_of = rows.parts_by_name(frame, plot.by)
-    labels = [label for label in look_of if label in part_of and label not in plot.dashed]
+    labels = []
+    for label in look_of:
+        if label in part_of and label not in plot.dashed:
+            labels.append(label)
     times_of = {label: first_passages(part_of[label], plot) for label in labels}
     edge = _right_edge(times_of.values())
     for height, label in enumerate(labels):

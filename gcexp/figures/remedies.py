@@ -44,7 +44,11 @@ def map_of(axes: Axes, frame: pd.DataFrame) -> None:
     """
     rows.require_columns(frame, "scheme", "group", "ratio", "colour", "hindsight", *_COLUMNS)
     schemes = list(dict.fromkeys(frame["scheme"]))
-    varied = [name for name in _COLUMNS if frame[name].astype(str).nunique() > 1] or ["trace"]
+    varied = []
+    for name in _COLUMNS:
+        if frame[name].astype(str).nunique() > 1:
+            varied.append(name)
+    varied = varied or ["trace"]
     cases = list(dict.fromkeys(frame[varied].astype(object).itertuples(index=False, name=None)))
     words = _words(axes, frame, schemes, len(cases))
     for row, text in zip(frame.itertuples(), words.texts, strict=True):
@@ -95,13 +99,18 @@ def _words(axes: Axes, frame: pd.DataFrame, schemes: list[str], columns: int) ->
         return _Words(schemes, texts, inches)
     with_shares = []
     for text, share in zip(texts, used, strict=True):
-        with_shares.append(text if math.isnan(share) else f"{text} {share:.0%}")
+        if not math.isnan(share):
+            text = f"{text} {share:.0%}"
+        with_shares.append(text)
     if all(texts) and _widest(with_shares) < 0.9 * inches:
         return _Words(schemes, with_shares, inches)
     names = []
     for scheme in schemes:
         shares = used[frame["scheme"] == scheme].dropna()
-        names.append(f"{scheme}, uses {_range_in_words(shares)}" if len(shares) else scheme)
+        name = scheme
+        if len(shares):
+            name = f"{scheme}, uses {_range_in_words(shares)}"
+        names.append(name)
     inches = column_width(axes, _inches_of_names(names), columns)
     return _Words(names, _signed_ratios(frame, inches), inches)
 
@@ -130,6 +139,7 @@ def _inches_of_names(names: list[str]) -> float:
 
 
 def _widest(texts: Iterable[str]) -> float:
+    """Inches of the widest text."""
     return max(style.inches_of(text, FONT) for text in texts)
 
 

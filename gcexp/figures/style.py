@@ -96,14 +96,18 @@ def looks(names: list[str], apart: bool = False) -> dict[str, dict]:
     `apart` names to which ``looks.toml`` gives one look are told apart, and the first one keeps it.
     """
     cycle = list(matplotlib.rcParams["axes.prop_cycle"])
-    every = [Look(place, is_open=False) for place in range(len(cycle))]
-    every += [Look(place, is_open=True) for place in range(len(cycle))]
+    every = []
+    for is_open in (False, True):
+        every += [Look(place, is_open) for place in range(len(cycle))]
     most = len(every)
     require(len(names) <= most, f"a plot tells at most {most} lines apart, got {len(names)}; split by panel")
     known = known_looks()
     look_of: dict[str, Look] = {}
     for name in names:
-        if name in known and not (apart and known[name] in look_of.values()):
+        if name not in known:
+            continue
+        is_taken = known[name] in look_of.values()
+        if not (apart and is_taken):
             look_of[name] = known[name]
     for name in names:
         if name not in look_of:
@@ -114,7 +118,8 @@ def looks(names: list[str], apart: bool = False) -> dict[str, dict]:
 def _free_look(name: str, every: list[Look], taken: list[Look]) -> Look:
     """The first look from a hash of the name on that is free; one with a filled marker and a free colour before all."""
     first = int.from_bytes(sha256(name.encode()).digest()[:4]) % len(every)
-    free = [look for look in every[first:] + every[:first] if look not in taken]
+    in_turn = every[first:] + every[:first]
+    free = [look for look in in_turn if look not in taken]
     colours = {look.place for look in taken}
     for look in free:
         if look.place not in colours and not look.is_open:
@@ -163,7 +168,8 @@ def _unbroken(words: list[str]) -> list[str]:
     for word in words:
         sign_behind_a_short_word = word.rstrip(",;.:)") in _SIGNS and len(before) <= _SHORT
         short_word_behind_a_sign = before in _SIGNS and len(word) <= _SHORT
-        if joined and (sign_behind_a_short_word or short_word_behind_a_sign or _is_open(joined[-1])):
+        in_brackets = bool(joined) and _is_open(joined[-1])
+        if joined and (sign_behind_a_short_word or short_word_behind_a_sign or in_brackets):
             joined[-1] += f" {word}"
         else:
             joined.append(word)
@@ -220,7 +226,9 @@ def arrange(figure: Figure, title: str, note: str, handles: list, beside: bool) 
     note_lines = wrap(note, width - 2 * PAD, NOTE["fontsize"])
     above = PAD + _height_of(title_lines, title_size, spacing=1.3)
     for_note = PAD + _height_of(note_lines, NOTE["fontsize"], spacing=1.35)
-    legend = _add_legend(figure, handles, beside) if handles else None
+    legend = None
+    if handles:
+        legend = _add_legend(figure, handles, beside)
     below = for_note
     right = 0.0
     if legend is not None and legend.beside:
@@ -292,6 +300,7 @@ def _add_legend(figure: Figure, handles: list, beside: bool) -> _SizedLegend:
 
 
 def _legend_of_columns(figure: Figure, handles: list, columns: int, *, beside: bool = False) -> _SizedLegend:
+    """A legend of so many columns at the upper left, with its size."""
     artist = figure.legend(handles=handles, loc="upper left", ncols=columns, borderpad=0, borderaxespad=0)
     box = artist.get_window_extent(figure.canvas.get_renderer())
     return _SizedLegend(artist, box.width / figure.dpi, box.height / figure.dpi, beside)

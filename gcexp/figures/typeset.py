@@ -51,7 +51,9 @@ def cells(frame: pd.DataFrame, plot: TablePlot) -> Cells:
     """A table as text, with the rows and columns that its plot shows."""
     import pandas as pd
 
-    columns = list(frame.columns) if plot.columns is None else list(plot.columns)
+    columns = list(frame.columns)
+    if plot.columns is not None:
+        columns = list(plot.columns)
     frame = rows.choose_rows(frame, plot.where)
     for column, values in plot.across.items():
         frame = _spread_across(frame, columns, column, values)

@@ -10,7 +10,7 @@ from functools import cache
 
 from gcexp.errors import DataError
 from gcexp.files import rows_of
-from gcexp.run.measurement import home_data
+from gcexp.run.measurement import HomeTrainings, Measurement
 from gcexp.run.options import search_dirs
 from gcexp.run.result_columns import clock_columns
 from gcexp.run.run import Run
@@ -163,10 +163,7 @@ def _shorten(run: Run, iterations: int, seeds: int = 1) -> Run:
 
 def _train(run: Run) -> None:
     """Train a run on the data of this folder, or of the user's caches, and forget what it learned."""
-    timeline = None
-    if not run.exact:
-        timeline = run.clock()
-    run.train(timeline, home_data(run), progress=False)
+    _ = Measurement(run, HomeTrainings(progress=False)).trajectory
 
 
 def combine_costs(*parts: Cost) -> Cost:
