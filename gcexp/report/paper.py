@@ -119,7 +119,7 @@ def read_paper(folder: Path) -> Paper:
         return paper
     entry = bibtex(entries, paper.cite)
     if not entry:
-        raise UserError(f"{path}: cite: {unknown('entry', paper.cite, _cited(entries))}")
+        raise UserError(f"{path}: cite: {unknown('entry', paper.cite, _keys_of_entries(entries))}")
     return replace(paper, bibtex=entry)
 
 
@@ -149,7 +149,7 @@ def _bibliography() -> str:
     return path.read_text("utf-8")
 
 
-def _cited(text: str) -> list[str]:
+def _keys_of_entries(text: str) -> list[str]:
     """Keys of the entries of a BibTeX file."""
     return re.findall(r"^@\w+\{([^,]+),", text, re.MULTILINE)
 

@@ -69,7 +69,7 @@ def track(figures: list[Figure], output: Path, uri: str | None) -> None:
     store = Store(uri)
     found: dict[str, Any] = {"uri": store.shown, "imported": [], "already_there": []}
     for figure in finished:
-        with store.used():
+        with store.lock():
             new = _import_figure(store, figure)
         found["imported" if new else "already_there"].append(figure.target)
     found["unfinished"] = [figure.target for figure in figures if figure not in finished]
