@@ -156,7 +156,7 @@ def _mean_in_words(one: dict) -> str:
 
 
 def add(parser) -> None:
-    """Arguments of the command."""
+    """Add the arguments of the command."""
     add_overrides(parser)
     add_json(parser)
 

@@ -126,7 +126,7 @@ class LiveRun:
         return agrees
 
     def _runs_of_mlflow(self, experiment: str) -> dict[str, MlflowRun]:
-        """Those of the known runs that MLflow has, by their ids."""
+        """The runs that MLflow still has of those that this folder names, by their ids."""
         ids = ", ".join(f"'{run}'" for run in self._ids.values())
         found = self._store.client.search_runs(
             [experiment], f"attributes.run_id IN ({ids})", max_results=MOST_RUNS

@@ -135,7 +135,7 @@ def check_paper(folder: Path) -> None:
 
 
 def papers_fingerprint(names: Collection[str]) -> list[str]:
-    """What the page says of some papers."""
+    """Lines that change when the page says something else of some papers."""
     lines = [f"{name}={digest_of(repr(paper))}" for name, paper in papers(names).items()]
     outcomes = [outcome for outcome in committed_outcomes() if outcome.paper in names]
     return [*lines, f"statements={digest_of(repr(outcomes))}"]

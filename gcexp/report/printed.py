@@ -66,7 +66,7 @@ class Printed:
         return verdict
 
     def _compare(self, table: pd.DataFrame) -> Verdict:
-        """The same, whatever the inputs of the table were calibrated to."""
+        """Whether the table has this number, whatever its inputs were calibrated to."""
         try:
             if isinstance(self.expected, str):
                 return equals(text(table, self.column, self.where), self.expected)

@@ -71,6 +71,7 @@ def _yaml_files_in(folder: str) -> dict[str, str]:
 
 @_while_unchanged
 def _csv_files_in(folder: str) -> list[str]:
+    """Names of the CSV files of a folder."""
     return [name for name in os.listdir(folder) if name.endswith(".csv")]
 
 
@@ -122,7 +123,7 @@ def search_dirs() -> list[Path]:
 
 
 def search_path() -> Folders:
-    """The same as text: a composition asks for it once, and looks for all of its options there."""
+    """The folders of `search_dirs` as texts: a composition asks for them once, and looks for all of its options there."""
     here = os.getcwd()
     conf = _conf_dir()
     found = [conf]

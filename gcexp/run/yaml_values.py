@@ -54,7 +54,7 @@ _Loader.add_implicit_resolver(
 
 
 class _OverrideLoader(_Loader):
-    """The same for values of overrides, where Hydra has a grammar of its own: a word without quotes is `typed`."""
+    """The loader of the values of overrides, where Hydra has a grammar of its own: a word without quotes is `typed`."""
 
 
 def _word(_loader: _OverrideLoader, node: yaml.ScalarNode) -> Any:
