@@ -123,7 +123,7 @@ def search_dirs() -> list[Path]:
 
 
 def search_path() -> Folders:
-    """The folders of `search_dirs` as texts: a composition asks for them once, and looks for all of its options there."""
+    """The folders of `search_dirs` as texts: a composition asks once, and looks for all of its options there."""
     here = os.getcwd()
     conf = _conf_dir()
     found = [conf]
