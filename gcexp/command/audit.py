@@ -10,7 +10,7 @@ from gcexp.report.printed import check_statements
 
 
 def add(parser) -> None:
-    """Its arguments."""
+    """Add the arguments of the command."""
     parser.add_argument("papers", nargs="*", metavar="PAPER", help="folders of papers (default: all)")
     parser.add_argument(
         "--preset", help="judge the tables that this preset made here (default: published ones)"

@@ -40,7 +40,7 @@ OPTIONS = ("schemes", "phi", "late", "chunks", "workers", "pricing", "rows", "da
 
 
 def add(parser) -> None:
-    """Its arguments."""
+    """Add the arguments of the command."""
     parser.add_argument(
         "file",
         metavar="FILE",
@@ -231,7 +231,7 @@ def _align(table: list[list[str]], names: int) -> list[str]:
 
 
 def as_markdown(frame: pd.DataFrame, head: str) -> str:
-    """The same as a page."""
+    """The verdicts, the map and its notes as a page."""
     table = []
     for cells in _map(frame):
         table.append([" ".join(cell.split()) for cell in cells])

@@ -8,7 +8,7 @@ from gcexp.report.comparison import format_comparison
 
 
 def add(parser) -> None:
-    """Its arguments."""
+    """Add the arguments of the command."""
     parser.add_argument("target", help="such as partial_recovery_fig4_fixed_s")
     parser.add_argument("--preset", default="quick", help="quick or paper (default: quick)")
     parser.add_argument(

@@ -17,7 +17,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def add(parser) -> None:
-    """Its arguments."""
+    """Add the arguments of the command."""
     parser.add_argument(
         "shell", choices=[*SHELLS, "words"], help="words: what may stand in place of the last word"
     )

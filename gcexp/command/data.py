@@ -8,7 +8,7 @@ from gcexp.run.datasets import source_of
 
 
 def add(parser) -> None:
-    """Its arguments."""
+    """Add the arguments of the command."""
     parser.add_argument("action", choices=["fetch"], help="download what is missing and check every file")
     parser.add_argument(
         "names", nargs="+", metavar="DATASET", help="as in gcexp list datasets: mnist cifar10 amazon"

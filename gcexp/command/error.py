@@ -10,7 +10,7 @@ from gcexp.command.theory import plain
 from gcexp.decoding_error.error import KINDS
 from gcexp.errors import UserError
 from gcexp.experiments import error
-from gcexp.run.build import GROUPS_BUILT, build, dotted, values_under
+from gcexp.run.build import GROUPS_BUILT, build, require_dotted_name, values_under
 from gcexp.run.compose import compose
 from gcexp.schema import is_whole, typed
 
@@ -41,7 +41,7 @@ def errors(given: list[str]) -> dict:
     config = compose(overrides_of_code)
     for group in GROUPS_BUILT:  # only the code is built, but what cannot be meant is refused
         for target in values_under(config.get(group), "_target_"):
-            dotted(target, f"{group}._target_")
+            require_dotted_name(target, f"{group}._target_")
     code = build(config, "code")
     found = error(code=code, progress=True, **options)
     if kind == "worst":
@@ -156,7 +156,7 @@ def _mean_in_words(one: dict) -> str:
 
 
 def add(parser) -> None:
-    """Arguments of the command."""
+    """Add the arguments of the command."""
     add_overrides(parser)
     add_json(parser)
 

@@ -107,7 +107,7 @@ def rules() -> str:
 
 
 def add(parser) -> None:
-    """Arguments of the command."""
+    """Add the arguments of the command."""
     parser.add_argument("name", help="of the folder and of its package, such as mypaper")
 
 

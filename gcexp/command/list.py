@@ -76,7 +76,7 @@ def _phrase(group: str, name: str) -> str:
 
 
 def add(parser) -> None:
-    """Its arguments."""
+    """Add the arguments of the command."""
     parser.add_argument("kind", nargs="?", help=f"only one of {', '.join(LISTED)}")
 
 

@@ -8,7 +8,7 @@ from gcexp.run.yaml_values import read_value
 
 
 def add(parser) -> None:
-    """Its arguments."""
+    """Add the arguments of the command."""
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="preset=quick or paper, figures, papers")
 
 

@@ -90,7 +90,7 @@ class _Watch(logging.Handler):
             self.failed.pop(record.job_id, None)  # where it was tried again
             self.done += 1
             if not sys.stderr.isatty():
-                print(self.finished(record.job_id), file=sys.stderr, flush=True)
+                print(self.line_of_finished(record.job_id), file=sys.stderr, flush=True)
 
     def _submission(self, job: int, facts: dict[str, Any] | None, logs: list[str]) -> None:
         """Keep what is known of the submission of a failed job; nothing where it failed here."""
@@ -106,7 +106,7 @@ class _Watch(logging.Handler):
                 return
         self.submissions[job] = _Submission.of(str(number), logs, lost)
 
-    def finished(self, job: int) -> str:
+    def line_of_finished(self, job: int) -> str:
         """Line of a finished job: how many are done, the time left if the others take as long, what it was."""
         seconds_for_each = (time.monotonic() - self.began) / self.done
         left = int(seconds_for_each * max(self.total - self.done, 0))

@@ -6,7 +6,7 @@ from gcexp.report.publish import publish
 
 
 def add(parser) -> None:
-    """It takes no arguments."""
+    """Add the arguments of the command, which has none."""
 
 
 def run(arguments) -> None:

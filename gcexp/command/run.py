@@ -12,7 +12,7 @@ from gcexp.run.compose import compose
 
 
 def add(parser) -> None:
-    """Its arguments."""
+    """Add the arguments of the command."""
     add_overrides(parser)
     add_folder(parser, "for the results (default: results/run/<run id>)")
     parser.add_argument(

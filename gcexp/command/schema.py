@@ -8,7 +8,7 @@ from gcexp.report.figureschema import document
 
 
 def add(parser) -> None:
-    """Its arguments."""
+    """Add the arguments of the command."""
     parser.add_argument("kind", choices=("figure",))
     parser.add_argument("-o", "--output", type=new_file, help="file to write (default: standard output)")
 

@@ -126,7 +126,7 @@ def _in_words(value: Any) -> str:
 
 
 def add(parser) -> None:
-    """Arguments of the command."""
+    """Add the arguments of the command."""
     add_overrides(parser)
     add_json(parser)
     parser.add_argument(

@@ -12,7 +12,7 @@ _SAME = 1e-9  # errors closer than this to the share of partitions that are miss
 
 
 def add(parser) -> None:
-    """Its arguments."""
+    """Add the arguments of the command."""
     add_overrides(parser)
     parser.add_argument(
         "--rows", default="seeds", help="seeds, running or iterations: one row for each (default: seeds)"

@@ -24,7 +24,7 @@ def use_this_interpreter() -> None:
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
-def asked(workflow: Any) -> tuple[list[str], list[str]]:
+def names_on_command_line(workflow: Any) -> tuple[list[str], list[str]]:
     """Targets on the command line, and names behind options such as ``--forcerun``.
 
     Nothing where another program or a `module` brings these rules.

@@ -163,7 +163,7 @@ def format_value(value) -> str:
 
 
 def add(parser) -> None:
-    """Arguments of the command."""
+    """Add the arguments of the command."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="such as partial_recovery.lower_bound")
     parser.add_argument(
         "arguments", nargs="*", metavar="KEY=VALUE", help="n=15 alpha=2/3 lengths=[3,4] shape=inf"

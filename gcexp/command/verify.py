@@ -6,7 +6,7 @@ from gcexp.report.agreement import DIFFERS, compare_with_published, format_agree
 
 
 def add(parser) -> None:
-    """Its arguments."""
+    """Add the arguments of the command."""
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="figures (default: all that were made)")
     parser.add_argument("--preset", help="quick or paper (default: both)")
 

@@ -146,7 +146,7 @@ def wrap(text: str, inches: float, points: float) -> list[str]:
     lines = []
     for part in text.splitlines():
         line = ""
-        for word in _unbroken(part.split()):
+        for word in _join_formulas(part.split()):
             longer = f"{line} {word}" if line else word
             if line and inches_of(longer, points) > inches:
                 lines.append(line)
@@ -161,7 +161,7 @@ _SIGNS = ("=", "<", ">", "≤", "≥", "+", "-", "%")
 _SHORT = 6  # letters of a side of a formula, with comma or bracket
 
 
-def _unbroken(words: list[str]) -> list[str]:
+def _join_formulas(words: list[str]) -> list[str]:
     """Words, with those joined that belong to one short formula or unit."""
     joined: list[str] = []
     before = ""

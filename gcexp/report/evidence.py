@@ -117,7 +117,10 @@ def first_passages(figure: Figure, table: Path) -> FirstPassages | None:
 
 
 def published_first_passages(target: str) -> FirstPassages | None:
-    """The same from the published table, of the paper preset; None where there is none."""
+    """When the curves of a target reach their level in the published table; None where there is none.
+
+    Published tables are those of the paper preset.
+    """
     table = published_table(target)
     if table is None:
         return None

@@ -98,7 +98,7 @@ class RenderOptions:
 
     @classmethod
     def of(cls, given: Mapping[str, object], prefix: str = "") -> RenderOptions:
-        """The look that words ask for: ``true`` or ``false`` for title and note; a width by its name or in inches."""
+        """What settings ask for: ``true`` or ``false`` for title and note; a width by its name or in inches."""
         flags = {}
         for name in ("title", "note"):
             word = str(given.get(prefix + name, True))
@@ -108,7 +108,7 @@ class RenderOptions:
 
     @property
     def arguments(self) -> list[str]:
-        """What tells it to ``gcexp job plot``: nothing where a drawing is what its file says."""
+        """Options of ``gcexp job plot`` that ask for this; none where a drawing is as its file says."""
         options = []
         if not self.title:
             options.append("--title=false")
@@ -149,7 +149,7 @@ class Figure:
 
     @cached_property
     def arguments(self) -> dict:
-        """The same with codes composed: see `gcexp.run.compose.composed_codes`."""
+        """Arguments of the analysis function, in which codes are composed: see `gcexp.run.compose.composed_codes`."""
         return composed_codes(self.raw_arguments)
 
     @property

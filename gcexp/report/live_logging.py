@@ -73,7 +73,7 @@ class LiveRun:
         with ExitStack() as stack:
             if kind is not None:
                 stack.enter_context(suppress(UserError))  # the first mistake is the one that is told
-            stack.enter_context(self._store.used())
+            stack.enter_context(self._store.lock())
             for run in self._ids.values():
                 self._store.client.set_terminated(run, status)
 
@@ -91,16 +91,16 @@ class LiveRun:
     def begin(self, key: str, state: dict[str, np.ndarray] | None) -> None:
         """Continue the MLflow run that shows the training with this key from a state, or start one."""
         key = stamp({"config": self._run.config, "training": key})
-        with self._store.used():
+        with self._store.lock():
             experiment = self._store.experiment(_EXPERIMENT)
             curves = self._curves(state) if state else {}
-            if not self._continued(experiment, key, curves):
+            if not self._continue_runs(experiment, key, curves):
                 self._create(experiment)
         write_text(self._folder / FILE, json.dumps({"key": key, "runs": self._ids}, indent=1) + "\n")
         if state:
             self.keep(state)
 
-    def _continued(self, experiment: str, key: str, curves: dict[str, list[Point]]) -> bool:
+    def _continue_runs(self, experiment: str, key: str, curves: dict[str, list[Point]]) -> bool:
         """Take up the MLflow run of the folder; False if there is none, or it shows another training."""
         try:
             known = json.loads((self._folder / FILE).read_text("utf-8"))
@@ -126,7 +126,7 @@ class LiveRun:
         return agrees
 
     def _runs_of_mlflow(self, experiment: str) -> dict[str, MlflowRun]:
-        """Those of the known runs that MLflow has, by their ids."""
+        """The runs that MLflow still has of those that this folder names, by their ids."""
         ids = ", ".join(f"'{run}'" for run in self._ids.values())
         found = self._store.client.search_runs(
             [experiment], f"attributes.run_id IN ({ids})", max_results=MOST_RUNS
@@ -195,7 +195,7 @@ class LiveRun:
             self._warned = True
 
     def _log(self, curves: dict[str, list[Point]]) -> None:
-        with self._store.used():
+        with self._store.lock():
             for seed, points in curves.items():
                 new = [point for point in points if self._is_new(seed, point)]
                 if new:
@@ -222,7 +222,7 @@ class LiveRun:
 
     def add(self, summary: dict[str, float], files: Iterable[Path] = ()) -> None:
         """Log numbers and files of the whole run."""
-        with self._store.used():
+        with self._store.lock():
             points = [Point(name, float(value)) for name, value in summary.items()]
             self._store.log(self._ids[PARENT], self._start, points)
             for file in files:

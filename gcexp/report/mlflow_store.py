@@ -61,7 +61,7 @@ class Point(NamedTuple):
 
 
 class Store:
-    """A tracking store that answers. What is done with it stands in a block of `used`.
+    """A tracking store that answers. What is done with it stands in a block of `lock`.
 
     Without a URI it is $MLFLOW_TRACKING_URI, else a SQLite file in results/mlflow; `shown` is it without user name
     and password.
@@ -69,7 +69,7 @@ class Store:
 
     def __init__(self, uri: str | None):
         uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or f"{_SQLITE}{paths.TRACKED}"
-        self.shown = _masked(uri)
+        self.shown = _mask_passwords(uri)
         self._file: Path | None = None  # of a SQLite database
         _check_uri(uri)
         for name, value in _SETTINGS.items():
@@ -82,15 +82,15 @@ class Store:
                 folder.mkdir(parents=True, exist_ok=True)
             # MLflow keeps a store by its URI, whatever folder a process changes to.
             uri = f"{_SQLITE}{self._file.resolve()}{mark}{options}"
-        with self.used():
-            self.client = self._connected(uri)
+        with self.lock():
+            self.client = self._connect(uri)
 
     @property
     def is_shared(self) -> bool:
         """Whether several processes may write at once, as they do to a server."""
         return self._file is None
 
-    def _connected(self, uri: str) -> MlflowClient:
+    def _connect(self, uri: str) -> MlflowClient:
         """A client of a store that answers."""
         from mlflow import MlflowClient
 
@@ -110,7 +110,7 @@ class Store:
         return client
 
     @contextmanager
-    def used(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Be the only one of our processes that writes, as a SQLite file demands, and tell errors in one sentence."""
         from mlflow.exceptions import MlflowException
         from sqlalchemy.exc import SQLAlchemyError
@@ -130,7 +130,7 @@ class Store:
         """What a person reads where MLflow cannot use the store."""
         words = " ".join(error.split())
         of_the_system = re.search(r"\[Errno -?\d+\] ([^\"')\]]+)", words)
-        reason = of_the_system[1] if of_the_system else _masked(words[:300])
+        reason = of_the_system[1] if of_the_system else _mask_passwords(words[:300])
         advice = "allowed: sqlite:///FILE, http://SERVER:PORT, or another database that MLflow supports"
         if self._file is not None and re.search("malformed|not a database", words):
             advice = f"delete {self._file}, and the next import fills a new one"
@@ -296,7 +296,7 @@ def _make_tables(file: Path) -> None:
         new.engine.dispose()  # type: ignore[attr-defined]
 
 
-def _masked(text: str) -> str:
+def _mask_passwords(text: str) -> str:
     """Text with user names and passwords of addresses masked."""
     return re.sub(r"://[^/@\s]+@", "://***@", text)
 

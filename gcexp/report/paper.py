@@ -119,7 +119,7 @@ def read_paper(folder: Path) -> Paper:
         return paper
     entry = bibtex(entries, paper.cite)
     if not entry:
-        raise UserError(f"{path}: cite: {unknown('entry', paper.cite, _cited(entries))}")
+        raise UserError(f"{path}: cite: {unknown('entry', paper.cite, _keys_of_entries(entries))}")
     return replace(paper, bibtex=entry)
 
 
@@ -135,7 +135,7 @@ def check_paper(folder: Path) -> None:
 
 
 def papers_fingerprint(names: Collection[str]) -> list[str]:
-    """What the page says of some papers."""
+    """Lines that change when the page says something else of some papers."""
     lines = [f"{name}={digest_of(repr(paper))}" for name, paper in papers(names).items()]
     outcomes = [outcome for outcome in committed_outcomes() if outcome.paper in names]
     return [*lines, f"statements={digest_of(repr(outcomes))}"]
@@ -149,7 +149,7 @@ def _bibliography() -> str:
     return path.read_text("utf-8")
 
 
-def _cited(text: str) -> list[str]:
+def _keys_of_entries(text: str) -> list[str]:
     """Keys of the entries of a BibTeX file."""
     return re.findall(r"^@\w+\{([^,]+),", text, re.MULTILINE)
 

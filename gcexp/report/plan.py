@@ -57,7 +57,7 @@ def _targets_asked(targets: Sequence[str]) -> list[str]:
 
 
 def _training_costs(figures: Sequence[Figure]) -> list[Cost]:
-    """Of the data sets and of the trainings of some figures, each once, that are not there."""
+    """Costs of the data sets and of the trainings of some figures that are not there, each once."""
     trajectories: dict[str, Run] = {}
     for figure in figures:
         for run in figure.runs:
@@ -74,7 +74,11 @@ def _training_costs(figures: Sequence[Figure]) -> list[Cost]:
 
 
 def table_cost(figure: Figure) -> Cost:
-    """Of runs its clocks and the replays of exact schemes; of an analysis what the published table took."""
+    """Cost of the table of a figure.
+
+    A figure of runs simulates their clocks and replays exact schemes; an analysis should take what its published table
+    took.
+    """
     if not figure.runs:
         made = _cost_by_provenance(figure)
         if made is not None:
@@ -120,6 +124,7 @@ def format_plan(found: Sequence[Cost], preset: str) -> str:
 
 
 def _line(job: str, jobs: Sequence[Cost]) -> str:
+    """The line of some jobs: how many they are, their sums of hours and disk, the longest, and the largest memory."""
     hours = sum(cost.cpu_s for cost in jobs) / 3600
     longest = max(cost.cpu_s for cost in jobs) / 60
     memory = max(cost.memory_mib for cost in jobs)

@@ -60,12 +60,13 @@ class Printed:
 
     def judge(self, table: pd.DataFrame) -> Verdict:
         """Whether the table has this number."""
-        verdict = self._compared(table)
+        verdict = self._compare(table)
         if self.calibrated:
             return consistent_at_best(verdict)
         return verdict
 
-    def _compared(self, table: pd.DataFrame) -> Verdict:
+    def _compare(self, table: pd.DataFrame) -> Verdict:
+        """Whether the table has this number, whatever its inputs were calibrated to."""
         try:
             if isinstance(self.expected, str):
                 return equals(text(table, self.column, self.where), self.expected)

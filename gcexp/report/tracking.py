@@ -69,7 +69,7 @@ def track(figures: list[Figure], output: Path, uri: str | None) -> None:
     store = Store(uri)
     found: dict[str, Any] = {"uri": store.shown, "imported": [], "already_there": []}
     for figure in finished:
-        with store.used():
+        with store.lock():
             new = _import_figure(store, figure)
         found["imported" if new else "already_there"].append(figure.target)
     found["unfinished"] = [figure.target for figure in figures if figure not in finished]
@@ -82,7 +82,7 @@ def track(figures: list[Figure], output: Path, uri: str | None) -> None:
 
 
 def _import_figure(store: Store, figure: Figure) -> bool:
-    """Bring the runs of a figure up to date; False if MLflow has all of them already."""
+    """Bring the runs of a figure up to date; return False if MLflow has all of them already."""
     experiment = store.experiment(figure.paper)
     digest = _digest(figure)
     # The same run may stand in a figure twice under one label, with other columns of the figure's own.
@@ -132,7 +132,7 @@ class _Stored:
 
     @classmethod
     def of(cls, store: Store, experiment: str, figure: Figure) -> _Stored:
-        """Those of a figure."""
+        """Ask MLflow for the runs of a figure."""
         query = f"tags.`{KEY}` = '{_key(figure)}'"
         found = store.client.search_runs([experiment], query, max_results=MOST_RUNS)
         children = [one for one in found if PARENT_TAG in one.data.tags]

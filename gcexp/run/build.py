@@ -103,7 +103,7 @@ def _refuse_hidden_parameters(cls: Any, target: str, key: str) -> None:
             )
 
 
-def dotted(target: object, place: str) -> str:
+def require_dotted_name(target: object, place: str) -> str:
     """`target`, refused unless it can name something in a module."""
     if isinstance(target, str) and all(part.isidentifier() for part in target.split(".")):
         return target
@@ -112,7 +112,7 @@ def dotted(target: object, place: str) -> str:
 
 def locate(target: str, place: str) -> Any:
     """Class or function of a dotted name."""
-    module_name, _, name = dotted(target, place).rpartition(".")
+    module_name, _, name = require_dotted_name(target, place).rpartition(".")
     module = _import_module(module_name, target, place)
     if not hasattr(module, name):
         public = [known for known in dir(module) if not known.startswith("_")]

@@ -65,7 +65,7 @@ def _compose(choices: dict[str, str], values: dict[str, Any]) -> dict[str, Any]:
             config = config | {"task": option_checks.with_device(config["task"], value)}
             continue
         option_checks.require_key(config, key)
-        config = merge(config, _nested(key, value))
+        config = merge(config, _nest(key, value))
     return resolve(config, config)
 
 
@@ -138,7 +138,7 @@ def merge(below: Any, above: Any) -> Any:
     return found
 
 
-def _nested(key: str, value: Any) -> dict[str, Any]:
+def _nest(key: str, value: Any) -> dict[str, Any]:
     """The mapping in which a dotted key has a value."""
     for part in reversed(key.split(".")):
         value = {part: value}

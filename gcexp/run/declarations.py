@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gcexp.errors import EXTRAS, ExtraError, UserError, unknown
-from gcexp.run.build import dotted, locate, with_makers
+from gcexp.run.build import locate, require_dotted_name, with_makers
 from gcexp.run.datasets import has_labels
 from gcexp.run.module_text import class_value, names_in
 from gcexp.run.modules import spec_of
@@ -63,7 +63,7 @@ def _value_of_task(task: dict, key: str) -> Any:
 
 def check_named(function: str, place: str) -> None:
     """Whether a dotted name stands for something in a module; told by the module's source, and nothing is imported."""
-    module, _, name = dotted(function, place).rpartition(".")
+    module, _, name = require_dotted_name(function, place).rpartition(".")
     if not _is_of_an_extra(module) and spec_of(module) is None:
         raise UserError(f"{place}: cannot import {function!r} (there is no module {module})")
     names = names_in(module)

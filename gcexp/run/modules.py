@@ -35,7 +35,7 @@ def is_own(path: str) -> bool:
 
 @cache  # a training asks for all of its three thousand modules whenever it keeps its state
 def _is_own_seen_from(here: str, path: str) -> bool:
-    """The same of a path that may be relative, where `here` is the working folder."""
+    """Whether a module is one that a person edits; its path may be relative to the working folder `here`."""
     path = os.path.abspath(path)
     if not path.endswith(".py") or path.startswith(_PACKAGE):
         return False

@@ -110,10 +110,10 @@ def value_of_reference(
     """The value that ``${name}`` in the text of a key stands for; `through`: references that led there."""
     found: Any = config
     if name in through:
-        raise _unresolved(text, key, "a circle")
+        raise _unresolved_error(text, key, "a circle")
     for part in name.split("."):
         if not isinstance(found, dict) or part not in found:
-            raise _unresolved(text, key, unknown("key", name, config))
+            raise _unresolved_error(text, key, unknown("key", name, config))
         found = found[part]
     return found
 
@@ -121,10 +121,10 @@ def value_of_reference(
 def require_known_references(rest: str, text: str, key: str) -> None:
     """Refuse what begins like a reference in the rest of a text, its references taken out."""
     if "${" in rest:
-        raise _unresolved(text, key, "allowed: ${key} or ${group.key}")
+        raise _unresolved_error(text, key, "allowed: ${key} or ${group.key}")
 
 
-def _unresolved(text: str, key: str, problem: str) -> UserError:
+def _unresolved_error(text: str, key: str, problem: str) -> UserError:
     return UserError(f"{key[1:]}: {quoted(text)} cannot be resolved ({problem})")
 
 

@@ -71,6 +71,7 @@ def _yaml_files_in(folder: str) -> dict[str, str]:
 
 @_while_unchanged
 def _csv_files_in(folder: str) -> list[str]:
+    """Names of the CSV files of a folder."""
     return [name for name in os.listdir(folder) if name.endswith(".csv")]
 
 
@@ -97,21 +98,21 @@ def _conf_dir() -> str:
     given = os.environ.get("GCEXP_CONF")
     if given and not os.path.isfile(f"{given}/run.yaml"):
         raise UserError(f"GCEXP_CONF names {given}, which holds no run.yaml: set GCEXP_CONF to a conf folder")
-    for folder in (given, "conf", _bundled("conf")):
+    for folder in (given, "conf", _bundled_path("conf")):
         if folder and os.path.isfile(f"{folder}/run.yaml"):
-            return _resolved(folder, os.getcwd())
+            return _absolute_path(folder, os.getcwd())
     raise UserError(
         "no conf/run.yaml here: run gcexp in the project's folder or set GCEXP_CONF to its conf folder"
     )
 
 
 @cache
-def _bundled(name: str) -> str:
+def _bundled_path(name: str) -> str:
     return str(bundled(name))
 
 
 @cache
-def _resolved(folder: str, _working_folder: str) -> str:
+def _absolute_path(folder: str, _working_folder: str) -> str:
     """The absolute path of a folder, links followed."""
     return str(Path(folder).resolve())
 
@@ -122,7 +123,7 @@ def search_dirs() -> list[Path]:
 
 
 def search_path() -> Folders:
-    """The same as text: a composition asks for it once, and looks for all of its options there."""
+    """The folders of `search_dirs` as texts: a composition asks once, and looks for all of its options there."""
     here = os.getcwd()
     conf = _conf_dir()
     found = [conf]
@@ -134,11 +135,11 @@ def search_path() -> Folders:
         if folder:
             found.append(_existing_folder(folder, f"file://{folder}", here))
     if _is_project():
-        found.append(_resolved("conf", here))
+        found.append(_absolute_path("conf", here))
     papers_found = _papers(conf)
     for folder in papers_found.values():
         if os.path.isdir(f"{folder}/conf"):
-            found.append(_resolved(f"{folder}/conf", here))
+            found.append(_absolute_path(f"{folder}/conf", here))
     for name in plugins():
         if name not in papers_found:
             found.append(_listed_folder(f"pkg://{name}", here))
@@ -149,7 +150,7 @@ def _listed_folder(entry: str, here: str) -> str:
     """Folder of an entry of Hydra's search path, such as ``pkg://gcexp.conf``."""
     kind, _, place = entry.rpartition("://")
     if (kind, place) == ("pkg", "gcexp.conf"):
-        place = _bundled("conf")  # a package where gcexp is installed; beside it in a clone
+        place = _bundled_path("conf")  # a package where gcexp is installed; beside it in a clone
     elif kind == "pkg":
         place = next(iter(_folders_of(place)), "")
     return _existing_folder(place, entry, here)
@@ -160,7 +161,7 @@ def _existing_folder(folder: str, entry: str, here: str) -> str:
         raise UserError(
             f"hydra.searchpath names {entry}, which is not a folder (allowed: file://DIR, pkg://PACKAGE)"
         )
-    return _resolved(folder, here)
+    return _absolute_path(folder, here)
 
 
 def _folders_of(package: str) -> list[str]:
@@ -184,8 +185,8 @@ def papers() -> dict[str, Path]:
 
 def _papers(conf: str) -> dict[str, str]:
     beside_conf = os.path.dirname(conf)
-    if conf == _resolved(_bundled("conf"), os.getcwd()):
-        found = _papers_in(_bundled(PAPERS), f"{PAPERS}.")
+    if conf == _absolute_path(_bundled_path("conf"), os.getcwd()):
+        found = _papers_in(_bundled_path(PAPERS), f"{PAPERS}.")
     else:
         found = _papers_in(f"{beside_conf}/{PAPERS}", f"{PAPERS}.")
     found |= _papers_in(beside_conf)
@@ -315,7 +316,7 @@ def _aliases_in(file: str, text: str) -> dict[str, dict[str, str]]:
 def _traces() -> dict[str, str]:
     """Traces that come with the package, and above them those in the same folder here, by the names of delay models."""
     found: dict[str, str] = {}
-    for folder in (_bundled(TRACES), TRACES):
+    for folder in (_bundled_path(TRACES), TRACES):
         if os.path.isdir(folder):
             for name in _csv_files_in(folder):
                 delay = name.removesuffix(".csv").replace("-", "_").lower()

@@ -25,7 +25,7 @@ class OwnCheckpoint(Checkpoint):
         self._seen = seen
 
     def load(self) -> dict[str, np.ndarray] | None:
-        """As of any checkpoint; None where something that the training read has changed."""
+        """Read the kept state; None where there is none, or something that the training read has changed."""
         state = super().load()
         if state is None:
             return None
@@ -41,6 +41,6 @@ class OwnCheckpoint(Checkpoint):
         return state
 
     def save(self, state: dict[str, np.ndarray]) -> None:
-        """As of any checkpoint, with the record beside the state."""
+        """Keep a state, with the record of what the training has read."""
         record = json.dumps(self._seen.record())
         super().save(state | {_RECORD: np.array(record)})

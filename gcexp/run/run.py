@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gcexp.errors import UserError
 from gcexp.files import read_json
 from gcexp.run import paths
-from gcexp.run.build import build, dotted, is_redrawn, values_under
+from gcexp.run.build import build, is_redrawn, require_dotted_name, values_under
 from gcexp.run.compose import compose
 from gcexp.run.dependencies import stage_fingerprint
 from gcexp.run.records import collect_reads
@@ -135,7 +135,7 @@ class Run:
         if self.trains:
             _ = self.optimizer
             for target in values_under(self.config["task"], "_target_"):
-                dotted(target, "task._target_")
+                require_dotted_name(target, "task._target_")
             if self.exact:
                 self._try_exactness()
 

@@ -80,7 +80,7 @@ class Sweep:
             raised. Otherwise the first of them raises.
         """
         overrides = list(overrides)
-        lists = _lists({} if grid is None else grid, keys)
+        lists = _lists_of_grid({} if grid is None else grid, keys)
         points = _combinations(lists)
         codes = Codes()
         runs, shown, impossible = [], [], []
@@ -99,7 +99,7 @@ class Sweep:
             if len(points) > 1:
                 _release_large(run, len(points))
             runs.append(run)
-            shown.append(_shown(given.keys, lists))
+            shown.append(_keys_shown(given.keys, lists))
         return cls(tuple(runs), tuple(shown), tuple(impossible))
 
     # --- Here
@@ -166,7 +166,7 @@ class Sweep:
         from gcexp.run.result_columns import ERROR, SILENT
 
         lengths = [len(columns_of_run["seed"]) for columns_of_run in columns]
-        measured = _stacked(columns, lengths)
+        measured = _stack(columns, lengths)
         keys = _names_in(self.keys)
         key_columns = {}
         for key in keys:
@@ -189,7 +189,7 @@ class Sweep:
 # --- The points of a grid
 
 
-def _lists(grid: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, list]:
+def _lists_of_grid(grid: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, list]:
     """The values that each key of a grid takes."""
     if not isinstance(grid, Mapping):
         raise UserError(f"the grid names keys and the values they take, as in {{'s': [2, 5]}}, got {grid!r}")
@@ -217,7 +217,7 @@ def _combinations(lists: Mapping[str, list]) -> list[dict[str, Any]]:
     return points
 
 
-def _shown(keys: Mapping[str, Any], swept: Collection[str]) -> dict[str, Any]:
+def _keys_shown(keys: Mapping[str, Any], swept: Collection[str]) -> dict[str, Any]:
     """The keys of a run that become columns: of those that the rows say anyway only the ones that are swept."""
     shown = dict(keys)
     for key in _SAID_BY_ROWS:
@@ -246,7 +246,7 @@ def _names_in(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(names)
 
 
-def _stacked(columns: Sequence[dict[str, np.ndarray]], lengths: list[int]) -> dict[str, np.ndarray]:
+def _stack(columns: Sequence[dict[str, np.ndarray]], lengths: list[int]) -> dict[str, np.ndarray]:
     """The columns of all runs below each other, with NaN for a run that has no such column."""
     import numpy as np
 

@@ -54,7 +54,7 @@ _Loader.add_implicit_resolver(
 
 
 class _OverrideLoader(_Loader):
-    """The same for values of overrides, where Hydra has a grammar of its own: a word without quotes is `typed`."""
+    """The loader of the values of overrides, where Hydra has a grammar of its own: a word without quotes is `typed`."""
 
 
 def _word(_loader: _OverrideLoader, node: yaml.ScalarNode) -> Any:
@@ -90,7 +90,7 @@ def read_text(path: Path) -> str:
 def mapping_in(path: Path, text: str) -> dict[str, Any]:
     """The mapping that the text of a file is; not to be changed."""
     try:
-        found = _loaded(text, _Loader)
+        found = _load(text, _Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise _not_valid(path, error) from None
     if found is None:
@@ -114,14 +114,14 @@ def read_value(override: str) -> Any:
     if text.startswith("{") and not {"'", '"'} & {*text}:
         text = _CLOSE_COLON.sub(r"\1: ", text)
     try:
-        return copy.deepcopy(_loaded(text, _OverrideLoader))
+        return copy.deepcopy(_load(text, _OverrideLoader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         problem = _problem(error)
         raise UserError(f"{quoted(override)} has a value that is not valid YAML ({problem})") from None
 
 
 @cache  # a plan and a sweep read the same few option files and values thousands of times
-def _loaded(text: str, loader: type[_Loader]) -> Any:
+def _load(text: str, loader: type[_Loader]) -> Any:
     found = yaml.load(text, Loader=loader)
     _require_plain(found)
     return found

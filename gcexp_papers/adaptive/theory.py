@@ -263,7 +263,7 @@ def first_epoch(u: int, p: float, s_max: int) -> np.ndarray:
 
 @lru_cache(maxsize=256)  # prices and lengths change no chance
 def _first_epoch(u: int, p: float, s_max: int) -> np.ndarray:
-    """The same of valid arguments, not to be written to."""
+    """What `first_epoch` gives for valid arguments; not to be written to."""
     thin = _thinning(u, p)
     left = thin[u].copy()
     found: list[np.ndarray] = []

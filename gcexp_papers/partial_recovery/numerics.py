@@ -47,14 +47,14 @@ MAX_SETS = 200_000  # straggler sets that are enumerated
 _SPAN = 1e-12  # rounding of two expected times
 
 
-def _recovered(code: Code, responses: np.ndarray) -> np.ndarray:
+def _count_recovered(code: Code, responses: np.ndarray) -> np.ndarray:
     """Partitions that each set of survivors recovers, (U,)."""
     return (code.decode(responses * code.messages, partial=True).coefficients == 1).sum(1)
 
 
 def recovered_partitions(code: Code, s: int) -> np.ndarray:
     """Partitions that each set of n - s survivors recovers, (C(n,s),)."""
-    return np.concatenate([_recovered(code, responses) for responses in all_sets(code.n, s)])
+    return np.concatenate([_count_recovered(code, responses) for responses in all_sets(code.n, s)])
 
 
 def _words(numbers: Iterable[int]) -> str:
@@ -284,11 +284,11 @@ def chosen_stragglers(n: int, s: int, repetition: list[int], cyclic: list[int], 
     consecutive, random = runs(n, s), random_sets(n, s, trials, seed)
     for scheme in schemes:
         visible = consecutive @ (apart < scheme.load)
-        starts = _recovered(scheme.code, consecutive)
+        starts = _count_recovered(scheme.code, consecutive)
         worst = error(scheme.code, s, decoding="closed_form", seed=seed)
         in_worst_set = round(n * (1 - worst.lower))
         in_any_set = round(n * (1 - worst.upper))
-        mean = _recovered(scheme.code, random).mean() / n
+        mean = _count_recovered(scheme.code, random).mean() / n
         for stragglers, recovered, most, at_least in (
             ("run, mean", starts.mean(), starts.max(), starts.mean()),
             ("run, worst", starts.min(), starts.max(), starts.min()),
@@ -615,8 +615,8 @@ def curve_costs(
             guaranteed = int(recovered.min())
         else:
             straggler_sets = str(trials)
-            recovered = _recovered(code, random_sets(code.n, s, trials, seed))
-            guaranteed = _guaranteed(code, s)
+            recovered = _count_recovered(code, random_sets(code.n, s, trials, seed))
+            guaranteed = _guarantee_of(code, s)
         load = code.load.mean() / code.k
         mean = recovered.mean() / code.k
         work = load * data_time
@@ -640,7 +640,7 @@ def curve_costs(
         }
 
 
-def _guaranteed(code: Code, s: int) -> int:
+def _guarantee_of(code: Code, s: int) -> int:
     """Partitions that any n - s workers recover, by formula: 0 where nothing is promised."""
     if isinstance(code, FractionalRepetition):
         return code.n - code.d * (s // code.d)

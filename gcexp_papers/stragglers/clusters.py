@@ -111,7 +111,7 @@ def regret(clusters: int, rows: list[int], first: int = 0, later: int = 20_000):
 
 @columns(*_COLUMNS)
 def harm(clusters: int, rows: int = 300, first: int = 0):
-    """The same on mechanisms that the adviser does not know, judged on as many further rows."""
+    """What following the advice costs on mechanisms that the adviser does not know, judged on as many further rows."""
     for cluster in range(first, first + clusters):
         kind = UNKNOWN[cluster % len(UNKNOWN)]
         drawn = _draw_cluster(2027, cluster)

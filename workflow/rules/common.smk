@@ -40,7 +40,7 @@ if Path("config/config.yaml").is_file():
 
 try:
     config.update(complete_settings(config))
-    targets, mentioned = snakemake_inside.asked(workflow)
+    targets, mentioned = snakemake_inside.names_on_command_line(workflow)
     REQUEST = Request(config, targets, mentioned, snakemake_inside.handed_jobs(workflow))
     REQUEST.check()
     FIGURES = REQUEST.figures(config["preset"])
