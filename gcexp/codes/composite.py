@@ -245,7 +245,8 @@ def _moved(quorum: Quorum, first: int) -> Quorum:
 
 def _weights_by_group(frc: FractionalRepetition, code: Code, heard: np.ndarray) -> np.ndarray:
     """Weights (U, n1, n2) for fractional repetition x code: the first copy heard of each worker in each group."""
-    by_group = heard.reshape(len(heard), frc.n // frc.d, frc.d, code.n)
+    groups = frc.n // frc.d
+    by_group = heard.reshape(len(heard), groups, frc.d, code.n)
     first_copy = by_group & (np.cumsum(by_group, axis=2) == 1)
     weight = _weights_of_factor(code, by_group.any(2).reshape(-1, code.n))
-    return (first_copy * weight.reshape(len(heard), -1, 1, code.n)).reshape(heard.shape)
+    return (first_copy * weight.reshape(len(heard), groups, 1, code.n)).reshape(heard.shape)
