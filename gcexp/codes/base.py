@@ -512,10 +512,8 @@ class Code:
             responses.shape[1:] == (self.n,),
             f"responses must have the shape (patterns, n) with n={self.n}, got {responses.shape}",
         )
-        require(
-            responses.dtype.kind in "bui",
-            f"responses must be counts of messages, got dtype {responses.dtype}",
-        )
+        if responses.dtype.kind not in "bui":
+            raise ParameterError(f"responses must be counts of messages, got dtype {responses.dtype}")
         inside = responses.min(initial=0) >= 0 and bool((responses.max(0, initial=0) <= self.messages).all())
         require(inside, f"responses must count between 0 and {self.messages.max(initial=0)}")
         return responses.astype(np.int64)
