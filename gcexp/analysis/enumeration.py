@@ -13,6 +13,7 @@ partitions, `total`. Every matrix is int64 with entries below `PRIME`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import combinations, combinations_with_replacement
 from math import prod
 
@@ -203,16 +204,19 @@ def _columns_of(E: np.ndarray, holders: np.ndarray, L: int) -> np.ndarray:
     return (mine[..., :L] + products.sum(-2)) % PRIME
 
 
+@cache
 def total(k: int, L: int) -> np.ndarray:
-    """What is wanted: row u is the sum of number u over the k partitions, (L, k L)."""
+    """What is wanted: row u is the sum of number u over the k partitions, (L, k L); not to be written to."""
     return np.tile(np.eye(L, dtype=np.int64), (1, k))
 
 
 def spans(rows: np.ndarray, L: int) -> np.ndarray:
     """Whether the sums are combinations of the rows (..., messages, k L)."""
-    wanted = total(rows.shape[-1] // L, L)
-    more = np.broadcast_to(wanted, (*rows.shape[:-2], *wanted.shape))
-    _, spanned = _eliminated(np.concatenate([rows, more], axis=-2), rows.shape[-2])
+    *sets, messages, width = rows.shape
+    with_sums = np.empty((*sets, messages + L, width), dtype=np.int64)
+    with_sums[..., :messages, :] = rows
+    with_sums[..., messages:, :] = total(width // L, L)
+    _, spanned = _eliminated(with_sums, messages)
     return spanned
 
 

@@ -190,11 +190,9 @@ class Code:
         require(columns % blocks == 0, f"encoding has {columns} columns, not a multiple of blocks={blocks}")
         require(promise in PROMISES, f"promise must be one of {', '.join(PROMISES)}, got {promise!r}")
         self.n = int(self.owner.max(initial=-1)) + 1 if n is None else n
-        owners = (self.owner >= 0) & (self.owner < self.n)
-        require(
-            bool(owners.all()),
-            f"owner must name workers from 0 to n-1 = {self.n - 1}, got {self.owner[~owners][:1]}",
-        )
+        strangers = self.owner[(self.owner < 0) | (self.owner >= self.n)]
+        if len(strangers):
+            raise ParameterError(f"owner must name workers from 0 to n-1 = {self.n - 1}, got {strangers[:1]}")
         self.blocks, self.k = blocks, columns // blocks
         self.quorums: Sequence[Quorum] = quorums if isinstance(quorums, Quorums) else tuple(quorums)
         self.promise = promise
@@ -348,13 +346,13 @@ class Code:
 
     def weights_of(self, received: np.ndarray) -> np.ndarray:
         """Decode weights of sets of messages, boolean (U, M): the pseudoinverse, smallest ||c - 1||."""
-        require(
-            self.n <= Code.most_workers,
-            f"{self!r} promises nothing from what was heard, and the pseudoinverse that would come closest is taken "
-            f"for up to {Code.most_workers} workers",
-        )
+        if self.n > Code.most_workers:
+            raise ParameterError(
+                f"{self!r} promises nothing from what was heard, and the pseudoinverse that would come closest is "
+                f"taken for up to {Code.most_workers} workers"
+            )
         B = self.encoding.toarray()
-        target = np.kron(np.ones(self.k), np.eye(self.blocks))
+        target = np.tile(np.eye(self.blocks), self.k)
         weights = np.empty((len(received), self.blocks, len(B)), dtype=B.dtype)
         step = max(1, _CHUNK_BYTES // max(1, B.nbytes))
         for u in range(0, len(received), step):
@@ -514,10 +512,8 @@ class Code:
             responses.shape[1:] == (self.n,),
             f"responses must have the shape (patterns, n) with n={self.n}, got {responses.shape}",
         )
-        require(
-            responses.dtype.kind in "bui",
-            f"responses must be counts of messages, got dtype {responses.dtype}",
-        )
+        if responses.dtype.kind not in "bui":
+            raise ParameterError(f"responses must be counts of messages, got dtype {responses.dtype}")
         inside = responses.min(initial=0) >= 0 and bool((responses.max(0, initial=0) <= self.messages).all())
         require(inside, f"responses must count between 0 and {self.messages.max(initial=0)}")
         return responses.astype(np.int64)

@@ -72,7 +72,7 @@ def ratio_within(
     of_denominator = _measured(table, denominator, level, y, falling, clock)
     over = _name(numerator)
     under = _name(denominator)
-    shared = np.intersect1d(of_numerator.seeds, of_denominator.seeds)
+    shared = np.intersect1d(of_numerator.seeds, of_denominator.seeds, assume_unique=True)
     if len(shared) < seeds:
         raise Undecided(f"{over} and {under} share {len(shared)} seeds, fewer than {seeds}")
     top = of_numerator.of(shared)
