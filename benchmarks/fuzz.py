@@ -253,7 +253,13 @@ def tried(act: Callable[[], object], is_command: bool, trace_asked: bool) -> tup
 
 def files() -> set[str]:
     """The files of the project, without those of its cache."""
-    return {str(path) for path in Path().rglob("*") if path.parts[0] != ".cache" and not path.is_dir()}
+    found = set()
+    for folder, below, names in os.walk("."):
+        if folder == "." and ".cache" in below:
+            below.remove(".cache")
+        place = folder.removeprefix(".").removeprefix("/")
+        found.update(os.path.join(place, name) for name in names)
+    return found
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -276,10 +282,10 @@ def main(argv: list[str] | None = None) -> int:
         for file, text in PROJECT.items():
             Path(file).parent.mkdir(parents=True, exist_ok=True)
             Path(file).write_text(text)
+        there = files()
         for case in [asked.only] if asked.only else cases:
             chance = random.Random(f"{asked.seed} {case}")
             line: list[str] = []
-            before = files()
             is_command = case[0] == "c"
             if is_command:
                 line = command_line(chance)
@@ -288,7 +294,8 @@ def main(argv: list[str] | None = None) -> int:
                 name, act = call(chance)
             ended, wrong = tried(act, is_command, "--debug" in line)
             made = ("out/", "results/", *(f"{word}/" for word in line[-1:] if "init" in line))
-            changed = {path for path in files() ^ before if not path.startswith(made)}
+            before, there = there, files()
+            changed = {path for path in there ^ before if not path.startswith(made)}
             wrong = wrong or (f"wrote or removed {changed}" if changed else "")
             ends[f"{'command' if is_command else 'call'}: {ended}"] += 1
             if wrong:

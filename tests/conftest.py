@@ -196,7 +196,7 @@ class Project:
         return process.returncode, output
 
     def begin(self, *command, table=None):
-        """Start Snakemake, gcexp or a script, as a fork of a process that has imported it; `ended` waits for it."""
+        """Start Snakemake, gcexp, pytest or a script, as a fork of a process that has what they import; see `ended`."""
         return Begun(self, command, table)
 
     def snakemake(self, *arguments):

@@ -44,6 +44,8 @@ IMPORTED = {
     "script": RANKS,
     "job train": TRAINING,
     "job table": TRAINING,
+    "publish": DRAWING,
+    "pytest": f"pytest hypothesis networkx scipy.stats {DRAWING}",
     "job plot": DRAWING,
     "job page": DRAWING,
 }
@@ -124,9 +126,9 @@ def serve(home: str) -> None:
 
 
 def _kind(command: list[str]) -> str:
-    """What is asked for: Snakemake, a script of Python, or a command of gcexp."""
-    if command[0] == "snakemake":
-        return "snakemake"
+    """What is asked for: Snakemake, pytest, a script of Python, or a command of gcexp."""
+    if command[0] in ("snakemake", "pytest"):
+        return command[0]
     if command[0].endswith(".py"):
         return "script"
     return " ".join(command[1:3])
@@ -201,6 +203,10 @@ def _become(
             import snakemake.cli
 
             snakemake.cli.main(command[1:])
+        elif _kind(command) == "pytest":
+            import pytest
+
+            code = pytest.main(command[1:])
         elif _kind(command) == "script":
             runpy.run_path(command[0], run_name="__main__")
             code = 0

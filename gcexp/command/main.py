@@ -126,9 +126,9 @@ def parser(given: Sequence[str] = ()) -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"gcexp {__version__}")
     phrases = COMMANDS | {"job": f"what rules of the workflow call: {', '.join(VERBS)}"}
     commands = _below(top, "COMMAND", phrases)
-    verbs = _below(commands["job"], "VERB", VERBS)
     command, verb, *_ = [*given, "", ""]
     if command == "job":
+        verbs = _below(commands["job"], "VERB", VERBS)
         if verb in VERBS:
             _fill(verbs[verb], partial(job.add, verb=verb), getattr(job, verb))
     elif command in COMMANDS:

@@ -39,6 +39,8 @@ def request(*targets, jobs=(), **settings):
         (("everything",), {"paper_one", "paper_two", "paper_ours"}),
         (("paper",), {"paper_one", "paper_two"}),
         (("paper_ours",), {"paper_ours"}),
+        (("paper_one", "paper_ours"), {"paper_one", "paper_ours"}),
+        (("paper_one", "all"), {"paper_one", "paper_two"}),
         (("mlflow_paper_one",), {"paper_one"}),
         (("reports/quick/figures/paper_ours.pdf",), {"paper_one", "paper_two", "paper_ours"}),
     ],
