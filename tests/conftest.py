@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import functools
+import gc
 import importlib
 import os
 import re
@@ -490,6 +491,11 @@ def _start_warm_processes():
         shutil.rmtree(folder)
 
     return end
+
+
+def pytest_collection_finish():
+    """Let the garbage collector look no more at what was imported and collected: it stays until the end."""
+    gc.freeze()
 
 
 def pytest_sessionfinish(session):

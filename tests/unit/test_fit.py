@@ -105,7 +105,7 @@ def test_the_model_of_job_4s_first_half_does_not_hold_in_its_second():
 
 # --- Planted mechanisms ---------------------------------------------------------------------------------------------
 
-NOISE = {"values": (0.1 * norm.ppf((np.arange(500) + 0.5) / 500)).tolist()}
+NOISE = {"values": (0.1 * norm.ppf((np.arange(100) + 0.5) / 100)).tolist()}
 PLANTED = {
     "bad_node": {"workers": [1.0, 1.0, 1.0, 1.8, *[1.0] * 12]},
     "slow_state": {"p01": 0.02, "p10": 0.1, "factor": 3.0},
