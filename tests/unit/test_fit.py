@@ -190,7 +190,7 @@ def test_composed_times_are_the_same_in_one_piece_and_in_two():
     some = model.start((0, 1), 2)
     parts = np.concatenate([some(13).arrival(0.5, 1), some(37).arrival(0.5, 1)], axis=1)
     assert np.allclose(whole[:, :, :2], parts, rtol=1e-12)
-    assert model.draw((0,), 100_000, 2).is_slow.mean() == pytest.approx(0.25, abs=0.01)
+    assert model.draw((0, 1), 20_000, 3).is_slow.mean() == pytest.approx(0.25, abs=0.01)
 
 
 @pytest.mark.parametrize(
