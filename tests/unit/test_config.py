@@ -479,7 +479,7 @@ KEY = st.one_of(WORD, st.builds("{}.{}".format, st.sampled_from(GROUPS), WORD))
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=300)
 @given(st.sampled_from(list(HOME)), WORD, st.dictionaries(KEY, VALUES))
 def test_overrides_of_is_the_inverse_of_token(group, option, values):
     try:
