@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import functools
+import gc
 import importlib
 import os
 import re
@@ -42,8 +43,8 @@ plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
 
 # scripts, not to be imported for doctests
 collect_ignore = ["distributed/ranks.py", "faults", "warm.py"]
-# What a test cannot make untrue: what is known of installed packages, and of a file by its times and its size.
-LASTING = ("plugins", "version_of", "_content_of_file")
+# What a test cannot make untrue: what is known of installed packages, of a text, and of a file by its times and size.
+LASTING = ("plugins", "version_of", "_tree_of", "_content_of_file")
 
 # Loaded by every Python that a test starts: the quick preset must do without a network.
 GUARD = """\
@@ -503,6 +504,11 @@ def _start_warm_processes():
         shutil.rmtree(folder)
 
     return end
+
+
+def pytest_collection_finish():
+    """Let the garbage collector look no more at what was imported and collected: it stays until the end."""
+    gc.freeze()
 
 
 def pytest_sessionfinish(session):

@@ -79,7 +79,7 @@ def _parse(module: str) -> tuple[ast.Module, dict[str, str]] | None:
     text = _text(module)
     if text is None:
         return None
-    tree = ast.parse(text)
+    tree = _tree_of(text)
     return tree, _imports(tree, module)
 
 
@@ -134,6 +134,12 @@ def _imports(tree: ast.Module, module: str) -> dict[str, str]:
 
 
 @cache
+def _tree_of(text: str) -> ast.Module:
+    """What Python reads in a text."""
+    return ast.parse(text)
+
+
+@cache
 def _text(module: str) -> str | None:
     """Text of a module of ours or of one's own; None of another."""
     file = source(module)
@@ -144,7 +150,7 @@ def _text(module: str) -> str | None:
         return None
     try:
         text = file.read_text("utf-8")
-        ast.parse(text)
+        _tree_of(text)
     except SyntaxError as error:
         error.filename = str(file)
         raise UserError(no_python(error)) from None

@@ -209,7 +209,7 @@ def test_statistics_of_which_no_iteration_is_kept_have_the_bits_of_the_timeline(
     monkeypatch.setattr("gcexp.timeline.chunks.CHUNK", chunk)  # some iterations of a seed, or several seeds
     monkeypatch.setattr("gcexp.timeline.chunks.CHUNK_SEATED", 900)
     monkeypatch.setattr(summary_module, "KNOWN", 2**8)  # 32 patterns of a word: forgotten and decoded again
-    run = Run.of([*overrides.split(), "iterations=203", "seeds=3"], trains=False)
+    run = Run.of([*overrides.split(), "iterations=103", "seeds=3"], trains=False)
     at = marks(run.iterations, rows)
     found = summary_columns(run, run.summary(at), at)
     expected = timing_columns(run, run.clock(), rows)

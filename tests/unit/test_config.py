@@ -340,7 +340,7 @@ def test_yaml_that_is_read(here):
         assert read_yaml(here / "a.yaml") == value
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(st.one_of(st.sampled_from(WORDS.split()), st.text("+-01._eE:xnyosf", min_size=1, max_size=6)))
 def test_words_in_files_are_read_as_omegaconf_reads_them(text):
     try:

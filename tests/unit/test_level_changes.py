@@ -149,7 +149,8 @@ def test_fit_and_advise_say_the_same_of_missing_rows():
     assert "missing" not in gcexp.fit(x, absent="late").sentences[0]
 
 
-def test_a_name_with_a_space_and_a_quote_is_printed_as_it_can_be_typed(here, capsys):
+def test_a_name_with_a_space_and_a_quote_is_printed_as_it_can_be_typed(here, capsys, monkeypatch):
+    monkeypatch.setattr("gcexp.advice.page.drawn", lambda picture: b"")  # other tests look at the picture
     x = times()[:60, :6]
     x[:, 5] *= 1.6
     name = "node 6's.csv"

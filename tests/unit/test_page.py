@@ -193,7 +193,8 @@ def test_the_published_pages_are_small_and_their_links_lead_somewhere(tmp_path):
     for folder in ("figures", "tables", "data"):
         if (PUBLISHED / folder).is_dir():
             shutil.copytree(PUBLISHED / folder, tmp_path / folder)
-    made = write_pages("paper", named_figures([*target_files()], "paper"), tmp_path / "index.html")
+    figures = named_figures([*target_files()], "paper", checks=False)  # as the job reads them
+    made = write_pages("paper", figures, tmp_path / "index.html")
     for path in made:
         shown = Page(path.read_text("utf-8"))
         local = {link for link in shown.links if not link.startswith(("#", "http", "data:"))}

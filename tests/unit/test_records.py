@@ -492,10 +492,16 @@ def lines(folder):
     return {stage: there["stage_fingerprint"](stage, LEARNING) for stage in there["STAGES"]}
 
 
+@pytest.fixture(scope="module")
+def before(library):
+    """What every stage tracks before an edit, and after one that was undone."""
+    return lines(library)
+
+
 @pytest.mark.parametrize("name", LIBRARY)
-def test_an_edit_of_the_library_reaches_its_stages(name, library):
+def test_an_edit_of_the_library_reaches_its_stages(name, library, before):
     file = library / name
-    before, text = lines(library), file.read_text()
+    text = file.read_text()
     file.write_text(text + "\n# a remark\n")
     assert lines(library)["trajectory"] == before["trajectory"]  # which may take hours
     file.write_text(text + "\nMORE = 1\n")
