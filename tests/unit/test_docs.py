@@ -179,8 +179,8 @@ SAID = re.compile(r"`(gcexp [^`\n]+)`|^ *(?:\$ )?(gcexp [^#\n]+)", re.MULTILINE)
 RUN = ("list", "show", "theory", "error", "simulate", "run", "schema", "compare", "trace")
 #: A name in a sentence, what a reader has to put in, and what runs in a project: there other tests run it.
 ELSEWHERE = re.compile(
-    r"^gcexp (?!list|theory)(trace )?\w+$|=[A-Z]{3}|--config-dir|--submit| -m$|n=256|task=mine|dataset=mine|mirror|mypaper|mylab"
-    r"|profiled"
+    r"^gcexp (?!list|theory)(trace )?\w+$|=[A-Z]{3}|--config-dir|--submit| -m$|n=256|task=mine|mirror|mypaper|mylab"
+    r"|profiled|dataset=mine"
 )
 
 
