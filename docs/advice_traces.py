@@ -66,10 +66,8 @@ def main() -> None:
     """Print the page."""
     print(HEAD)
     for name in TRACES:
-        advice, fit = gcexp.advise(name), gcexp.fit(name)
-        shown = advice.page().markdown(level=2).split("\n", 2)[2]
-        why = " ".join(fit.sentences[:2])
-        print(f"## {name}\n\nWhat makes its workers slow: {why}\n{shown}")
+        shown = gcexp.advise(name).page().markdown(level=2).split("\n", 2)[2]
+        print(f"## {name}\n\n{shown}")
     print(_generated(), end="")
 
 

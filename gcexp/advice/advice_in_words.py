@@ -93,9 +93,10 @@ def described(found: Conclusion, plan: Plan) -> str:
         shares = ", ".join(f"{share:.2f}" for share in plan.shares)
         return f"rebalance: give the workers {shares} of an even share"
     if remedy.kind == "chunks":
+        others = "that of the next one" if size == 2 else f"those of the next {size - 1}"
         return (
-            f"chunks: each worker computes its own share and then those of the next {size - 1} on the ring "
-            f"{' '.join(names)}, with a message for each; the first copy of a share counts"
+            f"each worker computes its own share and then {others} on the ring {' '.join(names)}, with a message for "
+            "each; the first copy of a share counts"
         )
     groups = [names[first : first + size] for first in range(0, len(names), size)]
     if size == 2:

@@ -206,7 +206,7 @@ def _check_collectives(recordings: list[_Recording]) -> None:
         raise DataError(
             "no step has a gradient collective (all_reduce or reduce_scatter), so ranks do not wait for each other in "
             "what was profiled; profile training steps of DistributedDataParallel on the CPU side "
-            "(ProfilerActivity.CPU)"
+            "(ProfilerActivity.CPU); where a schedule begins anew and writes over its first file, give it repeat=1"
         )
 
 

@@ -27,6 +27,8 @@ _NAMED = re.compile(
 )
 #: A time for each step, which no name stands before: ``439.75 ms/it``.
 _PER_STEP = re.compile(r"(?<![\d.])(\d+(?:\.\d*)?)\s*(ns|us|µs|ms|s|sec)/(it|iter|iteration|step|batch)\b")
+#: A time between bars or commas, which no name stands before: ``| 439.75 ms |``.
+_ALONE = re.compile(r"(?<=[|,])\s*(\d+(?:\.\d*)?)\s?(ns|us|µs|ms|s|sec)\s*(?=[|,]|$)")
 #: The rank that mpirun writes before a line, as ``[1,3]<stdout>:``, and a number alone in brackets.
 _TAGGED = re.compile(r"\[(?:\d+,)?(\d+)\]<std(?:out|err)>")
 _LABEL = re.compile(r"^\s*(\d+):\s")  # srun --label
@@ -119,16 +121,18 @@ def cure_of_prose(text: str) -> str:
     )
 
 
-def is_log(text: str) -> bool:
-    """Whether most of the first lines have an iteration and a time, as numbers with names."""
+def is_log(text: str, needed: tuple[str, ...] = ("iteration", "time")) -> bool:
+    """Whether most of the first lines have all that is needed, as numbers with names: an iteration and a time."""
     head = first_lines(text)
-    return sum(_is_row(fields_in(line)) for line in head) > len(head) / 2
+    return sum(_is_row(fields_in(line), needed) for line in head) > len(head) / 2
 
 
-def numbers_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
+def numbers_of(
+    text: str, needed: tuple[str, ...] = ("iteration", "time")
+) -> tuple[list[dict[str, str]], list[str]]:
     r"""The rows of a text log, by the names of their numbers, and what is told of them; no rows for other text.
 
-    A row is a line with an iteration and a time.
+    A row is a line with all that is needed: an iteration and a time.
 
     Examples
     --------
@@ -140,7 +144,7 @@ def numbers_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
     others = 0
     for line in text.split("\n"):
         fields = fields_in(line)
-        if _is_row(fields):
+        if _is_row(fields, needed):
             rows.append(fields)
         else:
             others += bool(line.strip())
@@ -177,8 +181,12 @@ def fields_in(line: str) -> dict[str, str]:
         fields[LABEL] = label[1]
     for found in _HOST.finditer(line):
         fields.setdefault(found[1], found[2])
+    unnamed = line
     for found in _NAMED.finditer(line):
+        unnamed = unnamed.replace(found[0], "|", 1)
         name = _known_end(found["name"])
+        if name.split()[-1] == "in" and found["unit"]:  # finished in 0.3 s
+            name = "took"
         if name == "default":  # torchrun writes [default3] before the lines of local rank 3
             name = "local_rank"
         if found["rate"] and found["unit"]:
@@ -189,6 +197,10 @@ def fields_in(line: str) -> dict[str, str]:
         fields.setdefault("batch", batch[1])
     for found in _PER_STEP.finditer(line):
         fields.setdefault(f"{found[2]}_per_{found[3]}", found[1])
+    alone = _ALONE.findall(unnamed)
+    if len(alone) == 1:
+        number, unit = alone[0]
+        fields.setdefault(unit, number)
     return fields
 
 
@@ -203,15 +215,15 @@ def _known_end(name: str) -> str:
     return " ".join(words[-2:])
 
 
-def _is_row(fields: dict[str, str]) -> bool:
-    """Whether the numbers of a line have an iteration and a time among them."""
+def _is_row(fields: dict[str, str], needed: tuple[str, ...] = ("iteration", "time")) -> bool:
+    """Whether the numbers of a line have all that is needed among them."""
     names = tuple(fields)
-    return _has(names, "time") and _has(names, "iteration")
+    return all(_has(names, role) for role in needed)
 
 
 @lru_cache(maxsize=4096)
 def _has(names: tuple[str, ...], role: str) -> bool:
-    """Whether one of these names may be that of an iteration, or of a time."""
+    """Whether one of these names may be that of an iteration, a worker or a time."""
     return names_of(names).has(role)
 
 

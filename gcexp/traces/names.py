@@ -56,7 +56,7 @@ SYNONYMS = {
 _COUNTED = ("_id", "_idx", "_index", "_no", "_num", "_number", "_nr")
 _STAMPS = frozenset("timestamp datetime date ts time_stamp logged_at created created_at utc clock".split())
 #: Names that are those of times where a unit stands in them: ``total_ms``.
-_TIMES_WITH_UNIT = SYNONYMS["iteration"] | frozenset(("", "total", "wall", "real"))
+_TIMES_WITH_UNIT = SYNONYMS["iteration"] | frozenset(("", "t", "total", "wall", "real"))
 #: Words of the names of a worker's column in a wide table, as in ``rank0_step_time``.
 _WORKER_WORDS = SYNONYMS["worker"] | frozenset(
     "w r p n wk workers ranks nodes hosts mpi global local".split()

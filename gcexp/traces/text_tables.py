@@ -15,6 +15,10 @@ from gcexp.traces.separators import UNNAMED, Layout, layout_of, whole_lines
 from gcexp.traces.tables import Table, of_rows
 
 _KEYS = ("iteration", "worker", "chunk")
+_OF_A_STEP = (
+    "iteration",
+    "worker",
+)  # what tells that a line is of a step, where no name is known to be a time
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # of a terminal
 _MARKUP = re.compile(r"\s*<(!doctype|\?xml|html|table|svg)\b", re.IGNORECASE)
 _LOOKED_AT = 60  # rows whose names are looked at
@@ -39,7 +43,8 @@ def of_text(text: str, place: str, told: list[str]) -> Table:
         rows, more = numbers_of(text)
         return of_rows(rows, place, [*told, *more])
     rows, _ = pairs_of(text)
-    are_steps = bool(rows) and not _lack_iteration(rows)  # though bars or commas may stand in the lines too
+    # Bars or commas may stand in the lines of such a log too
+    are_steps = (bool(rows) and not _lack_iteration(rows)) or is_log(text, _OF_A_STEP)
     try:
         table = _of_cells(text, place, told)
     except DataError as error:
@@ -68,6 +73,9 @@ def _of_words(text: str, place: str, told: list[str]) -> Table | None:
         raise DataError(f"{place}: {report}")
     rows, more = pairs_of(text)
     if rows and not _lack_iteration(rows):
+        return of_rows(rows, place, [*told, *more])
+    rows, more = numbers_of(text, _OF_A_STEP)
+    if rows and len(rows[0]) > len(_OF_A_STEP) and is_log(text, _OF_A_STEP):
         return of_rows(rows, place, [*told, *more])
     return None
 

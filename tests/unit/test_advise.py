@@ -10,6 +10,7 @@ import pytest
 
 import gcexp
 from gcexp.advice.advise import advise
+from gcexp.advice.pictures import of_advice
 from gcexp.advice.remedies import Remedy
 from gcexp.advice.settings import settings
 from gcexp.advice.verdict import Comparison
@@ -271,6 +272,12 @@ def test_a_range_of_phi_has_one_verdict_or_depends(tmp_path, capsys, monkeypatch
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         *("advice.html", "advice.json", "advice.md", "advice.png")
     }
+
+
+def test_lines_of_the_picture_differ_without_their_colours():
+    figure = of_advice(gcexp.advise("bytedance-AR-dp", phi=0.5), "")
+    lines = [line for line in figure.axes[0].get_lines() if not line.get_label().startswith("_")]
+    assert len(lines) > 3 and len({str(line._unscaled_dash_pattern) for line in lines}) == len(lines)
 
 
 def test_phi_is_measured_where_it_can_be():

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -274,6 +275,20 @@ def test_iterations_without_all_workers_are_left_out_when_asked(here, monkeypatc
     assert {path.name for path in Path("out").iterdir()} == {
         *("fit.html", "fit.json", "fit.md", "fit.png", "delay.yaml")
     }
+
+
+def test_files_are_written_although_the_text_is_read_in_part(tmp_path, monkeypatch):
+    """As by ``gcexp fit mine.csv -o out | head``, which closes the pipe."""
+
+    def closed(*words, **how):
+        raise BrokenPipeError
+
+    monkeypatch.setattr("gcexp.advice.page.drawn", lambda picture: b"")
+    monkeypatch.setattr("builtins.print", closed)
+    for name in ("fit", "advise"):
+        with suppress(BrokenPipeError):
+            main.main([name, "bytedance-AR-dp", "-o", str(tmp_path / name)])
+        assert (tmp_path / name / f"{name if name == 'fit' else 'advice'}.json").is_file()
 
 
 def test_what_fit_writes_is_an_option_of_delay(tmp_path):

@@ -309,6 +309,19 @@ LOGS = {
         [[3.5, 2.5]],
     ),
     "0: step 5 took 2 s\n1: step 5 took 3 s\n": ({"columns": "worker:label"}, [[2, 3]]),
+    "INFO Rank 1: finished step 5 of 60 in 2 seconds (loss=0.5)\nINFO Rank 0: finished step 5 of 60 in 300 ms\n": (
+        {},
+        [[0.3, 2]],
+    ),
+    "rank 1 step 5/60 | loss 7.1 | 200.5 ms | 350 tok/s\nrank 0 step 5/60 | loss 7.1 | 100 ms | 350 tok/s\n": (
+        {},
+        [[0.1, 0.2005]],
+    ),
+    "worker: 0, step: 5, fwd: 0.5s, bwd: 1.5s\nworker: 1, step: 5, fwd: 1.5s, bwd: 1.5s\n": (
+        {"columns": "time:fwd+bwd"},
+        [[2, 3]],
+    ),
+    "step;rank;t [µs]\n5;0;1500000\n5;1;2500000\n": ({}, [[1.5, 2.5]]),
     # what launchers write before a line
     "0: step 5 took 2 s\n1: step 5 took 3 s\n0: step 6 took 4 s\n1: step 6 took 5 s\n": (
         {},
