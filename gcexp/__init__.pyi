@@ -3,13 +3,13 @@
 from gcexp.advice.advise import advise as advise
 from gcexp.advice.fit import fit as fit
 from gcexp.benchmarking.table import benchmark as benchmark
-from gcexp.experiments import compare as compare
-from gcexp.experiments import error as error
-from gcexp.experiments import plot as plot
-from gcexp.experiments import show as show
-from gcexp.experiments import simulate as simulate
-from gcexp.experiments import sweep as sweep
-from gcexp.experiments import train as train
+from gcexp.experiments.comparing import compare as compare
+from gcexp.experiments.error_table import error as error
+from gcexp.experiments.plotting import plot as plot
+from gcexp.experiments.running import simulate as simulate
+from gcexp.experiments.running import sweep as sweep
+from gcexp.experiments.running import train as train
+from gcexp.experiments.showing import show as show
 
 __version__: str
 __all__: list[str]
