@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from gcexp.errors import UserError, unknown
 from gcexp.run.dependencies import STAGES, lines_of_values
@@ -17,12 +17,11 @@ from gcexp.schema import fill, fitted
 
 #: Kinds of remedies, in the order in which they are shown; schemes of a person's own come last.
 Group = Literal["bounds", "rebalance", "exact", "drop", "local", "own"]
-SHOWN: tuple[str, ...] = get_args(Group)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A scheme of a benchmark: its name, one of the groups `SHOWN`, and the keys that are set on a run.
+    """A scheme of a benchmark: its name, its `Group`, and the keys that are set on a run.
 
     Keys in `half` are n // 2. `local_steps` is the number of steps of a round, where the delay model is one of rounds.
     """
