@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gcexp.figures import read_table, write_table
-from gcexp.report.agreement import EQUAL, WITHIN, agreement
+from gcexp.report.agreement import EQUAL, WITHIN, compare_presets
 from gcexp.report.entries import runs_of
 from gcexp.report.figurefile import target_files
 from gcexp.report.published import published_table
@@ -47,5 +47,5 @@ def test_a_fresh_table_is_the_published_one(target, published_figure, tmp_path):
         fresh = replace(paper, preset="quick", runs=tuple(runs))
     write_table(assemble(fresh)[0], tmp_path / "table.csv")
     made, published = read_table(tmp_path / "table.csv"), read_table(published_table(target))
-    outcome, about = agreement(fresh, made, paper, published)
-    assert outcome in (EQUAL, WITHIN), about
+    found = compare_presets(fresh, made, paper, published)
+    assert found.outcome in (EQUAL, WITHIN), found.about
