@@ -11,7 +11,7 @@ from gcexp.command.show import guarantee
 from gcexp.figures.markdown import grid
 from gcexp.run.build import build
 from gcexp.run.compose import compose
-from gcexp.run.options import options
+from gcexp.run.options import option_names
 
 #: Where the options refer to the run: the numbers of the table hold here.
 DEFAULTS = {"n": 10, "s": 4}
@@ -62,7 +62,7 @@ def document() -> str:
     """The page."""
     given = [f"{key}={number}" for key, number in DEFAULTS.items()]
     rows = []
-    for option in options("code"):
+    for option in option_names("code"):
         composed = compose([f"code={option}", *given])
         rows.append(_row(option, build(composed, "code")))
     built = {type_name for _, type_name, *_ in rows}

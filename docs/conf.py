@@ -12,7 +12,7 @@ os.chdir(HERE.parent)  # options and figures are found from the project's folder
 import options_page  # noqa: E402
 
 import gcexp  # noqa: E402
-from gcexp.run.options import papers  # noqa: E402
+from gcexp.run.options import paper_folders  # noqa: E402
 
 project = "gcexp"
 author = copyright = "gcexp developers"
@@ -74,7 +74,7 @@ def write_generated(app):
     folder.mkdir(exist_ok=True)
     (folder / "options.md").write_text(options_page.document(), encoding="utf-8")
     (folder / "papers").mkdir(exist_ok=True)
-    for place in papers().values():
+    for place in paper_folders().values():
         (folder / "papers" / f"{place.name}.md").write_text(as_page(place), encoding="utf-8")
 
 

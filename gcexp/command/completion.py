@@ -11,7 +11,7 @@ from typing import Any
 
 from gcexp.errors import UserError
 from gcexp.run.compose import compose
-from gcexp.run.options import GROUPS, options, papers
+from gcexp.run.options import GROUPS, option_names, paper_folders
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -87,7 +87,7 @@ def _words_of(argument, before: list[str], current: str) -> Iterable[str]:
         case "names":
             return _datasets()
         case "schemes":
-            return options("scheme")
+            return option_names("scheme")
         case "papers":
             return _papers()
         case "target":
@@ -126,7 +126,7 @@ def _compose_words(before: list[str]) -> dict[str, Any]:
 def _values(key: str) -> list[str]:
     """Names that a key may have as its value, where it takes names."""
     if key in GROUPS:
-        return options(key)
+        return option_names(key)
     if key == "task.dataset":
         return _datasets()
     return []
@@ -135,7 +135,7 @@ def _values(key: str) -> list[str]:
 def _datasets() -> list[str]:
     from gcexp.data import datasets
 
-    return [*datasets(), *options("dataset")]
+    return [*datasets(), *option_names("dataset")]
 
 
 def _targets() -> list[str]:
@@ -145,4 +145,4 @@ def _targets() -> list[str]:
 
 
 def _papers() -> list[str]:
-    return [folder.name for folder in papers().values()]
+    return [folder.name for folder in paper_folders().values()]

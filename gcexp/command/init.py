@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gcexp.errors import UserError
 from gcexp.files import bundled, written_folder
-from gcexp.run.options import PAPERS, PROJECT, papers, project
+from gcexp.run.options import PAPERS, PROJECT, paper_folders, project
 
 TEMPLATE = Path(__file__).parent / "template"
 _NAME = "mypaper"  # in the template's files and in their paths; .in keeps our own tools away from some
@@ -45,7 +45,7 @@ def _require_free(name: str) -> None:
     meaning = _meaning_of(name, Path.cwd())
     if name in ("gcexp", PAPERS, "conf", "config", "profiles"):
         meaning = "the name of another package"
-    elif any(paper.name == name for paper in papers().values()):
+    elif any(paper.name == name for paper in paper_folders().values()):
         meaning = "a paper of gcexp"
     if meaning:
         raise UserError(f"{name!r} is {meaning}; choose a name of your own")

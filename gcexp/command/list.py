@@ -8,10 +8,10 @@ from gcexp.command.theory import first_line
 from gcexp.data.sources import SOURCES
 from gcexp.errors import UserError, unknown
 from gcexp.report.figurefile import target_files
-from gcexp.report.paper import papers
+from gcexp.report.paper import read_papers
 from gcexp.run.build import locate
 from gcexp.run.compose import compose
-from gcexp.run.options import GROUPS, about_trace, aliases, option_file, options
+from gcexp.run.options import GROUPS, about_trace, aliases, option_file, option_names
 from gcexp.run.yaml_values import read_text, read_yaml
 
 #: What it knows, by the name a person types; each but the last three is a group of options.
@@ -42,7 +42,7 @@ def list_names(kind: str) -> dict[str, str]:
             title_of[name] = str(read_yaml(path).get("title", ""))
         return title_of
     if kind == "papers":
-        return {name: paper.title for name, paper in papers().items()}
+        return {name: paper.title for name, paper in read_papers().items()}
     if kind == "datasets":
         built_in = {name: first_line(source.read) for name, source in SOURCES.items()}
         return dict(sorted((phrases("dataset") | built_in).items()))
@@ -58,7 +58,7 @@ def group_of(kind: str) -> str:
 
 def phrases(group: str) -> dict[str, str]:
     """Options of a group with one phrase each."""
-    return {name: _phrase(group, name) for name in options(group)}
+    return {name: _phrase(group, name) for name in option_names(group)}
 
 
 def _phrase(group: str, name: str) -> str:

@@ -23,7 +23,7 @@ import yaml
 import gcexp.theory
 from gcexp.command.arguments import add_json, pairs
 from gcexp.errors import UserError, unknown
-from gcexp.run.options import papers
+from gcexp.run.options import paper_folders
 from gcexp.run.yaml_values import read_value
 from gcexp.schema import arguments, quoted, typed
 
@@ -33,7 +33,7 @@ def modules() -> list[tuple[str, ModuleType]]:
     found = []
     for module in pkgutil.iter_modules(gcexp.theory.__path__):
         found.append((module.name, importlib.import_module(f"gcexp.theory.{module.name}")))
-    for package, folder in papers().items():
+    for package, folder in paper_folders().items():
         if (folder / "theory.py").is_file():
             found.append((folder.name, importlib.import_module(f"{package}.theory")))
     return found

@@ -68,7 +68,7 @@ class Judgement(NamedTuple):
 def papers(asked: Collection[str] = ()) -> dict[str, Path]:
     """Packages of the papers that state something, by name and folder; those that are asked for, by folder name."""
     found = {}
-    for package, folder in options.papers().items():
+    for package, folder in options.paper_folders().items():
         if (folder / "statements.csv").is_file():
             found[package] = folder
     for name in asked:

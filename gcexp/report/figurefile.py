@@ -17,7 +17,7 @@ from gcexp.report.figurechecks import check_figure
 from gcexp.report.paper import check_paper
 from gcexp.report.placeholders import check_texts
 from gcexp.run import paths
-from gcexp.run.options import papers, project
+from gcexp.run.options import paper_folders, project
 from gcexp.run.yaml_values import read_yaml
 from gcexp.schema import fill, fitted
 
@@ -64,7 +64,7 @@ def target_files() -> dict[str, Path]:
 def _packages_of_figure_files() -> dict[Path, str]:
     """All figure files, each with the dotted name of its paper's package."""
     found: dict[Path, str] = {}
-    for package, folder in papers().items():
+    for package, folder in paper_folders().items():
         if not _PACKAGE.fullmatch(folder.name) or not (folder / "__init__.py").is_file():
             raise UserError(
                 f"{_place(package)} has a paper.yaml and is no package: it needs a name of letters, digits and _, and"
@@ -184,7 +184,7 @@ def read_figure(path: Path, preset: str, checks: bool = True) -> Figure:
 
 def _package_of(path: Path) -> str:
     """The dotted name of the package of a figure file's paper; the name of its folder where that is no paper."""
-    for package, folder in papers().items():
+    for package, folder in paper_folders().items():
         if folder == path.parent.parent:
             return package
     return paper_of(path)

@@ -24,7 +24,7 @@ from gcexp.report.evidence import (
     published_source,
 )
 from gcexp.report.figurefile import target_files
-from gcexp.report.paper import Paper, papers
+from gcexp.report.paper import Paper, read_papers
 from gcexp.report.published import PUBLISHED
 from gcexp.report.statements import Outcome, committed_outcomes, outcomes_in_words
 from gcexp.run import paths
@@ -150,7 +150,7 @@ def paper_views(figures: Iterable[Figure], output: Path) -> list[PaperView]:
     stated = committed_outcomes()
     figures = list(figures)
     views = []
-    for name, paper in papers({figure.paper for figure in figures}).items():
+    for name, paper in read_papers({figure.paper for figure in figures}).items():
         own_figures = [figure for figure in figures if figure.paper == name]
         own_statements = [outcome for outcome in stated if outcome.paper == name]
         view = _paper_view(name, paper, own_figures, own_statements, output)

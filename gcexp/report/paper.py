@@ -88,10 +88,10 @@ def _roman(text: str) -> int:
     return total
 
 
-def papers(names: Collection[str] | None = None) -> dict[str, Paper]:
+def read_papers(names: Collection[str] | None = None) -> dict[str, Paper]:
     """What ``paper.yaml`` says of every paper, or of some, by name, papers before collections of our own."""
     found = {}
-    for folder in options.papers().values():
+    for folder in options.paper_folders().values():
         if names is None or folder.name in names:
             found[folder.name] = read_paper(folder)
     return dict(sorted(found.items(), key=lambda item: (item[1].study, item[0])))
@@ -136,7 +136,7 @@ def check_paper(folder: Path) -> None:
 
 def papers_fingerprint(names: Collection[str]) -> list[str]:
     """Lines that change when the page says something else of some papers."""
-    lines = [f"{name}={digest_of(repr(paper))}" for name, paper in papers(names).items()]
+    lines = [f"{name}={digest_of(repr(paper))}" for name, paper in read_papers(names).items()]
     outcomes = [outcome for outcome in committed_outcomes() if outcome.paper in names]
     return [*lines, f"statements={digest_of(repr(outcomes))}"]
 

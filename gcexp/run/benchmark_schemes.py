@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from gcexp.errors import UserError, unknown
 from gcexp.run.dependencies import STAGES, lines_of_values
-from gcexp.run.options import conf_dir, option_file, options
+from gcexp.run.options import conf_dir, option_file, option_names
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
 from gcexp.run.tokens import spell
@@ -17,12 +17,11 @@ from gcexp.schema import fill, fitted
 
 #: Kinds of remedies, in the order in which they are shown; schemes of a person's own come last.
 Group = Literal["bounds", "rebalance", "exact", "drop", "local", "own"]
-SHOWN: tuple[str, ...] = get_args(Group)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A scheme of a benchmark: its name, one of the groups `SHOWN`, and the keys that are set on a run.
+    """A scheme of a benchmark: its name, its `Group`, and the keys that are set on a run.
 
     Keys in `half` are n // 2. `local_steps` is the number of steps of a round, where the delay model is one of rounds.
     """
@@ -86,7 +85,7 @@ def _entries_of_file() -> dict[str, Entry]:
 def _joining_schemes() -> list[Entry]:
     """The schemes whose option files say ``benchmark: true``."""
     found = []
-    for name in options("scheme"):
+    for name in option_names("scheme"):
         option = read_yaml(option_file("scheme", name))
         joins = fitted(bool, option.get("benchmark", False), f"{name}: benchmark")
         if joins:
@@ -100,7 +99,7 @@ def _named_entry(name: str | dict, known: dict[str, Entry]) -> Entry:
         return _entry(name, "schemes")
     if name in known:
         return known[name]
-    schemes = options("scheme")
+    schemes = option_names("scheme")
     if name not in schemes:
         raise UserError(unknown("scheme", name, [*known, *schemes]))
     return _own_entry(name)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from gcexp.errors import UserError, unknown
 from gcexp.run import option_checks
 from gcexp.run.option_files import SELF, Option, lineage
-from gcexp.run.options import GROUPS, SHARED, Folders, options, search_path, text_of
+from gcexp.run.options import GROUPS, SHARED, Folders, option_names, search_path, text_of
 from gcexp.run.yaml_values import mapping_in, read_value
 from gcexp.schema import is_number, is_whole
 
@@ -253,9 +253,9 @@ def _swept_values(override: Override, text: str) -> list[str]:
     if isinstance(glob, Glob):
         if key not in GROUPS:
             raise UserError(f"{text}: glob chooses among the options of a group ({', '.join(GROUPS)})")
-        matching = glob.filter(options(key))
+        matching = glob.filter(option_names(key))
         if not matching:
-            raise UserError(f"{text}: {unknown(key, glob.include[0], options(key))}")
+            raise UserError(f"{text}: {unknown(key, glob.include[0], option_names(key))}")
         return matching
     try:
         return list(override.sweep_string_iterator())

@@ -14,7 +14,7 @@ from pathlib import Path
 _SIGNS_OF_A_PATTERN = "*?["
 
 
-def content(path: Path | str | None) -> str | None:
+def content_hash(path: Path | str | None) -> str | None:
     """What a file, a folder or a pattern such as ``raw/*.csv`` holds, in 16 hex digits; None where nothing is there.
 
     A Python module counts by its text without comments and docstrings, any other file by its bytes. A folder or a
@@ -62,7 +62,7 @@ def _files_matching(pattern: str) -> set[str]:
 
 def _content_of_files(files: set[str], folder: str) -> str:
     """Names, relative to a folder, and contents of some files."""
-    lines = [f"{os.path.relpath(file, folder)} {content(file)}" for file in sorted(files)]
+    lines = [f"{os.path.relpath(file, folder)} {content_hash(file)}" for file in sorted(files)]
     return short_hash("\n".join(lines).encode("utf-8", "surrogateescape"))
 
 

@@ -10,7 +10,7 @@ from gcexp.errors import UserError, unknown
 from gcexp.files import read_json
 from gcexp.run import paths
 from gcexp.run.dependencies import stage_fingerprint
-from gcexp.run.options import option_file, options
+from gcexp.run.options import option_file, option_names
 from gcexp.run.yaml_values import read_yaml
 
 if TYPE_CHECKING:  # the dry run of a workflow asks only what a data set depends on
@@ -48,7 +48,7 @@ def description_of(name: object) -> Description | None:
 
     if not isinstance(name, str):
         raise UserError(f"task.dataset must be the name of a data set, got {name!r}")
-    described = options("dataset")
+    described = option_names("dataset")
     if name in SOURCES and name in described:
         raise UserError(
             f"{option_file('dataset', name)}: the package has a data set {name}; choose another name"
@@ -63,7 +63,7 @@ def description_of(name: object) -> Description | None:
 
 def has_labels(name: str) -> bool:
     """Whether the targets of a data set are classes and not real numbers; true for a name that nobody knows."""
-    if name in options("dataset"):
+    if name in option_names("dataset"):
         return read_yaml(option_file("dataset", name)).get("kind") != "real"
     from gcexp.data.sources import SOURCES
 
@@ -93,7 +93,7 @@ def prepared_file(name: str, data_dir: str | None = None, home: bool = False) ->
 def fingerprint(name: str) -> list[str]:
     """What the prepared data depend on beside their raw files: code, and the values of the file that describes them."""
     described = {}
-    if name in options("dataset"):
+    if name in option_names("dataset"):
         described = {"dataset": read_yaml(option_file("dataset", name))}
     return stage_fingerprint("prepare", described)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gcexp.run.build import values_under
-from gcexp.run.contents import content
+from gcexp.run.contents import content_hash, short_hash
 from gcexp.run.module_text import leads_to_own_module
 from gcexp.run.records import versions_of
 
@@ -202,7 +202,7 @@ def lines_of_values(node: Any, prefix: str) -> list[str]:
         for key in sorted(node, key=str):
             lines += lines_of_values(node[key], f"{prefix}.{key}")
         for name in _inputs_of(node):
-            lines.append(f"{prefix}: {name} holds {content(name)}")
+            lines.append(f"{prefix}: {name} holds {content_hash(name)}")
         return lines
     if isinstance(node, list) and any(isinstance(value, dict) for value in node):
         lines = []
@@ -225,7 +225,7 @@ def _inputs_of(node: dict) -> list[str]:
 
 def digest_of(key: Any) -> str:
     """A name for plain values."""
-    return hashlib.sha256(json.dumps(key, sort_keys=True, default=str).encode()).hexdigest()[:16]
+    return short_hash(json.dumps(key, sort_keys=True, default=str).encode())
 
 
 def dotted_names(node: Any) -> list[str]:
@@ -255,9 +255,9 @@ def _learning(classes: frozenset[str]) -> list[str]:
         if module in files and module not in deciding:
             deciding.add(module)
             waiting += _imported_names(files[module])
-    lines = [f"gcexp.seeding={content(_ROOT / 'seeding.py')}"]
+    lines = [f"gcexp.seeding={content_hash(_ROOT / 'seeding.py')}"]
     for module in sorted(deciding):
-        lines.append(f"{module}={content(files[module])}")
+        lines.append(f"{module}={content_hash(files[module])}")
     return lines
 
 

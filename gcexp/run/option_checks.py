@@ -11,7 +11,7 @@ from typing import Any
 from gcexp.errors import UserError, require, require_known, unknown
 from gcexp.run.build import locate
 from gcexp.run.option_files import GLOBAL, Option, lineage
-from gcexp.run.options import GROUPS, Folders, options, search_path
+from gcexp.run.options import GROUPS, Folders, option_names, search_path
 from gcexp.schema import quoted
 
 _DEVICES = ("auto", "cpu", "cuda", "mps")  # as in gcexp.tasks.devices, which loads torch
@@ -75,7 +75,7 @@ def _options_with(group: str, key: str) -> list[str]:
         return []
     folders = search_path()
     found = []
-    for name in options(group):
+    for name in option_names(group):
         *_, own = lineage(group, name, folders)
         if key in own.values.get(group, {}):
             found.append(name)

@@ -19,7 +19,7 @@ from gcexp.run.options import (
     about_trace,
     code_behind,
     is_option,
-    options,
+    option_names,
     own_file,
     text_of,
     trace_behind,
@@ -79,11 +79,11 @@ def option_of(group: str, name: str, folders: Folders) -> Option:
     """An option by its file, or by the code or the trace that stands for it."""
     option = _found(group, name, folders)
     if option is None:
-        raise UserError(unknown(group, name, options(group)))
+        raise UserError(unknown(group, name, option_names(group)))
     bases = [(group, layer) for layer in option.layers if layer != SELF]
     for other, wanted in [*bases, *option.chosen.items()]:
         if wanted is not None and not is_option(other, wanted, folders):
-            raise UserError(f"{option.place}: {unknown(other, wanted, options(other))}")
+            raise UserError(f"{option.place}: {unknown(other, wanted, option_names(other))}")
     return option
 
 

@@ -174,7 +174,7 @@ def _folders_of(package: str) -> list[str]:
     return list(spec.submodule_search_locations)
 
 
-def papers() -> dict[str, Path]:
+def paper_folders() -> dict[str, Path]:
     """Folder of every paper by the dotted name of its package: a package with a ``paper.yaml``.
 
     They lie in ``gcexp_papers`` beside conf/, directly in the folder of a project, or the entry point
@@ -235,10 +235,10 @@ def option_file(group: str, option: str) -> Path:
         trace = trace_behind(option, folders)
         if trace is not None:
             return Path(trace)
-    raise UserError(unknown(group, option, options(group)))
+    raise UserError(unknown(group, option, option_names(group)))
 
 
-def options(group: str) -> list[str]:
+def option_names(group: str) -> list[str]:
     """Names of a group's options, also those from outside the project; each thing by one name."""
     folders = search_path()
     names: set[str] = set()
@@ -247,7 +247,7 @@ def options(group: str) -> list[str]:
             names.update(_yaml_files_in(f"{folder}/{group}"))
     without_file: set[str] = set()
     if group == "scheme":
-        without_file.update(options("code"))
+        without_file.update(option_names("code"))
     if group == "delay":
         without_file.update(_traces())
     name_of_alias = aliases(group, folders)

@@ -24,7 +24,7 @@ from typing import Any
 
 from gcexp.files import used_files, writable, written
 from gcexp.run import paths
-from gcexp.run.contents import content, short_hash
+from gcexp.run.contents import content_hash, short_hash
 from gcexp.run.modules import own_modules, sources
 
 #: Environment variable by which a rule hands a job the `state` that was planned.
@@ -77,7 +77,7 @@ class Seen:
         """What a path holds, unless it is a file that has changed since the block began."""
         if path is not None and os.path.isfile(path) and os.stat(path).st_ctime_ns > self.began:
             return EDITED
-        return content(path)
+        return content_hash(path)
 
 
 @contextmanager
@@ -163,8 +163,8 @@ def changes(record: dict[str, Any]) -> dict[str, str | None]:
     """What is another thing than a record says, and what it is now."""
     places = sources(record.get("modules", {}))
     content_now: dict[str, Callable[[str], str | None]] = {
-        "modules": lambda name: content(places[name]),
-        "files": content,
+        "modules": lambda name: content_hash(places[name]),
+        "files": content_hash,
         "versions": version_of,
     }
     changed = {}

@@ -16,12 +16,12 @@ import pytest
 import gcexp.codes
 from gcexp.codes import Code
 from gcexp.run.build import locate
-from gcexp.run.options import option_file, options
+from gcexp.run.options import option_file, option_names
 from gcexp.run.yaml_values import read_yaml
 from gcexp.testing import checks
 
 BIBLIOGRAPHY = Path(__file__).parents[2] / "docs" / "references.bib"
-TARGETS = {read_yaml(option_file("code", option))["_target_"] for option in options("code")}
+TARGETS = {read_yaml(option_file("code", option))["_target_"] for option in option_names("code")}
 FAMILIES = [locate(target, "code") for target in sorted(TARGETS)]  # $GCEXP_SEARCHPATH adds codes from outside
 CASES = [(family, i) for family in FAMILIES for i in range(len(family.examples))]
 

@@ -20,7 +20,7 @@ from gcexp.errors import UserError
 from gcexp.run.build import build, locate
 from gcexp.run.compose import compose
 from gcexp.run.measurement import HomeTrainings, Measurement, write_timeline
-from gcexp.run.options import options
+from gcexp.run.options import option_names
 from gcexp.run.run import Run
 from gcexp.schemes import Capacity, Covered, DropCompute, Fewest, PrefixDeadline, Reordering, Restart
 from gcexp.testing import checks
@@ -31,8 +31,8 @@ from gcexp.traces.reading import read_trace
 ITERATIONS, SEEDS = 20, (0, 1)
 LENGTH = [f"iterations={ITERATIONS}", f"seeds={SEEDS[0]}-{SEEDS[-1]}"]
 
-each_scheme = pytest.mark.parametrize("preset", options("scheme"))
-each_wait = pytest.mark.parametrize("rule", options("wait"))
+each_scheme = pytest.mark.parametrize("preset", option_names("scheme"))
+each_wait = pytest.mark.parametrize("rule", option_names("wait"))
 
 
 def composed(overrides: list[str], *length: str) -> dict:
@@ -87,7 +87,8 @@ def waiting(rule: str) -> SimpleNamespace:
 
 
 @pytest.mark.parametrize(
-    ("group", "option"), [(group, option) for group in ("code", "wait", "delay") for option in options(group)]
+    ("group", "option"),
+    [(group, option) for group in ("code", "wait", "delay") for option in option_names(group)],
 )
 def test_an_option_names_every_parameter_of_its_class(group, option):
     values = dict(compose([f"{group}={option}"])[group])
@@ -211,7 +212,7 @@ VARIANTS = {
     "epochs": [["delay.p=0.5"], ["delay.p=0.0"]],
     "trace": [["delay.start=random"], ["delay.workers=random", "delay.phi=0.5"], ["delay.skip=prefix"]],
 }
-MODELS = [(model, more) for model in options("delay") for more in ([], *VARIANTS.get(model, []))]
+MODELS = [(model, more) for model in option_names("delay") for more in ([], *VARIANTS.get(model, []))]
 each_model = pytest.mark.parametrize(
     ("model", "more"), MODELS, ids=["+".join([m, *(v[6:] for v in more)]) for m, more in MODELS]
 )

@@ -7,7 +7,7 @@ from gcexp.data import Dataset, load, prepare
 from gcexp.run.build import build
 from gcexp.run.compose import compose
 from gcexp.run.declarations import scores_of_task
-from gcexp.run.options import options
+from gcexp.run.options import option_names
 from gcexp.tasks import linear_regression, mlp
 from gcexp.tasks.torch_task import TorchTask
 from gcexp.testing import checks
@@ -46,7 +46,9 @@ def task_of(option, *more):
     return build(config, "task"), scores_of_task(config["task"])
 
 
-@pytest.mark.parametrize("option", sorted({*options("task")} - {"cifar_resnet18"}))  # its gradients take long
+@pytest.mark.parametrize(
+    "option", sorted({*option_names("task")} - {"cifar_resnet18"})
+)  # its gradients take long
 def test_contract(option, data, hold):
     task, _ = task_of(option)
     found = checks(tasks=[(task, data(task.dataset), 7)])  # 7 divides no number of samples
@@ -63,7 +65,9 @@ def test_contract_where_lost_samples_are_not_visited(option, data, hold, monkeyp
     hold(checks(tasks=[(task, data(task.dataset), 7)]))
 
 
-@pytest.mark.parametrize(("option", "more"), [*((option, "") for option in options("task")), ("torch", REAL)])
+@pytest.mark.parametrize(
+    ("option", "more"), [*((option, "") for option in option_names("task")), ("torch", REAL)]
+)
 def test_scores_are_those_declared(option, more, data):
     """Real targets have no accuracy."""
     task, declared = task_of(option, *more.split())

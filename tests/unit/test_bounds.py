@@ -13,7 +13,7 @@ from gcexp.command.main import main
 from gcexp.delays import Draws, Trace
 from gcexp.errors import ParameterError, UserError
 from gcexp.run.compose import compose
-from gcexp.run.options import options
+from gcexp.run.options import option_names
 from gcexp.run.scheme import build_scheme
 from gcexp.schemes import LATE, Capacity, Decodable, Fewest, Given, Pairs, Scheme, Uneven
 from gcexp.theory import bounds
@@ -70,7 +70,7 @@ def never_below(scheme: Scheme, draws: Draws) -> None:
 
 PLAIN = [
     name
-    for name in options("scheme")
+    for name in option_names("scheme")
     if not (config := compose([f"scheme={name}"]))["bound"]
     and not config.get("loads")
     and not config.get("placement")

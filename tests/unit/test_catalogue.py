@@ -16,7 +16,7 @@ from gcexp.codes.stochastic import StochasticGradientCode
 from gcexp.command import main
 from gcexp.command.list import LISTED, phrases
 from gcexp.report.figurefile import target_files
-from gcexp.run.options import GROUPS, options
+from gcexp.run.options import GROUPS, option_names
 
 ROOT = Path(__file__).parents[2]
 
@@ -59,7 +59,7 @@ def test_every_option_is_listed_with_a_phrase(clone_here, capsys, refused_comman
     refused_command(("'cods'", "'codes'"), "list", "cods")
     assert main.main(["list", "waits"]) == 0
     told = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
-    assert set(told) == set(options("wait")) and "every quorum" in told["decodable"]
+    assert set(told) == set(option_names("wait")) and "every quorum" in told["decodable"]
 
 
 def test_every_code_has_its_row(clone_here):
@@ -67,7 +67,7 @@ def test_every_code_has_its_row(clone_here):
     assert (ROOT / "docs/codes.md").read_text() == page, "write it anew: python docs/codes.py > docs/codes.md"
     found = rows(page)
     composed = {"DirectSum", "Kronecker"}
-    assert set(found) == set(options("code")) | composed
+    assert set(found) == set(option_names("code")) | composed
     public = {name for name in gcexp.codes.__all__ if getattr(vars(gcexp.codes)[name], "examples", ())}
     assert public <= {cells[1] for cells in found.values()} | composed
     for option, cells in found.items():

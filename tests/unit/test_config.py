@@ -24,7 +24,7 @@ from gcexp.codes import Code
 from gcexp.errors import ParameterError, UserError
 from gcexp.run.build import build, is_redrawn, with_makers, with_seed
 from gcexp.run.compose import compose
-from gcexp.run.options import GROUPS, aliases, conf_dir, options
+from gcexp.run.options import GROUPS, aliases, conf_dir, option_names
 from gcexp.run.scheme import build_scheme
 from gcexp.run.tokens import HOME, overrides_of, token
 from gcexp.run.yaml_values import mapping_in, read_value, read_yaml
@@ -120,14 +120,16 @@ def test_all_options_compose_as_in_hydra(composes_as_in_hydra):
     """
     files = "".join(path.read_text() for path in (conf_dir() / "scheme").glob("*.yaml"))
     chosen_by_schemes = set(re.findall(r"override /(\w+): (\w+)", files))
-    schemes = {("code", aliases("scheme").get(name, name)) for name in options("scheme")}
+    schemes = {("code", aliases("scheme").get(name, name)) for name in option_names("scheme")}
     with_schemes = chosen_by_schemes | schemes
     alone = {
-        group: differently_spelled(group, [one for one in options(group) if (group, one) not in with_schemes])
+        group: differently_spelled(
+            group, [one for one in option_names(group) if (group, one) not in with_schemes]
+        )
         for group in ("code", "wait", "placement", "loads")
     }
-    alone["code"].append(options("code")[0])
-    beside_schemes = {group: options(group) for group in ("scheme", "delay", "task", "optimizer")}
+    alone["code"].append(option_names("code")[0])
+    beside_schemes = {group: option_names(group) for group in ("scheme", "delay", "task", "optimizer")}
     for group in ("scheme", "delay"):
         beside_schemes[group].append(next(iter(aliases(group).values())))
     for groups in (alone, beside_schemes):
@@ -560,7 +562,7 @@ def mine(here, monkeypatch):
 
 def test_searchpath_from_the_environment(refused, mine, monkeypatch):
     monkeypatch.setenv("GCEXP_SEARCHPATH", str(mine / "their options"))
-    assert {"mycode", "cyclic_repetition"} <= set(options("code"))
+    assert {"mycode", "cyclic_repetition"} <= set(option_names("code"))
     config = compose(["scheme=myscheme", "n=4", "code.shift=2"])
     assert config["code"] == {"_target_": "my_package.codes.Mine", "n": 4, "shift": 2}
     assert config["exact"] is True
@@ -587,4 +589,4 @@ def test_searchpaths_in_run_yaml(mine, own_conf, monkeypatch):
 @pytest.mark.parametrize("entry", ["file:///nowhere/at/all", "pkg://nobody.conf", "/nowhere/at/all"])
 def test_a_searchpath_that_is_not_there(refused, entry, own_conf):
     search(own_conf, entry)
-    refused(("hydra.searchpath", entry), options, "code")
+    refused(("hydra.searchpath", entry), option_names, "code")

@@ -14,7 +14,7 @@ import yaml
 
 from gcexp.command import completion, main
 from gcexp.run.compose import compose
-from gcexp.run.options import options
+from gcexp.run.options import option_names
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,7 +40,7 @@ def test_cfg_job_refuses_what_the_run_refuses(refused_command, given):
 def test_config_dir_adds_options(verb, refused_command):
     Path("mine/delay").mkdir(parents=True)
     Path("mine/delay/slow.yaml").write_text("defaults: [pareto]\nscale: 7.0\n")
-    assert "slow" not in options("delay")
+    assert "slow" not in option_names("delay")
     assert main.main([*verb, "code=uncoded", "delay=slow", "n=6", "--config-dir", "mine"]) == 0
     refused_command("nowhere", *verb, "delay=slow", "--config-dir", "nowhere")
 
@@ -50,7 +50,7 @@ def test_a_searchpath_that_names_our_options(forget):
     run = (ROOT / "conf/run.yaml").read_text() + "\nhydra: {searchpath: ['pkg://gcexp.conf']}\n"
     Path("conf/run.yaml").write_text(run)
     forget()
-    assert {"cgc", "frc"} <= set(options("scheme"))
+    assert {"cgc", "frc"} <= set(option_names("scheme"))
     assert compose(["scheme=cgc", "n=5", "s=1"])["code"]["n"] == 5
 
 

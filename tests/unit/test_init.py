@@ -12,7 +12,7 @@ from gcexp.command.init import init, rules
 from gcexp.command.main import main
 from gcexp.report.figurefile import paper_of, read_figure, target_files
 from gcexp.report.figureschema import document
-from gcexp.run.options import options, project, search_dirs
+from gcexp.run.options import option_names, project, search_dirs
 from tests.conftest import unload
 
 
@@ -29,7 +29,7 @@ def mine(here, monkeypatch, forget):
 @pytest.mark.slow
 def test_its_options_and_figures_join_the_built_in_ones(mine, capsys):
     assert project() == mine and search_dirs()[-2:] == [mine / "conf", mine / "mine" / "conf"]
-    assert {"mirror", "cgc"} <= set(options("scheme"))
+    assert {"mirror", "cgc"} <= set(option_names("scheme"))
     files = {paper_of(path): path for path in target_files().values() if path.stem == "first"}
     assert files["mine"] == mine / "mine" / "figures" / "first.yaml"
     assert main(["show", "scheme=mirror", "n=6"]) == 0

@@ -13,7 +13,7 @@ from gcexp.errors import UserError
 from gcexp.report.entries import run_of_keys
 from gcexp.run.build import build
 from gcexp.run.compose import compose
-from gcexp.run.options import aliases, option_file, options, papers, search_dirs
+from gcexp.run.options import aliases, option_file, option_names, paper_folders, search_dirs
 from gcexp.run.tokens import token
 from tests.conftest import unload, write_files
 
@@ -32,7 +32,7 @@ def mine(here):
 def test_a_code_is_a_scheme():
     """With the rule and the promise of its file, which are none of its class's keys."""
     plain = compose(["scheme=plain"])
-    assert plain == compose(["code=plain"]) and "plain" in options("scheme")
+    assert plain == compose(["code=plain"]) and "plain" in option_names("scheme")
     Path("conf/code/plain.yaml").write_text(f"{CODE}wait: decodable\nexact: true\nbenchmark: true\n")
     config = compose(["scheme=plain"])
     assert config["exact"] and config["benchmark"] and config["wait"] == compose(["wait=decodable"])["wait"]
@@ -74,7 +74,7 @@ def test_a_scheme_builds_on_one_without_a_file():
 def test_papers_names_are_other_names(capsys):
     for name, code in aliases("scheme").items():
         assert compose([f"scheme={name}"]) == compose([f"scheme={code}"])
-        assert {name, code} & {*options("scheme")} == {name}, "one thing, one name"
+        assert {name, code} & {*option_names("scheme")} == {name}, "one thing, one name"
     for name, trace in aliases("delay").items():
         assert compose([f"delay={name}"]) == compose([f"delay={trace}"])
     assert token("scheme", "frc", {}) == "frc"  # a path holds what was typed
@@ -83,14 +83,16 @@ def test_papers_names_are_other_names(capsys):
     assert "cgc (cyclic_repetition) " in told and "\nplain " in told
     write_files(Path(), {"conf/aliases.yaml": "scheme: {bare: plain, cgc: plain}\n"})
     assert compose(["scheme=bare"]) == compose(["scheme=plain"])
-    assert "bare" in options("scheme") and "plain" not in options("scheme")
+    assert "bare" in option_names("scheme") and "plain" not in option_names("scheme")
     assert compose(["scheme=cgc"])["exact"]  # ours comes first, as ever
 
 
 def test_a_trace_is_a_delay_model():
     assert compose(["delay=pai_job1"])["delay"]["file"] == "data/traces/pai-job1.csv"
     additive = {
-        name for name in options("delay") if compose([f"delay={name}"])["delay"].get("pricing") == "additive"
+        name
+        for name in option_names("delay")
+        if compose([f"delay={name}"])["delay"].get("pricing") == "additive"
     }
     assert {"faas_aws_256mb", "faas_ibm_256mb_warm"} <= additive and "faas_gcp_256mb" not in additive
     write_files(Path(), {"data/traces/My-times.csv": TIMES})
@@ -150,9 +152,9 @@ def test_options_are_seen_as_they_are_now(mine):
     with pytest.raises(UserError):
         compose(["delay=slow"])
     (mine / "paper").mkdir()
-    assert "paper" not in papers()
+    assert "paper" not in paper_folders()
     write_files(mine, {"paper/paper.yaml": "title: Mine\n", "paper/conf/code/theirs.yaml": CODE})
-    assert "paper" in papers() and search_dirs()[-1] == mine / "paper/conf"
+    assert "paper" in paper_folders() and search_dirs()[-1] == mine / "paper/conf"
     assert compose(["scheme=theirs"])["code"]["n"] == 10
     write_files(mine, {"other/code/elsewhere.yaml": CODE})
     with pytest.MonkeyPatch.context() as patch:

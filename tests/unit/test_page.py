@@ -15,7 +15,7 @@ from gcexp.report import end_message, page, statements
 from gcexp.report.evidence import FirstPassage, FirstPassages
 from gcexp.report.figurefile import named_figures, target_files
 from gcexp.report.page import write_pages
-from gcexp.report.paper import Paper, papers
+from gcexp.report.paper import Paper, read_papers
 from gcexp.report.statements import Outcome, committed_outcomes
 from gcexp.schema import fill
 from tests.conftest import write_files
@@ -151,7 +151,7 @@ def test_consistent_statements_count_apart(site):
 @pytest.mark.paper("adaptive")
 def test_what_people_write_is_no_markup(site, monkeypatch):
     known = {"adaptive": Paper(NASTY, NASTY, NASTY, "https://example.org/", bibtex=NASTY, summary=NASTY)}
-    monkeypatch.setattr(page, "papers", lambda names: known)
+    monkeypatch.setattr(page, "read_papers", lambda names: known)
     pages = site([row(statement=NASTY, main="yes", reason=NASTY)], TARGETS[:1])
     for one in pages.values():
         assert "script" not in one.tags and "&lt;script&gt;" in one.text
@@ -205,7 +205,7 @@ def test_the_published_pages_are_small_and_their_links_lead_somewhere(tmp_path):
 
 @pytest.mark.slow
 def test_every_paper_says_what_it_is_about():
-    known = papers()
+    known = read_papers()
     for name, paper in known.items():
         assert paper.summary and (paper.study or (paper.authors and paper.url and paper.bibtex))
         drawn = {target.removeprefix(f"{name}_") for target in target_files() if target.startswith(name)}

@@ -438,7 +438,7 @@ def test_modules_of_one_s_own(job):
 
 
 def test_the_page_says_of_papers_what_their_files_and_the_bibliography_say(tmp_path, monkeypatch):
-    names = [folder.name for folder in options.papers().values()]
+    names = [folder.name for folder in options.paper_folders().values()]
     before, there = paper.papers_fingerprint(names), paper.bundled
     text, copy = (ROOT / "docs/references.bib").read_text(), tmp_path / "references.bib"
     monkeypatch.setattr(paper, "bundled", lambda name: copy if "bib" in name else there(name))

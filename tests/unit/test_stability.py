@@ -16,7 +16,7 @@ import gcexp
 from gcexp.command.main import COMMANDS
 from gcexp.data import datasets
 from gcexp.report.paper import Paper
-from gcexp.run.options import GROUPS, option_file, options
+from gcexp.run.options import GROUPS, option_file, option_names
 from gcexp.run.result_columns import CURVE, TIMED
 from gcexp.traces.reading import read_trace
 
@@ -66,7 +66,9 @@ def test_options(monkeypatch):
     found = listed("Options")
     assert set(found) == {*GROUPS, "dataset"}
     for group in GROUPS:  # those of a paper or of a plug-in are not promised here
-        ours = [name for name in options(group) if option_file(group, name).resolve().is_relative_to(ROOT)]
+        ours = [
+            name for name in option_names(group) if option_file(group, name).resolve().is_relative_to(ROOT)
+        ]
         assert found[group] == ours, group
     assert found["dataset"] == datasets()
 

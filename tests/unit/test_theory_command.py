@@ -110,10 +110,10 @@ def test_a_number_that_is_not_there_is_null(capsys):
 
 def test_lists_the_papers_that_are_there_now(monkeypatch):
     with monkeypatch.context() as without:
-        without.setattr(theory, "papers", dict)
+        without.setattr(theory, "paper_folders", dict)
         ours = {*theory.functions()}
     added = {name.partition(".")[0] for name in {*theory.functions()} - ours}
-    assert added == {at.name for at in theory.papers().values() if (at / "theory.py").is_file()}
+    assert added == {at.name for at in theory.paper_folders().values() if (at / "theory.py").is_file()}
 
 
 @pytest.mark.paper("partial_recovery", "dynamic_clustering")
