@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from gcexp.schemes.survivors import distinct, distinct_words, packed, unpacked
 from gcexp.seeding import rng
-from gcexp.timeline import CERTIFIED, SAMPLE, decoded, drawn_chunks, in_times_of, played_chunks, run_clock
+from gcexp.timeline import in_times_of, run_clock
+from gcexp.timeline.chunks import drawn_chunks
+from gcexp.timeline.clock import played_chunks
+from gcexp.timeline.decoding import CERTIFIED, SAMPLE, decode_patterns
 
 if TYPE_CHECKING:
     from gcexp.delays import DelayModel
     from gcexp.schemes import Scheme
     from gcexp.timeline import Timeline
+    from gcexp.timeline.chunks import PlayedChunk
 
-#: Share of the iterations above which it is told that a rule mostly hears nobody.
+#: Share of the iterations above which a warning says that a rule mostly hears nobody.
 SILENT_MOSTLY = 0.5
 _LEAF = 2**13  # values that are added at once
 KNOWN = 2**24  # bytes of patterns whose decodes are remembered
@@ -56,43 +60,51 @@ class Summary:
 
 def summary_of(timeline: Timeline, decodes: bool, marks: Sequence[int] = ()) -> Summary:
     """Statistics of a given timeline, whose scheme decodes or is timed only."""
-    share_of, error_of, silent_of = _measured(timeline.coefficients, timeline.patterns, decodes)
+    of_patterns = _recovery(timeline.coefficients, timeline.patterns, decodes)
     S = len(timeline.seeds)
     duration, recovered, least, error, silent = (np.empty(S) for _ in range(5))
     running = np.full((S, len(marks)), np.nan)
     for i, steps in enumerate(timeline.steps):
         time, pattern = timeline.duration[i, :steps], timeline.pattern[i, :steps]
-        shares = share_of[pattern]
+        shares = of_patterns.share[pattern]
         duration[i], recovered[i], least[i] = time.mean(), shares.mean(), shares.min()
-        error[i], silent[i] = error_of[pattern].mean(), silent_of[pattern].mean()
+        error[i], silent[i] = of_patterns.error[pattern].mean(), of_patterns.silent[pattern].mean()
         for j, mark in enumerate(marks):
             if mark <= steps:
                 running[i, j] = time[:mark].mean()
     return Summary(timeline.seeds, timeline.steps, duration, running, recovered, least, error, silent)
 
 
-def _measured(
-    coefficients: np.ndarray, patterns: np.ndarray, decodes: bool = True
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Share of the partitions with coefficient one, the error, and whether nobody was heard, of each pattern.
+class _Recovery(NamedTuple):
+    """What is recovered from each of U patterns: (U,) each, the first two NaN where nothing is decoded."""
 
-    Where nothing is decoded the first two are NaN.
-    """
+    share: np.ndarray  #: of the partitions, with coefficient one
+    error: np.ndarray  #: ||c - 1||^2 / k
+    silent: np.ndarray  #: whether nobody is heard whose message counts
+
+
+def _recovery(coefficients: np.ndarray, patterns: np.ndarray, decodes: bool = True) -> _Recovery:
+    """What is recovered from patterns (U, n) with these coefficients (U, k)."""
     if not decodes:
         unknown = np.full(len(patterns), np.nan)
-        return unknown, unknown, ~patterns.any(1)
+        return _Recovery(unknown, unknown, ~patterns.any(1))
     c = coefficients.astype(float)
-    return (c == 1).mean(1), ((c - 1) ** 2).mean(1), ~coefficients.any(1)
+    return _Recovery(
+        share=(c == 1).mean(1),
+        error=((c - 1) ** 2).mean(1),
+        silent=~coefficients.any(1),
+    )
 
 
 def silent_share(timeline: Timeline, decodes: bool) -> float:
     """`Summary.silent` of a timeline, over the iterations of all seeds."""
-    *_, silent_of = _measured(timeline.coefficients, timeline.patterns, decodes)
-    return float(silent_of[timeline.pattern[timeline.ran]].mean())
+    of_patterns = _recovery(timeline.coefficients, timeline.patterns, decodes)
+    pattern_of_each_iteration = timeline.pattern[timeline.ran]
+    return float(of_patterns.silent[pattern_of_each_iteration].mean())
 
 
 def silence(name: str, share: float, usual: str) -> str:
-    """What is told of a scheme that hears nobody in most iterations; `usual` is the median time of a worker.
+    """The warning of a scheme that hears nobody in most iterations; `usual` is the median time of a worker.
 
     Examples
     --------
@@ -126,11 +138,11 @@ def summarise(
     if scheme.lag:
         return summary_of(run_clock(scheme, delay, seeds, iterations, chunk, tell), scheme.decodes, marks)
     scheme = in_times_of(scheme, delay)
-    summed = _Summed(scheme, seeds, iterations, marks)
+    summary = _SummaryInTurn(scheme, seeds, iterations, marks)
     chunks = drawn_chunks(scheme, delay, seeds, iterations, chunk)
-    for s, _, time, responses in played_chunks(scheme, chunks, tell):
-        summed.add(s, time, responses)
-    return summed.summary()
+    for chunk_played in played_chunks(scheme, chunks, tell):
+        summary.add(chunk_played)
+    return summary.result()
 
 
 def joined(summaries: Iterable[Summary]) -> Summary:
@@ -182,7 +194,7 @@ def _pairwise(count: int) -> Generator[int, np.ndarray, float]:
     return first + (yield from _pairwise(count - half))
 
 
-class _OfSeed:
+class _SeedMeans:
     """Means over the iterations of one seed, and the smallest recovered share."""
 
     def __init__(self, iterations: int, marks: Sequence[int]):
@@ -200,74 +212,80 @@ class _OfSeed:
         self.least = np.minimum(self.least, shares.min())
 
 
-class _Summed:
-    """Keeps means over all iterations, and a sample of the patterns that were not decoded."""
+class _SummaryInTurn:
+    """The summary of chunks that are added one after the other.
+
+    Keeps means over all iterations, and a sample of the patterns that were not decoded.
+    """
 
     def __init__(self, scheme: Scheme, seeds: tuple[int, ...], iterations: int, marks: Sequence[int]):
         self.scheme, self.seeds, self.iterations, self.marks = scheme, seeds, iterations, marks
         self._code = scheme.decoder
         self._most = max(1, int(self._code.messages.max(initial=1)))
-        self._of_seed = [_OfSeed(iterations, marks) for _ in seeds]
-        self._known: dict[bytes, tuple[float, float, float]] = {}
+        self._of_seed = [_SeedMeans(iterations, marks) for _ in seeds]
+        self._remembered: dict[bytes, tuple[float, float, float]] = {}
         self._draw = rng(seeds[0], CERTIFIED)
         self._drawn, self._sample = np.empty(0), list[np.ndarray]()
 
-    def add(self, s: int, time: np.ndarray, responses: np.ndarray) -> None:
-        """Add a chunk that begins with seed s: durations (S, T) and responses (S, T, n)."""
-        recovery = self._recovery(responses.reshape(-1, responses.shape[2]))
-        shares, errors, silent = (column.reshape(time.shape) for column in recovery.T)
-        for i in range(len(time)):
-            self._of_seed[s + i].add(time[i], shares[i], errors[i], silent[i])
+    def add(self, chunk: PlayedChunk) -> None:
+        """Add what the clock says of some iterations."""
+        durations, responses = chunk.duration, chunk.responses
+        recovery = self._recovery_of(responses.reshape(-1, responses.shape[2]))
+        shares, errors, silent = (column.reshape(durations.shape) for column in recovery.T)
+        for i, time in enumerate(durations):
+            self._of_seed[chunk.first_seed + i].add(time, shares[i], errors[i], silent[i])
 
-    def _recovery(self, rows: np.ndarray) -> np.ndarray:
-        """Of responses (R, n) what `_measured` says: share recovered, error, whether nobody was heard, (R, 3)."""
+    def _recovery_of(self, rows: np.ndarray) -> np.ndarray:
+        """Of responses (R, n) the share recovered, the error, and whether nobody was heard, (R, 3), as `_Recovery`."""
         code = self._code
-        found = np.empty((len(rows), 3))
+        recovery = np.empty((len(rows), 3))
         if not self.scheme.decodes:
-            found[:, :2] = np.nan
-            found[:, 2] = ~rows.any(1)
-            return found
-        known, told = code.trusted(rows)
-        self._choose(rows, known)
-        found[known, 0] = np.count_nonzero(told, axis=1) / code.k
-        found[known, 1] = 1 - found[known, 0]
-        found[known, 2] = found[known, 0] == 0
-        if not known.all():
-            words = packed(rows[~known], self._most)
-            first, which = distinct_words(words)
-            found[~known] = self._decoded_recovery(words[first])[which]
-        return found
+            recovery[:, :2] = np.nan
+            recovery[:, 2] = ~rows.any(1)
+            return recovery
+        promised, coefficients = code.trusted(rows)
+        self._sample_promised(rows, promised)
+        share = np.count_nonzero(coefficients, axis=1) / code.k  # coefficients are 0 or 1
+        recovery[promised, 0] = share
+        recovery[promised, 1] = 1 - share
+        recovery[promised, 2] = share == 0
+        if not promised.all():
+            words = packed(rows[~promised], self._most)
+            first, pattern = distinct_words(words)
+            recovery[~promised] = self._decoded_recovery(words[first])[pattern]
+        return recovery
 
     def _decoded_recovery(self, words: np.ndarray) -> np.ndarray:
         """The same of distinct packed patterns (U, W), each decoded once as long as it is remembered."""
         code = self._code
-        names = [word.tobytes() for word in words]
-        if (len(self._known) + len(names)) * words[0].nbytes > KNOWN:
-            self._known = {}
-        new = [i for i, name in enumerate(names) if name not in self._known]
+        keys = [word.tobytes() for word in words]
+        if (len(self._remembered) + len(keys)) * words[0].nbytes > KNOWN:
+            self._remembered = {}
+        new = [i for i, key in enumerate(keys) if key not in self._remembered]
         if new:
             patterns = unpacked(words[new], code.n, self._most)
-            c, _ = decoded(code, patterns, lambda known: known[:0])
-            for i, *measured in zip(new, *_measured(c, patterns), strict=True):
-                self._known[names[i]] = tuple(measured)
-        return np.array([self._known[name] for name in names])
+            coefficients, _ = decode_patterns(code, patterns, sample=lambda promised: promised[:0])
+            recovery = _recovery(coefficients, patterns)
+            for i, *of_pattern in zip(new, *recovery, strict=True):
+                self._remembered[keys[i]] = tuple(of_pattern)
+        return np.array([self._remembered[key] for key in keys])
 
-    def _choose(self, rows: np.ndarray, known: np.ndarray) -> None:
-        """Keep those of the smallest numbers drawn, one for each iteration."""
+    def _sample_promised(self, rows: np.ndarray, promised: np.ndarray) -> None:
+        """Each iteration draws a number; of those with a promise the patterns with the smallest numbers are kept."""
         drawn = self._draw.random(len(rows))
         most = self._drawn.max() if len(self._drawn) == SAMPLE else np.inf
-        chosen = np.flatnonzero(known & (drawn < most))
-        if len(chosen):
-            drawn = np.concatenate([self._drawn, drawn[chosen]])
-            sample = [*self._sample, *rows[chosen]]
+        candidates = np.flatnonzero(promised & (drawn < most))
+        if len(candidates):
+            drawn = np.concatenate([self._drawn, drawn[candidates]])
+            sample = [*self._sample, *rows[candidates]]
             smallest = np.argsort(drawn, kind="stable")[:SAMPLE]
             self._drawn, self._sample = drawn[smallest], [sample[i] for i in smallest]
 
-    def summary(self) -> Summary:
+    def result(self) -> Summary:
         """The statistics of all chunks."""
         if self._sample:
             patterns, _ = distinct(np.array(self._sample))
-            decoded(self._code, patterns, lambda known: known)
+            decode_patterns(self._code, patterns, sample=lambda promised: promised)
         S = len(self.seeds)
         running = np.empty((S, len(self.marks)))
         for i, one in enumerate(self._of_seed):

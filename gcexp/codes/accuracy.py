@@ -43,28 +43,30 @@ def silent_sets(n: int, s: int, kind: str) -> np.ndarray:
     else:
         sets = rng(0, "monte_carlo", n, s).permuted(np.tile(np.arange(n), (most, 1)), axis=1)[:, :s]
     sets = np.sort(sets, axis=1)
-    first = {row.tobytes(): place for place, row in reversed([*enumerate(sets)])}  # np.unique is far slower
-    return sets[sorted(first.values())]
+    first_places: dict[bytes, int] = {}  # of equal sets; np.unique is far slower
+    for place, row in enumerate(sets):
+        first_places.setdefault(row.tobytes(), place)
+    return sets[list(first_places.values())]
 
 
 def patterns(code: Code, kind: str) -> np.ndarray:
     """Patterns that only just meet the code's quorums, with few rounds and with many, (U, n)."""
-    found = []
+    patterns_of_options = []
     for i in range(max(len(quorum.need) for quorum in code.quorums)):
-        of_each = []
+        of_quorums = []
         for quorum in code.quorums:
             workers = np.array(quorum.workers)
             r, q = quorum.need[min(i, len(quorum.need) - 1)]
             sets = silent_sets(len(workers), len(workers) - q, kind)
             responses = np.full((len(sets), len(workers)), r)
             np.put_along_axis(responses, sets, 0, axis=1)
-            of_each.append((workers, responses))
-        rows = max(len(responses) for _, responses in of_each)
+            of_quorums.append((workers, responses))
+        rows = max(len(responses) for _, responses in of_quorums)
         pattern = np.zeros((rows, code.n), dtype=np.int64)
-        for workers, responses in of_each:  # side by side: those that are fewer begin again
+        for workers, responses in of_quorums:  # side by side: those that are fewer begin again
             pattern[:, workers] = responses[np.arange(rows) % len(responses)]
-        found.append(pattern)
-    every = np.concatenate(found)
+        patterns_of_options.append(pattern)
+    every = np.concatenate(patterns_of_options)
     return every[code.met(every)]
 
 
@@ -80,9 +82,8 @@ def _residual_of_each(code: Code, responses: np.ndarray) -> np.ndarray:
         weights = np.asarray(code.weights(responses)).reshape(-1, M)
     except np.linalg.LinAlgError:
         return np.full(len(responses), np.inf)
-    combined = np.real((code._decoding @ weights.T).T).reshape(
-        len(responses), code.blocks, code.k, code.blocks
-    )
+    combined = np.real((code._decoding @ weights.T).T)
+    combined = combined.reshape(len(responses), code.blocks, code.k, code.blocks)
     mean = np.einsum("ubkb->uk", combined) / code.blocks
     whole = mean if code.recovers < code.k else np.ones_like(mean)  # a partial sum is 0 or 1 itself
     off = np.abs(combined - np.rint(whole)[:, None, :, None] * np.eye(code.blocks)[:, None])
@@ -100,7 +101,9 @@ def require_accurate(code: Code) -> None:
     Codes that solve nothing and codes of more than `MOST_WORKERS` workers are taken as they are. A code that names
     nothing to take instead may be wrong rather than inaccurate, so that it is told what it promises.
     """
-    for kind in KINDS * is_tried(code):
+    if not is_tried(code):
+        return
+    for kind in KINDS:
         responses = patterns(code, kind)
         off = _residual_of_each(code, responses)
         if off.max(initial=0.0) <= MOST_RESIDUAL:

@@ -50,19 +50,19 @@ class ApproximateCode(Code):
             self._everyone = self._left @ (right[:rank].sum(1) / self._singular)
 
     def weights(self, responses):
-        there = responses > 0
+        heard = responses > 0
         if self.decoder == "one_step":
-            return there * (self._scale / there.sum(1, keepdims=True).clip(1))
-        weights, missing = np.zeros(responses.shape), (~there).sum(1)
-        short = 3 * missing <= self.n
+            return heard * (self._scale / heard.sum(1, keepdims=True).clip(1))
+        weights, stragglers = np.zeros(responses.shape), (~heard).sum(1)
+        are_few = 3 * stragglers <= self.n
         if self._singular.min(initial=1) < _GAP * self._singular.max(initial=0):
-            short[:] = False
-        weights[~short] = super().weights(responses[~short])[:, 0]
-        for s in np.unique(missing[short]):
-            rows = np.flatnonzero(short & (missing == s))
-            silent = np.nonzero(~there[rows])[1].reshape(len(rows), s)
+            are_few[:] = False
+        weights[~are_few] = super().weights(responses[~are_few])[:, 0]
+        for s in np.unique(stragglers[are_few]):
+            rows = np.flatnonzero(are_few & (stragglers == s))
+            silent = np.nonzero(~heard[rows])[1].reshape(len(rows), s)
             weights[rows] = self._without(silent)
-        return np.where(there, weights, 0)
+        return np.where(heard, weights, 0)
 
     def _without(self, silent: np.ndarray) -> np.ndarray:
         r"""Best weights without the workers S = silent (U, s): linear algebra in s dimensions, not in n - s.

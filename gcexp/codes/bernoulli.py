@@ -67,10 +67,10 @@ class BernoulliCode(ApproximateCode):
             f"a Bernoulli code draws n k entries, up to {_MOST_DRAWN}, got n={n}, k={k}",
         )
         self.d, self.p, self.seed = d, d / k, seed
-        held = np.zeros((n, k), dtype=bool)
+        is_held = np.zeros((n, k), dtype=bool)
         for w in range(n):
-            held[w] = self._row(k, rng(seed, "assignment", w))
-        super().__init__(held.astype(float), decoder, scale=1 / self.p)
+            is_held[w] = self._row(k, rng(seed, "assignment", w))
+        super().__init__(is_held.astype(float), decoder, scale=1 / self.p)
 
     def _row(self, k: int, random: np.random.Generator) -> np.ndarray:
         return random.random(k) < self.p
@@ -118,8 +118,8 @@ class RegularizedBernoulliCode(BernoulliCode):
     )
 
     def _row(self, k, random):
-        held = super()._row(k, random)
-        if held.sum() > 2 * self.d:
-            dropped = random.permutation(np.flatnonzero(held))[int(np.ceil(self.d)) :]
-            held[dropped] = False
-        return held
+        is_held = super()._row(k, random)
+        if is_held.sum() > 2 * self.d:
+            shuffled = random.permutation(np.flatnonzero(is_held))
+            is_held[shuffled[int(np.ceil(self.d)) :]] = False
+        return is_held

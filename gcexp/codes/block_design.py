@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gcexp.codes.base import Code
 from gcexp.designs.block_designs import find_bibd, named_design
-from gcexp.errors import require
+from gcexp.errors import ParameterError
 from gcexp.schema import checked
 
 
@@ -65,16 +65,16 @@ class BlockDesign(Code):
 
     @checked
     def __init__(self, n: int, design: str):
-        found = named_design(design)
-        workers, _, l, self.redundancy, self.intersection = found.params
+        blocks = named_design(design)
+        workers, _, l, self.redundancy, self.intersection = blocks.params
         if workers != n:
-            others = [other.design for other in find_bibd(n, max_k=4 * n)][:4] if 2 <= n <= 100 else []
-            known = f"; some with n={n}: {', '.join(others)}" if others else ""
-            require(False, f"design {design} has {workers} workers, got n={n}{known}")
-        super().__init__(found.incidence.T, promise="least_squares")
+            others = [other.design for other in find_bibd(n, max_k=4 * n)] if 2 <= n <= 100 else []
+            hint = f"; some with n={n}: {', '.join(others[:4])}" if others else ""
+            raise ParameterError(f"design {design} has {workers} workers, got n={n}{hint}")
+        super().__init__(blocks.incidence.T, promise="least_squares")
         self.design, self.d = design, l
 
     def weights(self, responses):
-        there = responses > 0
-        others = there.sum(1, keepdims=True) - 1  # -1 where nobody is heard: no weight is used
-        return there * (self.d / (self.d + self.intersection * others.clip(0)))
+        heard = responses > 0
+        others = heard.sum(1, keepdims=True) - 1  # -1 where nobody is heard: no weight is used
+        return heard * (self.d / (self.d + self.intersection * others.clip(0)))

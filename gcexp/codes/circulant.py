@@ -12,7 +12,7 @@ from gcexp.errors import require
 from gcexp.schema import checked
 
 _TOLERANCE = 1e-6  # distance from the span below which a vector is in it
-_SOLVED = 2**20  # numbers in the matrices that are inverted at once
+_NUMBERS = 2**20  # in the matrices that are inverted at once
 
 
 class CirculantMultiMessage(Code):
@@ -79,13 +79,14 @@ class CirculantMultiMessage(Code):
     def weights(self, responses):
         B, received = self.encoding.toarray(), self.received(responses)
         weights = np.empty(received.shape)
-        step = max(1, _SOLVED // B.size)
+        step = max(1, _NUMBERS // B.size)
         for u in range(0, len(responses), step):
-            mine = received[u : u + step, :, None] * B
-            solve = pinv(mine, rcond=1e-10)  # (U, k, M)
-            inside = solve @ mine  # projection onto the span
-            off = 1 - np.diagonal(inside, axis1=1, axis2=2)  # squared distance of each partition
-            all_off = self.k - inside.sum((1, 2))
-            wanted = (off < _TOLERANCE**2) | (all_off < self.k * _TOLERANCE**2)[:, None]
-            weights[u : u + step] = (wanted[:, None] @ solve)[:, 0]
+            messages = received[u : u + step, :, None] * B
+            inverse = pinv(messages, rcond=1e-10)  # (U, k, M)
+            projection = inverse @ messages  # onto the span
+            distance = 1 - np.diagonal(projection, axis1=1, axis2=2)  # squared, of each partition
+            distance_of_sum = self.k - projection.sum((1, 2))
+            spans_all = distance_of_sum < self.k * _TOLERANCE**2
+            is_recovered = (distance < _TOLERANCE**2) | spans_all[:, None]
+            weights[u : u + step] = (is_recovered[:, None] @ inverse)[:, 0]
         return weights * received

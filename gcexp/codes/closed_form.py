@@ -18,19 +18,20 @@ class ClosedFormCode(Code):
     s: int
 
     def weights(self, responses):
-        there = responses > 0
-        enough = there.sum(1) >= self.n - self.s
+        heard = responses > 0
+        enough = heard.sum(1) >= self.n - self.s
         a = np.zeros(responses.shape, dtype=self.encoding.dtype)
-        a[enough] = self._closed_form(there[enough])
-        again = np.flatnonzero(self._off(a) > _SPOILED)
-        best = super().weights(responses[again])[:, 0]
-        better = self._off(best) < self._off(a[again])
-        a[again[better]] = best[better]
+        a[enough] = self._closed_form(heard[enough])
+        spoiled = np.flatnonzero(self._residual_of(a) > _SPOILED)
+        best = super().weights(responses[spoiled])[:, 0]
+        is_better = self._residual_of(best) < self._residual_of(a[spoiled])
+        a[spoiled[is_better]] = best[is_better]
         return a
 
-    def _closed_form(self, there: np.ndarray) -> np.ndarray:
+    def _closed_form(self, heard: np.ndarray) -> np.ndarray:
         """Weights (U, n) of patterns (U, n) of at least n - s workers."""
         raise NotImplementedError
 
-    def _off(self, weights: np.ndarray) -> np.ndarray:
+    def _residual_of(self, weights: np.ndarray) -> np.ndarray:
+        """||c - 1|| for each row of weights, (U,)."""
         return np.linalg.norm(weights @ self.encoding - 1, axis=1)

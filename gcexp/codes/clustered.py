@@ -107,10 +107,11 @@ class Clustered(Code):
         self.d = d
 
     def weights(self, responses):
-        weights, mine = np.empty(responses.shape), self.quorums.of(responses)
+        by_cluster = self.quorums.of(responses)  # (U, clusters, workers)
         # A cluster below its quorum gives its best approximation; the other clusters are not affected.
-        found = self._cluster_code.weights(mine.reshape(-1, mine.shape[-1]))
-        self.quorums.put(weights, found.reshape(mine.shape))
+        of_clusters = self._cluster_code.weights(by_cluster.reshape(-1, by_cluster.shape[-1]))
+        weights = np.empty(responses.shape)
+        self.quorums.put(weights, of_clusters.reshape(by_cluster.shape))
         return weights
 
 
@@ -122,12 +123,15 @@ def _best_cyclic(l: int, s: int, seed: int) -> CyclicRepetition:
     if comb(l, s) <= _MOST_PATTERNS:
         silent = np.array(list(combinations(range(l), s)))
     else:
-        chosen = rng(seed, "assignment", 0).permuted(np.tile(np.arange(l), (_SAMPLE, 1)), axis=1)[:, :s]
-        silent = np.concatenate([arcs(l, s), chosen])
+        workers = np.tile(np.arange(l), (_SAMPLE, 1))
+        random_sets = rng(seed, "assignment", 0).permuted(workers, axis=1)[:, :s]
+        silent = np.concatenate([arcs(l, s), random_sets])
     responses = np.ones((len(silent), l), dtype=int)
     np.put_along_axis(responses, silent, 0, axis=1)
-    candidates = [
-        CyclicRepetition(n=l, s=s, construction="gaussian", seed=_CANDIDATES * seed + i)
-        for i in range(_CANDIDATES)
-    ]
-    return min(candidates, key=lambda code: np.abs(code.weights(responses) @ code.encoding - 1).max())
+
+    def largest_residual(code: CyclicRepetition) -> float:
+        return np.abs(code.weights(responses) @ code.encoding - 1).max()
+
+    seeds = range(_CANDIDATES * seed, _CANDIDATES * (seed + 1))
+    candidates = [CyclicRepetition(n=l, s=s, construction="gaussian", seed=i) for i in seeds]
+    return min(candidates, key=largest_residual)

@@ -15,6 +15,7 @@ from gcexp.schema import checked
 
 ARITHMETICS = ("float64", "rational")
 MOST_EXACT = 100  # 3 s
+_PATTERNS_AT_ONCE = 1024
 THETA_ORDERS = ("alternating", "ascending")
 
 
@@ -67,7 +68,7 @@ class ShortMessageCode(Code):
         t, n = V.shape
         self.d, self.m, self.s, self.scales, self.arithmetic = d, m, s, scales, arithmetic
         self._V = V
-        self._solved: dict[bytes, np.ndarray] = {}  # by the pattern's bits
+        self._weights_of_pattern: dict[bytes, np.ndarray] = {}  # by the pattern's bits
         self._prefer = np.arange(n) if prefer is None else np.asarray(prefer)
         held = np.sort(arcs(n, d))
         C = np.zeros((n, n, m), dtype=B.dtype)
@@ -121,20 +122,25 @@ class ShortMessageCode(Code):
             not few.any(),
             f"{self!r} decodes from n-d+m = {len(self._V)} workers, got {responses.sum(1).min()}",
         )
-        return np.array(np.frompyfunc(Fraction, 2, 1)(*self._ratios(self._chosen(responses))), dtype=object)
+        numerator, denominator = self._ratios(self._responders(responses))
+        as_fractions = np.frompyfunc(Fraction, 2, 1)
+        return np.array(as_fractions(numerator, denominator), dtype=object)
 
     def weights(self, responses):
         weights = np.empty((len(responses), self.m, self.n))
         few = responses.sum(1) < len(self._V)
         # Best effort; for m > 1 it mixes blocks and is skipped.
         weights[few] = super().weights(responses[few])
-        chosen = self._chosen(responses[~few])
-        keys = [row.tobytes() for row in np.packbits(chosen, axis=1)]
-        new = list({key: i for i, key in enumerate(keys) if key not in self._solved}.items())
-        for part in (new[i : i + 1024] for i in range(0, len(new), 1024)):
-            solved = self._solve(chosen[[i for _, i in part]])
-            self._solved.update(zip((key for key, _ in part), solved, strict=True))
-        weights[~few] = np.reshape([self._solved[key] for key in keys], (len(keys), self.m, self.n))
+        responders = self._responders(responses[~few])
+        keys = [pattern.tobytes() for pattern in np.packbits(responders, axis=1)]
+        row_of_key = {key: row for row, key in enumerate(keys) if key not in self._weights_of_pattern}
+        new_keys, new_rows = list(row_of_key), list(row_of_key.values())
+        for first in range(0, len(new_keys), _PATTERNS_AT_ONCE):
+            piece = slice(first, first + _PATTERNS_AT_ONCE)
+            solved = self._solve(responders[new_rows[piece]])
+            self._weights_of_pattern.update(zip(new_keys[piece], solved, strict=True))
+        of_patterns = [self._weights_of_pattern[key] for key in keys]
+        weights[~few] = np.reshape(of_patterns, (len(keys), self.m, self.n))
         return weights
 
     def _require_rational(self) -> None:
@@ -143,19 +149,20 @@ class ShortMessageCode(Code):
             f"exact values need arithmetic=rational, got arithmetic={self.arithmetic}",
         )
 
-    def _chosen(self, responses: np.ndarray) -> np.ndarray:
+    def _responders(self, responses: np.ndarray) -> np.ndarray:
         """The first n-d+m of the workers heard, in the preferred order, boolean (U, n)."""
-        there, chosen = responses[:, self._prefer] > 0, np.empty(responses.shape, dtype=bool)
-        chosen[:, self._prefer] = there & (np.cumsum(there, axis=1) <= len(self._V))
-        return chosen
+        heard = responses[:, self._prefer] > 0
+        responders = np.empty(responses.shape, dtype=bool)
+        responders[:, self._prefer] = heard & (np.cumsum(heard, axis=1) <= len(self._V))
+        return responders
 
-    def _solve(self, chosen: np.ndarray) -> np.ndarray:
+    def _solve(self, responders: np.ndarray) -> np.ndarray:
         """Weights (U, m, n) of patterns (U, n) of exactly n-d+m workers."""
         if self.arithmetic == "rational":
-            numerator, denominator = self._ratios(chosen)
+            numerator, denominator = self._ratios(responders)
             return (numerator / denominator).astype(float)  # a quotient of integers is rounded once
         t = len(self._V)
-        F = np.nonzero(chosen)[1].reshape(-1, t)
+        F = np.nonzero(responders)[1].reshape(-1, t)
         try:
             solved = np.linalg.solve(self._V[:, F].transpose(1, 0, 2), np.eye(t)[:, t - self.m :])
         except np.linalg.LinAlgError:
@@ -164,7 +171,7 @@ class ShortMessageCode(Code):
         np.put_along_axis(weights, F[:, :, None], solved / self._scale[F][:, :, None], axis=1)
         return weights.transpose(0, 2, 1)
 
-    def _ratios(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _ratios(self, responders: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Exact weights of such patterns: integer numerators (U, m, n) and denominators that broadcast to them."""
         raise NotImplementedError
 
@@ -300,10 +307,10 @@ class CommunicationEfficient(ShortMessageCode):
         for point in a:
             self._series[1:] -= point * self._series[:-1]
 
-    def _ratios(self, chosen):
-        silent = np.nonzero(~chosen)[1].reshape(len(chosen), -1)
-        series = np.tile(self._series, (len(chosen), 1))
-        ratio = np.ones(chosen.shape, dtype=object)
+    def _ratios(self, responders):
+        silent = np.nonzero(~responders)[1].reshape(len(responders), -1)
+        series = np.tile(self._series, (len(responders), 1))
+        ratio = np.ones(responders.shape, dtype=object)
         for j in silent.T:
             _divide(series, self._a[j])
             ratio *= self._gap[:, j].T  # 0 at j itself: nothing is asked of a silent worker

@@ -77,12 +77,12 @@ class DirectSum(Code):
         self.redrawn = any(part.redrawn for part in self.parts)
 
     def weights(self, responses):
-        each = np.split(responses, self._first[1:-1], axis=1)
-        found = [
-            np.asarray(part.weights(mine)).reshape(len(responses), self.blocks, len(part.owner))
-            for part, mine in zip(self.parts, each, strict=True)
-        ]
-        return np.concatenate(found, axis=2)
+        responses_of_parts = np.split(responses, self._first[1:-1], axis=1)
+        weights = []
+        for part, of_part in zip(self.parts, responses_of_parts, strict=True):
+            weights_of_part = np.asarray(part.weights(of_part))
+            weights.append(weights_of_part.reshape(len(responses), self.blocks, len(part.owner)))
+        return np.concatenate(weights, axis=2)
 
 
 class Kronecker(Code):
@@ -164,71 +164,78 @@ class Kronecker(Code):
         self.redrawn = a.redrawn or b.redrawn
 
     def weights(self, responses):
-        there = (responses > 0).reshape(-1, self.a.n, self.b.n)
+        heard = (responses > 0).reshape(-1, self.a.n, self.b.n)
         if isinstance(self.a, FractionalRepetition) and always_optimal(self.b):
-            return _repeated(self.a, self.b, there).reshape(responses.shape)
+            return _weights_by_group(self.a, self.b, heard).reshape(responses.shape)
         if isinstance(self.b, FractionalRepetition) and always_optimal(self.a):
-            swapped = _repeated(self.b, self.a, there.swapaxes(1, 2))
+            swapped = _weights_by_group(self.b, self.a, heard.swapaxes(1, 2))
             return swapped.swapaxes(1, 2).reshape(responses.shape)
-        first, second = there.any(2), there.any(1)
-        closed = (there == first[:, :, None] & second[:, None]).all((1, 2))
-        closed &= _optimal(self.a, first) & _optimal(self.b, second)
-        found = np.empty((len(responses), 1, len(self.owner)), dtype=self.encoding.dtype)
-        found[~closed] = super().weights(responses[~closed])
-        u, v = (
-            np.asarray(code.weights(mine[closed].astype(np.int64))).reshape(-1, code.n)
-            for code, mine in ((self.a, first), (self.b, second))
-        )
-        found[closed] = (u[:, :, None] * v[:, None]).reshape(-1, 1, len(self.owner))
-        return found
+        first, second = heard.any(2), heard.any(1)
+        is_product = (heard == first[:, :, None] & second[:, None]).all((1, 2))
+        is_closed = is_product & _optimal(self.a, first) & _optimal(self.b, second)
+        weights = np.empty((len(responses), 1, len(self.owner)), dtype=self.encoding.dtype)
+        weights[~is_closed] = super().weights(responses[~is_closed])
+        u = _weights_of_factor(self.a, first[is_closed])
+        v = _weights_of_factor(self.b, second[is_closed])
+        weights[is_closed] = (u[:, :, None] * v[:, None]).reshape(-1, 1, len(self.owner))
+        return weights
 
 
-def _exact(code: Code) -> bool:
+def _weights_of_factor(code: Code, heard: np.ndarray) -> np.ndarray:
+    """Weights (U, n) of a factor, for boolean patterns (U, n)."""
+    return np.asarray(code.weights(heard.astype(np.int64))).reshape(-1, code.n)
+
+
+def _is_exact(code: Code) -> bool:
+    """Whether the code promises the whole gradient."""
     return code.promise == "indicator" and code.recovers == code.k
 
 
 def always_optimal(code: Code) -> bool:
     """Whether the decoder comes closest to the gradient whatever is heard, and messages stand in worker order."""
-    known = code.promise == "least_squares" and not code.quorums
-    return (known or isinstance(code, FractionalRepetition)) and bool((np.diff(code.owner) == 1).all())
+    promises_closest = code.promise == "least_squares" and not code.quorums
+    in_worker_order = bool((np.diff(code.owner) == 1).all())
+    return in_worker_order and (promises_closest or isinstance(code, FractionalRepetition))
 
 
 def _optimal(code: Code, responses: np.ndarray) -> np.ndarray:
     """Where the code's own decoder is known to come closest to the gradient, boolean (U,)."""
     if always_optimal(code):
         return np.ones(len(responses), dtype=bool)
-    return code.met(responses) & (_exact(code) or code.promise == "least_squares")
+    return code.met(responses) & (_is_exact(code) or code.promise == "least_squares")
 
 
 def _together(parts: tuple[Code, ...]) -> str:
     """The promise of a direct sum, from those of its parts."""
     if all(part.promise == "indicator" for part in parts):
         return "indicator"
-    closest = all(part.promise == "least_squares" or _exact(part) for part in parts)
+    closest = all(part.promise == "least_squares" or _is_exact(part) for part in parts)
     return "least_squares" if closest else "linear"
 
 
 def _splits(code: Code) -> bool:
     """Whether the code is exact and its quorums cut it into parts that share no worker and no partition."""
-    if not (_exact(code) and code.quorums and all(len(q.need) == 1 for q in code.quorums)):
+    if not (_is_exact(code) and code.quorums and all(len(q.need) == 1 for q in code.quorums)):
         return False
     workers = np.concatenate([quorum.workers for quorum in code.quorums])
-    held = np.sum([code.assignment[list(quorum.workers)].any(0) for quorum in code.quorums], axis=0)
-    return len(workers) == len(np.unique(workers)) and bool((held <= 1).all())
+    parts_with_partition = np.zeros(code.k, dtype=int)
+    for quorum in code.quorums:
+        parts_with_partition += code.assignment[list(quorum.workers)].any(0)
+    return len(workers) == len(np.unique(workers)) and bool((parts_with_partition <= 1).all())
 
 
 def _product_quorums(a: Code, b: Code) -> list[Quorum]:
     """Quorums of the product of two exact codes whose quorums split them; none for other codes."""
     if not (_splits(a) and _splits(b)):
         return []
-    found = []
-    for one, two in product(a.quorums, b.quorums):
-        size, hidden = len(one.workers) * len(two.workers), 1
-        for quorum in (one, two):
-            hidden *= len(quorum.workers) - quorum.need[0][1] + 1
-        workers = [v * b.n + w for v, w in product(one.workers, two.workers)]
-        found.append(Quorum(workers, [(1, size - hidden + 1)]))
-    return found
+    quorums = []
+    for of_a, of_b in product(a.quorums, b.quorums):
+        hiding = 1  # fewest stragglers that can hide what is not in the span
+        for quorum in (of_a, of_b):
+            hiding *= len(quorum.workers) - quorum.need[0][1] + 1
+        workers = [v * b.n + w for v, w in product(of_a.workers, of_b.workers)]
+        quorums.append(Quorum(workers, [(1, len(workers) - hiding + 1)]))
+    return quorums
 
 
 def _moved(quorum: Quorum, first: int) -> Quorum:
@@ -236,10 +243,10 @@ def _moved(quorum: Quorum, first: int) -> Quorum:
     return Quorum([w + first for w in quorum.workers], quorum.need)
 
 
-def _repeated(frc: FractionalRepetition, code: Code, there: np.ndarray) -> np.ndarray:
+def _weights_by_group(frc: FractionalRepetition, code: Code, heard: np.ndarray) -> np.ndarray:
     """Weights (U, n1, n2) for fractional repetition x code: the first copy heard of each worker in each group."""
-    groups = there.reshape(len(there), frc.n // frc.d, frc.d, code.n)
-    first = groups & (np.cumsum(groups, axis=2) == 1)
-    distinct = groups.any(2).reshape(-1, code.n).astype(np.int64)
-    weight = np.asarray(code.weights(distinct)).reshape(len(there), groups.shape[1], 1, code.n)
-    return (first * weight).reshape(there.shape)
+    groups = frc.n // frc.d
+    by_group = heard.reshape(len(heard), groups, frc.d, code.n)
+    first_copy = by_group & (np.cumsum(by_group, axis=2) == 1)
+    weight = _weights_of_factor(code, by_group.any(2).reshape(-1, code.n))
+    return (first_copy * weight.reshape(len(heard), groups, 1, code.n)).reshape(heard.shape)

@@ -28,7 +28,8 @@ def spread(n: int, s: int, seed: int) -> np.ndarray:
     """
     draw = rng(seed, "assignment")
     cell = np.arange(s // 2) + 0.5 + draw.uniform(-0.2, 0.2, s // 2)
-    angle = 2 * np.pi / n * np.outer(np.maximum(np.rint(cell * n / max(s, 1)), 1), np.arange(n))
+    frequency = np.maximum(np.rint(cell * n / max(s, 1)), 1)
+    angle = 2 * np.pi / n * np.outer(frequency, np.arange(n))
     alternating = np.sqrt(0.5) * np.where(np.arange(n) % 2, -1.0, 1.0)
     H = np.concatenate([np.cos(angle), np.sin(angle), alternating[None][: s % 2]])
     H += 0.2 * draw.standard_normal((s, n))
@@ -45,7 +46,7 @@ def gaussian(n: int, s: int, seed: int) -> np.ndarray:
 CONSTRUCTIONS = {"spread": spread, "gaussian": gaussian}
 #: Up to here the null space is that of a singular value decomposition, whose last bits published decodes have.
 _DENSE = 400
-_SOLVED = 2**21  # numbers in the systems that are solved at once
+_NUMBERS = 2**21  # in the systems that are solved at once
 
 
 class CyclicRepetition(Code):
@@ -131,41 +132,45 @@ class CyclicRepetition(Code):
             D = _ahead(H) / self.encoding.diagonal()[:, None]
             sums = H.cumsum(1)
             return (D * (sums - sums.mean(1, keepdims=True)).T).sum(1), D.T
-        kept = self.n - self.s
+        rank = self.n - self.s
         U, singular, V = svd(self.encoding.toarray())
-        return U[:, :kept] @ (V[:kept].sum(1) / singular[:kept]), U[:, kept:].T
+        return U[:, :rank] @ (V[:rank].sum(1) / singular[:rank]), U[:, rank:].T
 
     def weights(self, responses):
-        got = responses > 0
-        a, few = np.empty(responses.shape), got.sum(1) < self.n - self.s
+        heard = responses > 0
+        a, few = np.empty(responses.shape), heard.sum(1) < self.n - self.s
         if few.any():
             a[few] = super().weights(responses[few])[:, 0]  # below the quorum: best effort
         a0, null = self._solutions
-        silent = np.argsort(got[~few], axis=1, kind="stable")[:, : self.s]
+        silent = np.argsort(heard[~few], axis=1, kind="stable")[:, : self.s]
         z = np.linalg.solve(null[:, silent].transpose(1, 2, 0), -a0[silent][..., None])[..., 0]
         a[~few] = a0 + z @ null
-        a[~got] = 0
+        a[~heard] = 0
         return a
 
 
-def _solved(H: np.ndarray, solve: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+def _solve_windows(H: np.ndarray, solve: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
     """What `solve` gives of H_J (m, s, s), J = {i+1, ..., i+s}, and h_i (m, s, 1) for all i, some at a time, (n, s)."""
     s, n = H.shape
-    where, step = arcs(n, s + 1), max(1, _SOLVED // max(1, s * s))
-    found = [
-        solve(H[:, some[:, 1:]].transpose(1, 0, 2), H[:, some[:, 0]].T[..., None])[..., 0]
-        for some in np.split(where, range(step, n, step))
-    ]
-    return np.concatenate(found)
+    step = max(1, _NUMBERS // max(1, s * s))
+    solutions = []
+    for columns in np.split(arcs(n, s + 1), range(step, n, step)):
+        h, windows = H[:, columns[:, 0]], H[:, columns[:, 1:]]
+        solutions.append(solve(windows.transpose(1, 0, 2), h.T[..., None])[..., 0])
+    return np.concatenate(solutions)
 
 
 def _rows(H: np.ndarray) -> np.ndarray:
     """Row i of B on i, ..., i + s: in the null space of H (s, n), its largest entry 1, (n, s + 1)."""
-    rows = np.concatenate([np.ones((H.shape[1], 1)), -_solved(H, np.linalg.solve)], axis=1)
+    rows = np.concatenate([np.ones((H.shape[1], 1)), -_solve_windows(H, np.linalg.solve)], axis=1)
     return rows / abs(rows).max(1, keepdims=True)
 
 
 def _ahead(H: np.ndarray) -> np.ndarray:
     """d_i . h_i = 1 and d_i . h_{i+1} = ... = d_i . h_{i+s-1} = 0 for each column of H (s, n), (n, s)."""
     first = np.eye(len(H), 1)
-    return np.roll(_solved(H, lambda window, _: np.linalg.solve(window.transpose(0, 2, 1), first)), 1, axis=0)
+
+    def solve(windows: np.ndarray, _: np.ndarray) -> np.ndarray:
+        return np.linalg.solve(windows.transpose(0, 2, 1), first)
+
+    return np.roll(_solve_windows(H, solve), 1, axis=0)

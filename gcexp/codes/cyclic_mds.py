@@ -96,14 +96,15 @@ class CyclicMDS(ClosedFormCode):
         turn = np.exp(-2j * np.pi * (first + (s - 1) / 2) * w / n)
         self._turn = turn.real if field == "real" else turn  # +-1 in the real code
 
-    def _closed_form(self, there: np.ndarray) -> np.ndarray:
+    def _closed_form(self, heard: np.ndarray) -> np.ndarray:
         # If more than n - s were heard, the first of them count as silent too, so that s always are.
-        silent = np.argsort(there, axis=1, kind="stable")[:, : self.s]
-        among = self._sine[silent[:, :, None], silent[:, None, :]] + np.eye(self.s)
-        h = self._sine[:, silent].transpose(1, 0, 2)
-        h[np.arange(len(h))[:, None], silent] = 1  # not used
-        terms = 1 / (among.prod(2) * self._turn[silent])
-        a = (1 - self._turn * h.prod(2) * (terms[:, None] / h).sum(2)) / self._sum
+        silent = np.argsort(heard, axis=1, kind="stable")[:, : self.s]
+        among_silent = self._sine[silent[:, :, None], silent[:, None, :]] + np.eye(self.s)
+        to_silent = self._sine[:, silent].transpose(1, 0, 2)
+        to_silent[np.arange(len(silent))[:, None], silent] = 1  # not used
+        terms = 1 / (among_silent.prod(2) * self._turn[silent])
+        sums = (terms[:, None] / to_silent).sum(2)
+        a = (1 - self._turn * to_silent.prod(2) * sums) / self._sum
         np.put_along_axis(a, silent, 0, axis=1)
         return a
 

@@ -11,6 +11,6 @@ def divisors(n: int, less: int = 0) -> str:
     >>> divisors(12), divisors(12, less=1)
     ('1, 2, 3, 4, 6, 12', '0, 1, 2, 3, 5, 11')
     """
-    found = [str(size - less) for size in range(1, n + 1) if n % size == 0]
-    told = found[:_MOST_TOLD]
-    return ", ".join(told) + (", ..." if len(found) > len(told) else "")
+    numbers = [str(size - less) for size in range(1, n + 1) if n % size == 0]
+    more = ", ..." if len(numbers) > _MOST_TOLD else ""
+    return ", ".join(numbers[:_MOST_TOLD]) + more

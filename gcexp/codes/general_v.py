@@ -47,7 +47,9 @@ def solve_rational(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     scale = np.empty(len(both), dtype=object)
     for i, row in enumerate(both):
         scale[i] = lcm(*(x.denominator for x in row))
-    whole = np.vectorize(int, otypes=[object])(both * scale[:, None]) if both.size else both
+    whole = both
+    if both.size:
+        whole = np.vectorize(int, otypes=[object])(both * scale[:, None])
     numerator, determinant = solve_exactly(whole[:, : len(A)], whole[:, len(A) :])
     return numerator * Fraction(1, determinant)
 
@@ -166,12 +168,12 @@ class GeneralCommunicationEfficient(ShortMessageCode):
         super().__init__(general_rows(matrix, d, m), matrix, d, m, s, scales, arithmetic)
         self._whole = lcm(*(x.denominator for x in exact.flat))
 
-    def _ratios(self, chosen):
-        numerators = np.zeros((len(chosen), self.m, self.n), dtype=object)
+    def _ratios(self, responders):
+        numerators = np.zeros((len(responders), self.m, self.n), dtype=object)
         denominators = np.ones_like(numerators)
         V, t = np.vectorize(int, otypes=[object])(self._V * self._whole), len(self._V)
         unit = np.eye(t, dtype=int)[:, t - self.m :]
-        for u, workers in enumerate(chosen):
+        for u, workers in enumerate(responders):
             F = np.flatnonzero(workers)
             try:
                 numerator, determinant = solve_exactly(V[:, F], unit)
@@ -188,10 +190,12 @@ class GeneralCommunicationEfficient(ShortMessageCode):
 
 def _best_drawn(n: int, d: int, m: int, s: int, tries: int, seed: int) -> list[list[float]]:
     """Of Gaussian matrices, the one that amplifies rounding least for its worst stragglers."""
-    drawn = [rng(seed, "assignment", i).standard_normal((n - d + m, n)) for i in range(tries)]
-    drawn = [np.rint(V * 2**V_BITS) / 2**V_BITS for V in drawn]
+    matrices = []
+    for i in range(tries):
+        V = rng(seed, "assignment", i).standard_normal((n - d + m, n))
+        matrices.append(np.rint(V * 2**V_BITS) / 2**V_BITS)
     if tries == 1:
-        return drawn[0].tolist()
+        return matrices[0].tolist()
     if comb(n, s) <= MOST_PATTERNS:
         silent = np.array(list(combinations(range(n), s)), dtype=int).reshape(comb(n, s), s)
     else:
@@ -203,9 +207,9 @@ def _best_drawn(n: int, d: int, m: int, s: int, tries: int, seed: int) -> list[l
     def bound(V: np.ndarray) -> float:
         try:
             draft = GeneralCommunicationEfficient(n, d, m, s, V=V.tolist(), arithmetic="float64")
-            weights = draft._solve(draft._chosen(responses))
+            weights = draft._solve(draft._responders(responses))
         except ParameterError:  # singular
             return np.inf
         return float((np.abs(weights) @ np.abs(draft.encoding.toarray())).max())
 
-    return min(drawn, key=bound).tolist()
+    return min(matrices, key=bound).tolist()

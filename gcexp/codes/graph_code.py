@@ -102,9 +102,10 @@ class GraphCode(Code):
     def weights(self, responses):
         pattern, edge = np.nonzero(responses > 0)
         weights = np.zeros(responses.shape)
-        weights[pattern, edge] = edge_weights(
-            len(responses) * self.k, self._ends[edge] + self.k * pattern[:, None]
-        )
+        # The graphs of all patterns side by side, as one.
+        vertices = len(responses) * self.k
+        ends = self._ends[edge] + self.k * pattern[:, None]
+        weights[pattern, edge] = edge_weights(vertices, ends)
         return weights
 
 
@@ -115,37 +116,49 @@ def edge_weights(vertices: int, ends: np.ndarray) -> np.ndarray:
     edges = len(ends)
     if not edges:
         return np.zeros(0)
-    # One tree over everything: vertex `vertices` is joined to the first vertex of each component.
     number = sparse.csr_array((np.arange(1, edges + 1), ends.T), shape=(vertices, vertices))
     component = csgraph.connected_components(number, directed=False)[1]
-    roots = np.unique(component, return_index=True)[1]
-    joined = np.concatenate([ends, np.stack([np.full(len(roots), vertices), roots], axis=1)])
-    whole = sparse.csr_array((np.ones(len(joined)), joined.T), shape=(vertices + 1, vertices + 1))
-    parent = csgraph.breadth_first_order(whole, vertices, directed=False)[1]
-    parent[vertices] = vertices
-    depth, above = (parent != np.arange(vertices + 1)).astype(int), parent
-    while (above != vertices).any():  # doubling the distance covered
-        depth, above = depth + depth[above], above[above]
-    depth, parent = depth[:vertices], parent[:vertices]
+    components = int(component.max()) + 1
+    parent, depth = _spanning_forest(vertices, ends, component)
 
     sign = 1 - 2 * (depth % 2)
-    alternating = np.bincount(component, sign, len(roots))  # size of the root's side minus the other's
-    size = np.bincount(component, minlength=len(roots))
+    alternating = np.bincount(component, sign, components)  # size of the root's side minus the other's
+    size = np.bincount(component, minlength=components)
     odd = np.flatnonzero(sign[ends[:, 0]] == sign[ends[:, 1]])
-    which, first = np.unique(component[ends[odd, 0]], return_index=True)
-    chosen = odd[first]  # one odd edge for each component that has any
+    with_odd_edge, first = np.unique(component[ends[odd, 0]], return_index=True)
+    odd_edge = odd[first]  # one for each component that has any
     weights = np.zeros(edges)
-    weights[chosen] = alternating[which] * sign[ends[chosen, 0]] / 2
-    alternating[which] = 0  # its c is 1, the others' sides are made equal
-    open_ = 1 - sign * (alternating / size)[component]  # what a vertex still needs
-    np.subtract.at(open_, ends[chosen], weights[chosen, None])
+    weights[odd_edge] = alternating[with_odd_edge] * sign[ends[odd_edge, 0]] / 2
+    alternating[with_odd_edge] = 0  # its c is 1, the others' sides are made equal
+    missing = 1 - sign * (alternating / size)[component]  # what a vertex still needs
+    np.subtract.at(missing, ends[odd_edge], weights[odd_edge, None])
 
+    # From the leaves to the roots each edge of the forest gives its child what that still needs.
     child = np.flatnonzero(parent < vertices)
     child = child[np.argsort(-depth[child], kind="stable")]
     low, high = np.minimum(child, parent[child]), np.maximum(child, parent[child])
-    both = number + number.T
-    tree = np.asarray(both[low, high]).ravel().astype(int) - 1
-    for level in np.split(np.arange(len(child)), np.flatnonzero(np.diff(depth[child])) + 1):
-        weights[tree[level]] = open_[child[level]]
-        np.subtract.at(open_, parent[child[level]], open_[child[level]])
+    in_both_directions = number + number.T
+    edge_to_parent = np.asarray(in_both_directions[low, high]).ravel().astype(int) - 1
+    first_of_levels = np.flatnonzero(np.diff(depth[child])) + 1
+    for level in np.split(np.arange(len(child)), first_of_levels):
+        needed = missing[child[level]]
+        weights[edge_to_parent[level]] = needed
+        np.subtract.at(missing, parent[child[level]], needed)
     return weights
+
+
+def _spanning_forest(vertices: int, ends: np.ndarray, component: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Parent and depth of each vertex in a tree for each component; the parent of a root is `vertices`, its depth 1."""
+    from scipy.sparse import csgraph  # slow to import
+
+    # One tree over everything: vertex `vertices` is joined to the first vertex of each component.
+    roots = np.unique(component, return_index=True)[1]
+    to_roots = np.stack([np.full(len(roots), vertices), roots], axis=1)
+    joint_ends = np.concatenate([ends, to_roots])
+    graph = sparse.csr_array((np.ones(len(joint_ends)), joint_ends.T), shape=(vertices + 1, vertices + 1))
+    parent = csgraph.breadth_first_order(graph, vertices, directed=False)[1]
+    parent[vertices] = vertices
+    depth, ancestor = (parent != np.arange(vertices + 1)).astype(int), parent
+    while (ancestor != vertices).any():  # doubling the distance covered
+        depth, ancestor = depth + depth[ancestor], ancestor[ancestor]
+    return parent[:vertices], depth[:vertices]

@@ -17,9 +17,8 @@ def svd(A: np.ndarray, full_matrices: bool = True) -> tuple[np.ndarray, np.ndarr
 
         if not np.isfinite(A).all():
             raise
-        each = [
-            slower(matrix, full_matrices, lapack_driver="gesvd") for matrix in A.reshape(-1, *A.shape[-2:])
-        ]
+        matrices = A.reshape(-1, *A.shape[-2:])
+        each = [slower(matrix, full_matrices, lapack_driver="gesvd") for matrix in matrices]
         U, size, V = (np.array(part) for part in zip(*each, strict=True))
         stack = A.shape[:-2]
         return U.reshape(*stack, *U.shape[1:]), size.reshape(*stack, -1), V.reshape(*stack, *V.shape[1:])
@@ -31,6 +30,6 @@ def pinv(A: np.ndarray, rcond: float) -> np.ndarray:
         return np.linalg.pinv(A, rcond=rcond)
     except np.linalg.LinAlgError:
         U, size, V = svd(A, full_matrices=False)
-        kept = size > rcond * size.max(-1, keepdims=True, initial=0)
-        inverse = np.divide(1, size, out=np.zeros_like(size), where=kept)
+        is_large = size > rcond * size.max(-1, keepdims=True, initial=0)
+        inverse = np.divide(1, size, out=np.zeros_like(size), where=is_large)
         return (V.conj().swapaxes(-1, -2) * inverse[..., None, :]) @ U.conj().swapaxes(-1, -2)

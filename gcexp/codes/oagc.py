@@ -120,11 +120,11 @@ def _corner(row_sums: np.ndarray) -> sparse.csr_array:
     ends[-1] = n  # without rounding
     borders = np.unique(np.concatenate([[0.0], ends, np.arange(1, n)]))
     pieces = np.diff(borders)
-    kept = pieces > 1e-12 * n  # a border of a row that rounding has parted from that of a column
-    middle = (borders[:-1] + pieces / 2)[kept]
+    is_piece = pieces > 1e-12 * n  # else a border of a row that rounding has parted from that of a column
+    middle = (borders[:-1] + pieces / 2)[is_piece]
     rows = np.searchsorted(ends, middle)
     columns = np.floor(middle).astype(int)
-    return sparse.csr_array((pieces[kept], (rows, columns)), shape=(n, n))
+    return sparse.csr_array((pieces[is_piece], (rows, columns)), shape=(n, n))
 
 
 def _staircase(row_sums: np.ndarray, odds: np.ndarray, d: int) -> sparse.csr_array:

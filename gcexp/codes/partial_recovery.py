@@ -19,11 +19,11 @@ def _greedy(at: Callable[[int], np.ndarray], n: int, p: int, most: int) -> Itera
     ``at(x)`` says where the worker at distance x from the anchor was heard; yielded is where it is taken, for
     x = 0, ..., n-p.
     """
-    free = np.zeros(at(0).shape, dtype=np.int16)  # first distance that no taken arc covers
+    free_from = np.zeros(at(0).shape, dtype=np.int16)  # first distance that no taken arc covers
     count = np.zeros(at(0).shape, dtype=np.int16)
     for x in range(n - p + 1):
-        take = at(x) & (free <= x) & (count < most)
-        free = np.where(take, np.int16(x + p), free)
+        take = at(x) & (free_from <= x) & (count < most)
+        free_from = np.where(take, np.int16(x + p), free_from)
         count += take
         yield take
 
@@ -33,21 +33,26 @@ def _disjoint_arcs(responses: np.ndarray, p: int, most: int) -> np.ndarray:
     patterns, n = responses.shape
     ring = np.concatenate([responses, responses], axis=1)
     # All anchors at once: column a of ring[:, x : x + n] is the worker at distance x from anchor a.
-    found = sum(take.astype(np.int16) for take in _greedy(lambda x: ring[:, x : x + n], n, p, most))
-    anchor = np.where(responses, found, 0).argmax(1)
-    rows, chosen = np.arange(patterns), np.zeros_like(responses)
+    lengths = np.zeros(responses.shape, dtype=np.int16)
+    for take in _greedy(lambda x: ring[:, x : x + n], n, p, most):
+        lengths += take
+    anchor = np.where(responses, lengths, 0).argmax(1)
+    rows, workers = np.arange(patterns), np.zeros_like(responses)
     for x, take in enumerate(_greedy(lambda x: ring[rows, anchor + x], n, p, most)):
-        chosen[rows, (anchor + x) % n] = take
-    return chosen
+        workers[rows, (anchor + x) % n] = take
+    return workers
 
 
 def _grow(first: list[int], candidates: list[int], n: int, p: int, q: int) -> list[int]:
-    """Extend `first` to at most q workers by the first candidates whose arcs overlap no chosen one."""
-    chosen = list(first)
+    """Extend `first` to at most q workers by the first candidates whose arcs overlap none of theirs."""
+    workers = list(first)
     for w in candidates:
-        if len(chosen) < q and all(min((w - v) % n, (v - w) % n) >= p for v in chosen):
-            chosen.append(w)
-    return chosen
+        if len(workers) >= q:
+            break
+        distances = [min((w - v) % n, (v - w) % n) for v in workers]
+        if all(distance >= p for distance in distances):
+            workers.append(w)
+    return workers
 
 
 def _appendix(responses: np.ndarray, p: int, q: int) -> list[int]:
@@ -58,16 +63,16 @@ def _appendix(responses: np.ndarray, p: int, q: int) -> list[int]:
         group = range(i, beta, p)
         if stragglers.isdisjoint(group):
             return list(group)
-    # Every group has a straggler; the smallest one of all ends the walk at the latest.
-    psi = next(
-        psi
-        for psi in sorted(stragglers, reverse=True)
-        if psi < beta and stragglers.isdisjoint(range(psi % p, psi, p))
-    )
-    kept = list(range(psi % p, psi, p))
+    # Every group has a straggler. The last one before which its own group has no other one ends the beginning of the
+    # list; the smallest straggler of all is such a one.
+    for psi in sorted(stragglers, reverse=True):
+        beginning = list(range(psi % p, psi, p))
+        if psi < beta and stragglers.isdisjoint(beginning):
+            break
     later = [w for w in range(psi + 1, n) if w not in stragglers]
-    tries = [kept] if kept else [[w] for w in later]
-    return max((_grow(first, later, n, p, q) for first in tries), key=len, default=[])
+    beginnings = [beginning] if beginning else [[w] for w in later]
+    lists = [_grow(first, later, n, p, q) for first in beginnings]
+    return max(lists, key=len, default=[])
 
 
 class CyclicPartialRecovery(Code):
@@ -123,7 +128,8 @@ class CyclicPartialRecovery(Code):
     @checked
     def __init__(self, n: int, s: int, beta: int, decoder: str = "max_disjoint"):
         p = _arc(n, s, beta)
-        others = ", ".join(str(n - s - 1 + d) for d in range(1, s + 2) if (n - s - 1) % d == 0)
+        possible_beta = [n - s - 1 + load for load in range(1, s + 2) if (n - s - 1) % load == 0]
+        others = ", ".join(map(str, possible_beta))
         require(
             beta % p == 0,
             f"plain sums need p = s + beta - n + 1 to divide beta, got n={n}, s={s}, beta={beta}, so p={p}; "
@@ -134,14 +140,14 @@ class CyclicPartialRecovery(Code):
         self.s, self.beta, self.decoder, self.p = s, beta, decoder, p
 
     def weights(self, responses):
-        there, q = responses > 0, self.beta // self.p
+        heard, q = responses > 0, self.beta // self.p
         most = q if self.decoder == "exact" else self.n
-        chosen = _disjoint_arcs(there, self.p, most)
+        is_used = _disjoint_arcs(heard, self.p, most)
         if self.decoder == "appendix":
             for u in np.flatnonzero(self.met(responses)):
-                chosen[u] = False
-                chosen[u, _appendix(there[u], self.p, q)] = True
-        return chosen.astype(float)
+                is_used[u] = False
+                is_used[u, _appendix(heard[u], self.p, q)] = True
+        return is_used.astype(float)
 
 
 class CyclicTwoMessage(Code):
@@ -224,32 +230,36 @@ class CyclicTwoMessage(Code):
         self.s, self.beta, self.guaranteed, self.p, self.r = s, beta, guaranteed, p, r
 
     def weights(self, responses):
-        best = np.zeros(len(responses), dtype=np.int64)  # partitions recovered so far
-        chosen = np.zeros(responses.shape, dtype=np.int8)  # which message of each worker is used
+        most_recovered = np.zeros(len(responses), dtype=np.int64)  # partitions so far
+        best_message = np.zeros(
+            responses.shape, dtype=np.int8
+        )  # which message of each worker is used, 0 for none
         for anchor in range(self.n):
-            open_ = np.flatnonzero((best < self.beta) & (responses[:, anchor] > 0))
-            used = self._lists_from(np.roll(responses[open_], -anchor, axis=1))
-            recovered = self.p * (used == 1).sum(2) + self.r * (used == 2).sum(2)
-            slot = recovered.argmax(1)
-            rows = np.arange(len(open_))
-            gain = recovered[rows, slot]
-            more = gain > best[open_]
-            best[open_[more]] = gain[more]
-            chosen[open_[more]] = np.roll(used[rows, slot][more], anchor, axis=1)
-        return np.stack([chosen == 1, chosen == 2], axis=2).reshape(len(responses), 2 * self.n).astype(float)
+            patterns = np.flatnonzero((most_recovered < self.beta) & (responses[:, anchor] > 0))
+            message = self._lists_from(np.roll(responses[patterns], -anchor, axis=1))
+            recovered = self.p * (message == 1).sum(2) + self.r * (message == 2).sum(2)
+            place = recovered.argmax(1)
+            rows = np.arange(len(patterns))
+            most_from_here = recovered[rows, place]
+            is_better = most_from_here > most_recovered[patterns]
+            better = patterns[is_better]
+            most_recovered[better] = most_from_here[is_better]
+            best_message[better] = np.roll(message[rows, place][is_better], anchor, axis=1)
+        weights = np.stack([best_message == 1, best_message == 2], axis=2)
+        return weights.reshape(len(responses), 2 * self.n).astype(float)
 
     def _lists_from(self, ring: np.ndarray) -> np.ndarray:
         """Message used, 0 for none: (U, q, n), by place of the short arc and by distance from the anchor."""
         n, q = self.n, self.beta // self.p
         place = np.arange(1, q + 1)
-        free = np.zeros((len(ring), q), dtype=np.int16)
+        free_from = np.zeros((len(ring), q), dtype=np.int16)  # first distance that no taken arc covers
         count = np.zeros((len(ring), q), dtype=np.int16)
         used = np.zeros((len(ring), q, n), dtype=np.int8)
         for x in range(n):
             message = np.where(count == place, 2, 1).astype(np.int8)
             end = x + np.where(message == 2, self.r, self.p)
-            take = (ring[:, x, None] >= message) & (free <= x) & (end <= n) & (count <= q)
-            free = np.where(take, end, free)
+            take = (ring[:, x, None] >= message) & (free_from <= x) & (end <= n) & (count <= q)
+            free_from = np.where(take, end, free_from)
             count += take
             used[:, :, x] = take * message
         return used

@@ -15,17 +15,17 @@ from gcexp.schema import checked
 Need = tuple[tuple[int, int], ...]
 
 
-def _checked(size: int, need: Iterable[Iterable[int]]) -> Need:
+def _pairs_of(size: int, need: Iterable[Iterable[int]]) -> Need:
     """Pairs (messages, workers) that a group of some size can meet."""
-    found = tuple((int(r), int(q)) for r, q in need)
-    rounds = [r for r, _ in found]
+    pairs = tuple((int(r), int(q)) for r, q in need)
+    rounds = [r for r, _ in pairs]
     require(size > 0, "a quorum needs at least one worker")
     require(
         bool(rounds) and rounds == sorted(set(rounds)),
         f"a quorum needs increasing message counts, got {rounds}",
     )
-    require(all(0 <= q <= size for _, q in found), f"quorum of {size}: {found}")
-    return found
+    require(all(0 <= q <= size for _, q in pairs), f"quorum of {size}: {pairs}")
+    return pairs
 
 
 _SMALL = 64  # workers of a group up to which whole columns are added, one to the other
@@ -33,10 +33,14 @@ _SMALL = 64  # workers of a group up to which whole columns are added, one to th
 
 def _met(mine: np.ndarray, need: Need) -> np.ndarray:
     """Whether enough of the last axis sent enough, for responses (..., workers)."""
-    count, axis = np.min_scalar_type(mine.shape[-1]), -1  # a small one adds four times as fast
+    count_type, axis = np.min_scalar_type(mine.shape[-1]), -1  # a small one adds four times as fast
     if mine.shape[-1] <= _SMALL and mine.shape[-2] > 1:
         mine, axis = np.ascontiguousarray(np.moveaxis(mine, -1, 0)), 0
-    return np.logical_or.reduce([(mine >= r).view(np.uint8).sum(axis, dtype=count) >= q for r, q in need])
+    options = []
+    for r, q in need:
+        sent_enough = (mine >= r).view(np.uint8)
+        options.append(sent_enough.sum(axis, dtype=count_type) >= q)
+    return np.logical_or.reduce(options)
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class Quorum:
     @checked
     def __init__(self, workers: Iterable[int], need: Iterable[Iterable[int]]):
         object.__setattr__(self, "workers", tuple(int(w) for w in workers))
-        object.__setattr__(self, "need", _checked(len(self.workers), need))
+        object.__setattr__(self, "need", _pairs_of(len(self.workers), need))
 
     @cached_property
     def index(self) -> slice | np.ndarray:
@@ -115,7 +119,7 @@ class Quorums(Sequence[Quorum]):
             f"quorums are of disjoint groups, an array (groups, workers of each), got shape {groups.shape}",
         )
         object.__setattr__(self, "groups", groups)
-        object.__setattr__(self, "need", _checked(groups.shape[1], need))
+        object.__setattr__(self, "need", _pairs_of(groups.shape[1], need))
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -132,9 +136,12 @@ class Quorums(Sequence[Quorum]):
     @cached_property
     def _order(self) -> str:
         """Whether worker after worker is in group after group, or dealt out to them: then values need no copy."""
-        orders = {"filled": self.groups, "dealt": self.groups.T}
-        found = (name for name, one in orders.items() if (one.ravel() == np.arange(one.size)).all())
-        return next(found, "")
+        workers = np.arange(self.groups.size)
+        if (self.groups.ravel() == workers).all():
+            return "filled"
+        if (self.groups.T.ravel() == workers).all():
+            return "dealt"
+        return ""
 
     def of(self, values: np.ndarray) -> np.ndarray:
         """What belongs to the workers of each group, (..., Q, size), of values (..., n)."""

@@ -36,7 +36,7 @@ def peeling_weights(sums: np.ndarray, received: np.ndarray) -> np.ndarray:
     sum_t v_t * (message w_t) with v_t = 1 - sum_{t' > t, b_t in w_t'} v_t': integers, found backwards.
     """
     sums, received = np.asarray(sums, dtype=bool), np.asarray(received, dtype=bool)
-    known = np.zeros((len(received), sums.shape[1]), dtype=bool)
+    is_recovered = np.zeros((len(received), sums.shape[1]), dtype=bool)
     missing = np.tile(sums.sum(1).astype(np.int16), (len(received), 1))  # unknown batches in each sum
     steps = []
     while True:  # every step reveals one batch in each pattern that is not finished
@@ -45,11 +45,11 @@ def peeling_weights(sums: np.ndarray, received: np.ndarray) -> np.ndarray:
         if not len(rows):
             break
         message = ready[rows].argmax(1)
-        batch = (sums[message] & ~known[rows]).argmax(1)
-        known[rows, batch] = True
+        batch = (sums[message] & ~is_recovered[rows]).argmax(1)
+        is_recovered[rows, batch] = True
         missing[rows] -= sums.T[batch]
         steps.append((rows, message, batch))
-    weights, covered = np.zeros(received.shape), np.zeros(known.shape)
+    weights, covered = np.zeros(received.shape), np.zeros(is_recovered.shape)
     for rows, message, batch in reversed(steps):
         v = 1 - covered[rows, batch]
         weights[rows, message] = v
@@ -109,8 +109,8 @@ class BatchRaptor(Code):
         require(0 <= s < n, f"eps-BRC needs 0 <= s < n, got n={n}, s={s}")
         law = degree_law(epsilon)
         if batch is None:
-            wanted = ceil(1 / log(n / s)) + 1 if s else 1
-            batch = next(b for b in range(1, n + 1) if n % b == 0 and (b >= wanted or b == n))
+            least = ceil(1 / log(n / s)) + 1 if s else 1
+            batch = next(size for size in range(1, n + 1) if n % size == 0 and (size >= least or size == n))
         if not (1 <= batch <= n and n % batch == 0):
             raise ParameterError(
                 f"eps-BRC needs batch to divide n, got n={n}, batch={batch} (allowed: {divisors(n)})"

@@ -91,9 +91,9 @@ class ReedSolomon(ClosedFormCode):
         super().__init__(B / self._scale[:, None], quorums=[Quorum(range(n), [(1, n - s)])])
         self.s, self.mask = s, mask
 
-    def _closed_form(self, there: np.ndarray) -> np.ndarray:
-        silent = np.argsort(there, axis=1, kind="stable")[:, : self.s]
-        factor = np.where(
-            np.take_along_axis(there, silent, 1)[:, None], 1, self._factor[:, silent].swapaxes(0, 1)
-        )
-        return np.where(there, factor.prod(2) * self._scale / self.n, 0)
+    def _closed_form(self, heard: np.ndarray) -> np.ndarray:
+        # If more than n - s were heard, some of these s were: their factor is 1.
+        silent = np.argsort(heard, axis=1, kind="stable")[:, : self.s]
+        is_heard = np.take_along_axis(heard, silent, 1)
+        factor = np.where(is_heard[:, None], 1, self._factor[:, silent].swapaxes(0, 1))
+        return np.where(heard, factor.prod(2) * self._scale / self.n, 0)

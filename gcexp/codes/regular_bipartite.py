@@ -26,8 +26,9 @@ def random_biregular(n: int, d: int, random: np.random.Generator) -> np.ndarray:
         double = np.setdiff1d(np.arange(n * d), first)
         if not len(double):
             break
-        again = np.union1d(double, random.choice(n * d, size=len(double), replace=False))
-        column[again] = random.permutation(column[again])
+        others = random.choice(n * d, size=len(double), replace=False)
+        dealt_again = np.union1d(double, others)
+        column[dealt_again] = random.permutation(column[dealt_again])
     A = np.zeros((n, n), dtype=int)
     A[row, column] = 1
     return A

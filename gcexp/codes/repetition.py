@@ -82,7 +82,8 @@ class FractionalRepetition(Code):
         )
         self.d = d
         share = k // len(groups)  # a worker's partitions follow each other: no dense matrix
-        columns = (np.arange(0, k, share).repeat(d)[:, None] + np.arange(share)).ravel()
+        first_of_worker = np.arange(0, k, share).repeat(d)
+        columns = (first_of_worker[:, None] + np.arange(share)).ravel()
         rows = (np.ones(n * share), columns, np.arange(0, n * share + 1, share))
         super().__init__(
             sparse.csr_array(rows, shape=(n, k)),
@@ -94,9 +95,9 @@ class FractionalRepetition(Code):
         return np.ones(len(responses), dtype=bool), heard.repeat(self.k // heard.shape[1], axis=1)
 
     def weights(self, responses):
-        grouped = responses.reshape(len(responses), self.n // self.d, self.d) > 0
-        first = grouped & (np.cumsum(grouped, axis=2) == 1)
-        return first.reshape(responses.shape).astype(float)
+        heard = responses.reshape(len(responses), self.n // self.d, self.d) > 0
+        is_first = heard & (np.cumsum(heard, axis=2) == 1)
+        return is_first.reshape(responses.shape).astype(float)
 
 
 class EpsilonFractionalRepetition(FractionalRepetition):
@@ -137,7 +138,7 @@ class EpsilonFractionalRepetition(FractionalRepetition):
         require(0 <= s < n, f"eps-FRC needs 0 <= s < n, got n={n}, s={s}")
         require(0 <= epsilon < 1, f"eps-FRC needs 0 <= epsilon < 1, got epsilon={epsilon}")
         self.s, self.epsilon = s, epsilon
-        # d = n always qualifies: C(s, n) = 0.
-        super().__init__(
-            n, next(d for d in range(1, n + 1) if n % d == 0 and comb(s, d) <= epsilon * comb(n, d))
-        )
+        for d in range(1, n + 1):
+            if n % d == 0 and comb(s, d) <= epsilon * comb(n, d):
+                break  # d = n always does: C(s, n) = 0
+        super().__init__(n, d)

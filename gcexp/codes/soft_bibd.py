@@ -55,19 +55,19 @@ def weight_law(n: int, rho: float, mu: float) -> np.ndarray:
 def _fewest_empty(n: int, first: float, second: float) -> np.ndarray:
     """Law with E W = first and E W(W-1) = second, as `weight_law` chooses it, off the lower edge."""
     if 1 - first + second / n > -_EDGE or n == 2:
-        law = _on(n, (0, 1, n), first, second)
+        law = _law_on(n, (0, 1, n), first, second)
         assert law is not None, "its probability of an empty row is not negative"
         return law
     laws = []
     for support in _supports(n, first):
-        law = _on(n, support, first, second)
+        law = _law_on(n, support, first, second)
         if law is not None:
             laws.append(law)
-    power = (np.arange(n + 1) - first) ** 4
-    least = min(law @ power for law in laws)
-    return min(
-        (law for law in laws if law @ power <= least * (1 + 1e-9)), key=lambda law: law[: ceil(first)].sum()
-    )
+    fourth_power = (np.arange(n + 1) - first) ** 4
+    fourth_moments = [law @ fourth_power for law in laws]
+    most = min(fourth_moments) * (1 + 1e-9)
+    best_laws = [law for law, moment in zip(laws, fourth_moments, strict=True) if moment <= most]
+    return min(best_laws, key=lambda law: law[: ceil(first)].sum())
 
 
 def _supports(n: int, mean: float) -> Iterator[tuple[int, int, int]]:
@@ -84,7 +84,7 @@ def _supports(n: int, mean: float) -> Iterator[tuple[int, int, int]]:
                 yield a, c, c + 1
 
 
-def _on(n: int, support: tuple[int, int, int], first: float, second: float) -> np.ndarray | None:
+def _law_on(n: int, support: tuple[int, int, int], first: float, second: float) -> np.ndarray | None:
     """The law on three weights with the two moments; None where one of its probabilities were negative."""
     law = np.zeros(n + 1)
     for a in support:
@@ -212,15 +212,13 @@ class SoftBIBD(Code):
         )
         require(s is None or 0 <= s < n, f"Soft BIBD needs 0 <= s < n, got n={n}, s={s}")
         law = weight_law(n, d / k, shared / k)
-        drawn = [sample(law, k, rng(seed, "assignment", i)) for i in range(realisations)]
+        assignments = [sample(law, k, rng(seed, "assignment", i)) for i in range(realisations)]
+        best = 0
         if select != "first":
             assert s is not None, "required above"
-            kept = _straggler_sets(n, s, seed)
-            errors = np.array([Code(A.T, promise="least_squares").decode(kept).error for A in drawn])
-            score = errors.mean(1) if select == "best_random" else errors.max(1)
-            drawn = [drawn[int(np.argmin(score.round(9)))]]  # rounded: ties go to the first draw
+            best = _best(assignments, _straggler_sets(n, s, seed), select)
         closest = decoder == "optimal" and rescale == "none"
-        super().__init__(drawn[0].T, promise="least_squares" if closest else "linear")
+        super().__init__(assignments[best].T, promise="least_squares" if closest else "linear")
         self.intersection, self.decoder, self.rescale, self.select = intersection, decoder, rescale, select
         self.realisations, self.s, self.seed = realisations, s, seed
         self.d, self.shared = d, shared
@@ -229,13 +227,20 @@ class SoftBIBD(Code):
         if self.decoder == "optimal":
             weights = super().weights(responses)[:, 0]
         else:
-            there = responses > 0
-            others = (there.sum(1, keepdims=True) - 1).clip(0)
-            weights = there * (self.d / (self.d + self.shared * others))
+            heard = responses > 0
+            others = (heard.sum(1, keepdims=True) - 1).clip(0)
+            weights = heard * (self.d / (self.d + self.shared * others))
         if self.rescale == "none":
             return weights
         mean = weights @ self.load / self.k  # of the coefficients: every entry of the encoding is 1
         return weights / np.where(mean > 1e-9, mean, 1)[:, None]
+
+
+def _best(assignments: list[np.ndarray], responses: np.ndarray, select: str) -> int:
+    """Number of the assignment (k, n) with the smallest mean or largest error over survivor sets (U, n)."""
+    errors = np.array([Code(A.T, promise="least_squares").decode(responses).error for A in assignments])
+    score = errors.mean(1) if select == "best_random" else errors.max(1)
+    return int(np.argmin(score.round(9)))  # rounded: ties go to the first draw
 
 
 def _straggler_sets(n: int, s: int, seed: int) -> np.ndarray:

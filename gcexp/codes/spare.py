@@ -97,11 +97,11 @@ class SPARe(Code):
     @checked
     def __init__(self, n: int, d: int, offsets: str | list[int] = "golomb"):
         require(1 <= d <= n, f"spare needs 1 <= d <= n, got n={n}, d={d}")
-        chosen = _offsets(n, d, offsets)
-        partition = ((np.arange(n)[:, None] + chosen) % n).ravel()
+        numbers = _offsets(n, d, offsets)
+        partition = ((np.arange(n)[:, None] + numbers) % n).ravel()
         rank = np.tile(np.arange(d), n)
         B = sparse.csr_array((np.ones(n * d), partition, np.arange(n * d + 1)), shape=(n * d, n))
-        holders = (np.arange(n)[:, None] - chosen) % n
+        holders = (np.arange(n)[:, None] - numbers) % n
         one_holder_sent_all = [Quorum(workers, [(d, 1)]) for workers in holders]
         super().__init__(B, owner=np.repeat(np.arange(n), d), quorums=one_holder_sent_all)
         self.d, self.offsets = d, offsets
@@ -133,9 +133,9 @@ def _offsets(n: int, d: int, offsets: str | list[int]) -> np.ndarray:
     if isinstance(offsets, str):
         require_known("offsets", offsets, OFFSETS)
         return np.array(golomb_offsets(n, d) if offsets == "golomb" else range(d))
-    chosen = np.array(offsets)
+    numbers = np.array(offsets)
     require(
-        len(np.unique(chosen % n)) == len(chosen) == d,
+        len(np.unique(numbers % n)) == len(numbers) == d,
         f"spare needs d={d} offsets that differ modulo n={n}, got {offsets}",
     )
-    return chosen
+    return numbers

@@ -87,12 +87,12 @@ class BlockAssignment(Code):
         for block in holders:
             distinct = block[0] >= 0 and block[-1] < n and len(set(block)) == len(block)
             require(distinct, f"a block must be a set of workers 0 to n-1 = {n - 1}, got {block}")
-        held = np.bincount(worker, minlength=n)
+        loads = np.bincount(worker, minlength=n)
         require(
-            held.min() == held.max(),
-            f"every worker must hold equally many partitions, got {held.min()} to {held.max()}",
+            loads.min() == loads.max(),
+            f"every worker must hold equally many partitions, got {loads.min()} to {loads.max()}",
         )
-        _affordable(len(worker))
+        _require_affordable(len(worker))
         order = np.argsort(worker, kind="stable")
         partition = np.repeat(np.arange(len(holders)), sizes)[order]
         if recovers is None:
@@ -104,7 +104,7 @@ class BlockAssignment(Code):
         super().__init__(
             _singles(partition, len(holders)),
             owner=worker[order],
-            quorums=[Quorum(range(n), [(held[0], n - s)])],
+            quorums=[Quorum(range(n), [(loads[0], n - s)])],
             recovers=recovers,
             n=n,
         )
@@ -161,7 +161,7 @@ class Combinatorial(BlockAssignment):
     def __init__(self, n: int, s: int, y: int):
         require(1 <= y <= n, f"the combinatorial scheme needs 1 <= y <= n, got n={n}, y={y}")
         require(0 <= s < n, f"the combinatorial scheme needs 0 <= s < n, got n={n}, s={s}")
-        _affordable(comb(n, y) * y)
+        _require_affordable(comb(n, y) * y)
         self.y = y
         super().__init__(combinations(range(n), y), s, n, recovers=comb(n, y) - comb(s, y))
 
@@ -174,16 +174,16 @@ def co_prime_classes(n: int, y: int) -> list[tuple[int, ...]]:
     """
     require(1 <= y <= n, f"the co-prime scheme needs 1 <= y <= n, got n={n}, y={y}")
     require(gcd(n, y) == 1, f"the co-prime scheme needs gcd(n, y) = 1, got n={n}, y={y} with gcd {gcd(n, y)}")
-    _affordable(comb(n, y) * y)
-    seen, kept = set(), []
+    _require_affordable(comb(n, y) * y)
+    shifts_of_class, first_class = set(), []
     for rest in combinations(range(1, n), y - 1):
         subset = (0, *rest)
-        if subset not in seen:
-            kept.append(subset)
+        if subset not in shifts_of_class:
+            first_class.append(subset)
             # Only shifts that contain worker 0 are visited again.
             for v in subset:
-                seen.add(_shifted(subset, -v, n))
-    return kept
+                shifts_of_class.add(_shifted(subset, -v, n))
+    return first_class
 
 
 class CoPrime(Code):
@@ -236,24 +236,25 @@ class CoPrime(Code):
     @checked
     def __init__(self, n: int, s: int, y: int):
         require(0 <= s < n, f"the co-prime scheme needs 0 <= s < n, got n={n}, s={s}")
-        first = co_prime_classes(n, y)
-        chosen = {}
-        for T, i in product(first, range(n)):
-            chosen[_shifted(T, i, n)] = i
+        first_class = co_prime_classes(n, y)
+        chosen_worker = {}
+        for T, i in product(first_class, range(n)):
+            chosen_worker[_shifted(T, i, n)] = i
         subsets = list(combinations(range(n), y))
-        copies = []
-        for j, T in enumerate(subsets):
-            copies += [(w, j, w != chosen[T]) for w in T]
-        owner, partition, alone = np.array(copies, dtype=np.intp).T
-        self._held = np.zeros((n, len(subsets)))
-        self._held[owner, partition] = 1
-        order = np.flatnonzero(alone)[np.argsort(owner[alone > 0], kind="stable")]
-        self._partition = partition[order]
+        worker = np.concatenate(subsets)
+        partition = np.repeat(np.arange(len(subsets)), y)
+        is_chosen = worker == np.array([chosen_worker[T] for T in subsets])[partition]
+        self._is_held = np.zeros((n, len(subsets)))
+        self._is_held[worker, partition] = 1
+        # What is sent on its own, worker by worker.
+        single = np.flatnonzero(~is_chosen)
+        single = single[np.argsort(worker[single], kind="stable")]
+        self._partition = partition[single]
         self._copy = number_among_equal(self._partition)
         # Row w is the sum of worker w; the others follow. A stable sort by owner puts each sum first.
-        owner = np.concatenate([np.arange(n), owner[order]])
+        owner = np.concatenate([np.arange(n), worker[single]])
         by_owner = np.argsort(owner, kind="stable")
-        rows = sparse.vstack([sparse.csr_array(self._held), _singles(self._partition, len(subsets))])
+        rows = sparse.vstack([sparse.csr_array(self._is_held), _singles(self._partition, len(subsets))])
         self._sum_row, self._single_row = np.split(np.argsort(by_owner), [n])
         m = comb(n - 1, y - 1) - comb(n, y) // n + 1
         super().__init__(
@@ -266,12 +267,12 @@ class CoPrime(Code):
 
     def weights(self, responses):
         # Who sent only a part helps with single gradients, not with its sum.
-        full = responses == self.messages
-        counted = full @ self._held
+        is_complete = responses == self.messages
+        copies_in_sums = is_complete @ self._is_held
         single = one_copy(self.received(responses)[:, self._single_row], self._partition, self._copy)
         weights = np.zeros((len(responses), len(self.owner)))
-        weights[:, self._sum_row] = full
-        weights[:, self._single_row] = single * (1 - counted)[:, self._partition]
+        weights[:, self._sum_row] = is_complete
+        weights[:, self._single_row] = single * (1 - copies_in_sums)[:, self._partition]
         return weights
 
 
@@ -285,15 +286,17 @@ def intermediate_holders(n: int, x: int, y: int) -> list[tuple[int, ...]]:
     """
     g = gcd(x, y)
     period, total = x // g, y // g
-    lengths = [(j + 1) * total // period - j * total // period for j in range(period)] * g
-    before = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    ends = [j * total // period for j in range(period + 1)]
+    lengths = np.diff(ends).tolist() * g
+    length_before = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     # Distances from i_0, less the lengths of the blocks in between, are any weakly rising numbers up to n - y.
-    offsets = [before + (0, *e) for e in combinations_with_replacement(range(n - y + 1), x - 1)]
-    blocks = []
-    for begins in offsets:
+    offsets, blocks = [], []
+    for gaps in combinations_with_replacement(range(n - y + 1), x - 1):
+        begins = length_before + (0, *gaps)
         block: list[int] = []
         for begin, length in zip(begins.tolist(), lengths, strict=True):
             block += range(begin, begin + length)
+        offsets.append(begins)
         blocks.append(block)
     seen: set[tuple[int, ...]] = set()
     holders = []
@@ -357,7 +360,7 @@ class Intermediate(BlockAssignment):
         require(1 <= x <= y <= n, f"the intermediate scheme needs 1 <= x <= y <= n, got n={n}, x={x}, y={y}")
         g = gcd(x, y)
         k = n * comb(n - y + x - 1, x - 1) // g
-        _affordable(k * y)
+        _require_affordable(k * y)
         self.x, self.y = x, y
         recovers = k - x * comb(max(s - y + x, 0), x) // g
         super().__init__(intermediate_holders(n, x, y), s, n, recovers=recovers)
@@ -483,14 +486,15 @@ def one_copy(received: np.ndarray, partition: np.ndarray, copy: np.ndarray) -> n
 
     Message m has the gradient of partition ``partition[m]`` and is number ``copy[m]`` of those that have it.
     """
-    got = np.ascontiguousarray(received.T)  # a message's patterns side by side: four times faster
-    taken = np.zeros(got.shape, dtype=bool)
-    known = np.zeros((int(partition.max(initial=-1)) + 1, got.shape[1]), dtype=bool)
+    received = np.ascontiguousarray(received.T)  # a message's patterns side by side: four times faster
+    messages, patterns = received.shape
+    is_first = np.zeros((messages, patterns), dtype=bool)
+    has_partition = np.zeros((int(partition.max(initial=-1)) + 1, patterns), dtype=bool)
     for c in range(int(copy.max(initial=-1)) + 1):
         rows = np.flatnonzero(copy == c)
-        taken[rows] = got[rows] & ~known[partition[rows]]
-        known[partition[rows]] |= got[rows]
-    return taken.T
+        is_first[rows] = received[rows] & ~has_partition[partition[rows]]
+        has_partition[partition[rows]] |= received[rows]
+    return is_first.T
 
 
 def _singles(partition: np.ndarray, k: int) -> sparse.csr_array:
@@ -499,7 +503,8 @@ def _singles(partition: np.ndarray, k: int) -> sparse.csr_array:
     return sparse.csr_array((np.ones(M), partition, np.arange(M + 1)), shape=(M, k))
 
 
-def _affordable(messages: int) -> None:
+def _require_affordable(messages: int) -> None:
+    """Refuse an assignment with too many messages."""
     require(
         messages <= MOST_MESSAGES,
         f"the assignment has {messages} messages, more than {MOST_MESSAGES}: the decode weights of "
@@ -517,8 +522,11 @@ def _worst_visible(holders: Sequence[Sequence[int]], n: int, s: int) -> int:
     block = np.array([_as_bits(workers) for workers in holders])
     sets = map(_as_bits, combinations(range(n), s))
     responses = ~np.fromiter(sets, dtype=np.int64, count=comb(n, s))
-    parts = np.array_split(responses, 1 + cases // 10**6)
-    return min(int(np.count_nonzero(block & part[:, None], axis=1).min()) for part in parts)
+    fewest = len(holders)
+    for part in np.array_split(responses, 1 + cases // 10**6):
+        visible = np.count_nonzero(block & part[:, None], axis=1)
+        fewest = min(fewest, int(visible.min()))
+    return fewest
 
 
 def _as_block(workers: Iterable[int]) -> tuple[int, ...]:

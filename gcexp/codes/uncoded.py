@@ -50,10 +50,10 @@ class Uncoded(Code):
         super().__init__(sparse.eye_array(n, format="csr"), quorums=[Quorum(range(n), [(1, n)])])
 
     def trusted(self, responses):
-        known = np.ones(len(responses), dtype=bool)
+        all_patterns = np.ones(len(responses), dtype=bool)
         if responses.dtype.itemsize == 1 and responses.flags.c_contiguous:
-            return known, responses.view(bool)  # 0 and 1 in bytes are truth values already
-        return known, responses.astype(bool)
+            return all_patterns, responses.view(bool)  # 0 and 1 in bytes are truth values already
+        return all_patterns, responses.astype(bool)
 
     def weights(self, responses):
         return responses.astype(float)
@@ -99,10 +99,10 @@ class UnevenShards(Code):
         require(n >= 1 and min(loads) >= 0, f"uneven shards need loads >= 0, got {list(loads)}")
         require(abs(sum(loads) - n) <= 1e-6 * n, f"loads must sum to n={n}, got a sum of {sum(loads):g}")
         require(k >= 1, f"uneven shards need k >= 1 partitions, got {k}")
-        wanted = np.round(k * np.array(loads) / n, 9)
-        counts = np.floor(wanted).astype(int)
-        largest = np.argsort(counts - wanted, kind="stable")
-        counts[largest[: k - counts.sum()]] += 1
+        shares = np.round(k * np.array(loads) / n, 9)
+        counts = np.floor(shares).astype(int)
+        largest_remainder_first = np.argsort(counts - shares, kind="stable")
+        counts[largest_remainder_first[: k - counts.sum()]] += 1
         owner = np.flatnonzero(counts)
         B = np.zeros((len(owner), k))
         B[np.repeat(np.arange(len(owner)), counts[owner]), np.arange(k)] = 1

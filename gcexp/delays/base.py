@@ -124,8 +124,12 @@ class Draws:
 
     def _each(self, change) -> Draws:
         """Draws with every random part changed."""
-        parts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self._apart}
-        return replace(self, **{k: change(v) for k, v in parts.items() if isinstance(v, np.ndarray)})
+        changed = {}
+        for field in fields(self):
+            part = getattr(self, field.name)
+            if isinstance(part, np.ndarray) and field.name not in self._apart:
+                changed[field.name] = change(part)
+        return replace(self, **changed)
 
 
 @dataclass(frozen=True)
@@ -295,20 +299,22 @@ class Exponentials:
         rounds = -(-(iterations - self._held.shape[1]) // self.persistence)
         if self.persistence == 1:
             return self._drawn(rounds)
-        held = np.concatenate([self._held, np.repeat(self._drawn(rounds), self.persistence, axis=1)], axis=1)
-        self._held = held[:, iterations:]
-        return held[:, :iterations]
+        new = np.repeat(self._drawn(rounds), self.persistence, axis=1)
+        exponentials = np.concatenate([self._held, new], axis=1)
+        self._held = exponentials[:, iterations:]
+        return exponentials[:, :iterations]
 
     def _drawn(self, rounds: int) -> np.ndarray:
+        """The next rounds of all workers, (S, rounds, n)."""
         drawn = np.empty((len(self._streams), max(rounds, 0), self.n))
-        done, alone = 0, self._ahead.shape[1]
-        while done < rounds:
+        first, alone = 0, self._ahead.shape[1]
+        while first < rounds:
             if self._taken == self._ahead.shape[2]:
-                self._refill(rounds - done)
-            some = min(rounds - done, self._ahead.shape[2] - self._taken)
-            taken = self._ahead[:, :, self._taken : self._taken + some]
-            drawn[:, done : done + some, :alone] = taken.transpose(0, 2, 1)
-            done, self._taken = done + some, self._taken + some
+                self._refill(rounds - first)
+            count = min(rounds - first, self._ahead.shape[2] - self._taken)
+            ready = self._ahead[:, :, self._taken : self._taken + count]
+            drawn[:, first : first + count, :alone] = ready.transpose(0, 2, 1)
+            first, self._taken = first + count, self._taken + count
         for streams, of_seed in zip(self._shared, drawn, strict=True):
             for first, stream in zip(range(alone, self.n, _TOGETHER), streams, strict=True):
                 rows = of_seed[:, first : first + _TOGETHER]
@@ -316,6 +322,7 @@ class Exponentials:
         return drawn
 
     def _refill(self, rounds: int) -> None:
+        """Draw at least so many rounds of the workers with streams of their own."""
         if self._asked:
             rounds = max(rounds, min(_AHEAD, _READY // (len(self._streams) * self._ahead.shape[1])))
         if self._ahead.shape[2] != rounds:

@@ -99,46 +99,79 @@ class Composed(Streamed):
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
         of_worker = np.ones(n) if self.workers is None else np.array(self.workers[:n])
         require(len(of_worker) == n, f"workers has {len(of_worker)} factors, but n={n} workers are asked for")
-        p01, p10, factor = (of_workers(name, getattr(self, name), n) for name in ("p01", "p10", "factor"))
+        p01, p10 = of_workers("p01", self.p01, n), of_workers("p10", self.p10, n)
+        factor = of_workers("factor", self.factor, n)
         _require_states_that_last(p01, p10)
-        values = np.array(self.values or (0.0,))
-        chosen = [rngs(seed, "delays", range(n)) for seed in seeds]
-        states = [rngs(seed, "states", range(n)) for seed in seeds]
-        common = [rng(seed, "delays.common") for seed in seeds]
-        share = p01 / (p01 + p10)
-        slow = np.empty((len(seeds), n), dtype=bool)
-        for s, of_seed in enumerate(states):
-            slow[s] = np.array([stream.random() for stream in of_seed]) < share
-        shock = np.array([self.common_sd * stream.standard_normal() for stream in common])
-        done = 0
+        rest = [_Rest(np.array(self.values or (0.0,)), seed, n) for seed in seeds]
+        states = [_States(p01, p10, seed, n) for seed in seeds]
+        common = [_Common(self.common_sd, self.common_lag, seed) for seed in seeds]
+        drawn_before = 0  # iterations
 
         def draw(iterations: int) -> Draws:
-            nonlocal slow, shock, done
+            nonlocal drawn_before
             shape = len(seeds), iterations, n
             log_time, is_slow = np.empty(shape), np.empty(shape, bool)
-            fresh = np.sqrt(1 - self.common_lag**2) * self.common_sd
             for s in range(len(seeds)):
-                places = np.stack([stream.random(iterations) for stream in chosen[s]], axis=1)
-                log_time[s] = values[(places * len(values)).astype(int)]
-                chance = np.stack([stream.random(iterations) for stream in states[s]], axis=1)
-                # A number below p01 makes a worker slow, one above 1 - p10 makes it fast; otherwise it stays as it is.
-                changes = np.where(chance < p01, 1, np.where(chance >= 1 - p10, 0, -1))
-                before = np.vstack([slow[s], changes])
-                last = np.maximum.accumulate(np.where(before >= 0, np.arange(iterations + 1)[:, None], 0))
-                found = np.take_along_axis(before, last, axis=0).astype(bool)
-                is_slow[s], slow[s] = found[:-1], found[-1]
-                normal = common[s].standard_normal(iterations)
-                for t in range(iterations):
-                    log_time[s, t] += shock[s]
-                    shock[s] = self.common_lag * shock[s] + fresh * normal[t]
-            trend = self.drift * (done + np.arange(iterations))[:, None]
-            done += iterations
+                log_time[s] = rest[s](iterations)
+                log_time[s] += common[s](iterations)[:, None]
+                is_slow[s] = states[s](iterations)
+            trend = self.drift * (drawn_before + np.arange(iterations))[:, None]
+            drawn_before += iterations
             x = self.level * of_worker * np.exp(log_time + trend) * np.where(is_slow, factor, 1.0)
             return Draws(
                 tuple(seeds), shape, start=self.phi * x, compute=n * (1 - self.phi) * x, is_slow=is_slow
             )
 
         return draw
+
+
+class _Rest:
+    """The rest of the times of a seed, (T, n) of the next T iterations at each call: each time one of the values."""
+
+    def __init__(self, values: np.ndarray, seed: int, n: int):
+        self._values, self._streams = values, rngs(seed, "delays", range(n))
+
+    def __call__(self, iterations: int) -> np.ndarray:
+        places = np.stack([stream.random(iterations) for stream in self._streams], axis=1)
+        return self._values[(places * len(self._values)).astype(int)]
+
+
+class _States:
+    """Which workers of a seed are slow, (T, n) of the next T iterations at each call."""
+
+    def __init__(self, p01: float | np.ndarray, p10: float | np.ndarray, seed: int, n: int):
+        self._p01, self._p10 = p01, p10
+        self._streams = rngs(seed, "states", range(n))
+        stationary_share = p01 / (p01 + p10)
+        self._next = np.array([stream.random() for stream in self._streams]) < stationary_share
+
+    def __call__(self, iterations: int) -> np.ndarray:
+        chance = np.stack([stream.random(iterations) for stream in self._streams], axis=1)
+        # A number below p01 makes a worker slow, one above 1 - p10 makes it fast; otherwise it stays as it is.
+        becomes_slow, becomes_fast = chance < self._p01, chance >= 1 - self._p10
+        is_new = np.vstack([np.ones_like(self._next), becomes_slow | becomes_fast])
+        state = np.vstack([self._next, becomes_slow])
+        row = np.arange(iterations + 1)[:, None]
+        last_change = np.maximum.accumulate(np.where(is_new, row, 0))
+        is_slow = np.take_along_axis(state, last_change, axis=0)
+        self._next = is_slow[-1]
+        return is_slow[:-1]
+
+
+class _Common:
+    """The logarithm c_t of what is the same for all workers of a seed, (T,) of the next T iterations at each call."""
+
+    def __init__(self, sd: float, lag: float, seed: int):
+        self._sd, self._lag, self._stream = sd, lag, rng(seed, "delays.common")
+        self._next = sd * self._stream.standard_normal()
+
+    def __call__(self, iterations: int) -> np.ndarray:
+        innovation = np.sqrt(1 - self._lag**2) * self._sd * self._stream.standard_normal(iterations)
+        common = np.empty(iterations)
+        for t in range(iterations):
+            common[t] = self._next
+            self._next = self._lag * self._next + innovation[t]
+        return common
 
 
 def _require_states_that_last(p01: float | np.ndarray, p10: float | np.ndarray) -> None:

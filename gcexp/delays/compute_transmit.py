@@ -60,9 +60,10 @@ class ComputeTransmit(Streamed):
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
         compute = Exponentials(seeds, n, self.persistence)
         transmit = Exponentials(seeds, n, self.persistence, "transmission")
-        compute_shift, compute_mean, transmit_shift, transmit_mean = (
-            of_workers(name, getattr(self, name), n) for name in _TIMES
-        )
+        compute_shift = of_workers("compute_shift", self.compute_shift, n)
+        compute_mean = of_workers("compute_mean", self.compute_mean, n)
+        transmit_shift = of_workers("transmit_shift", self.transmit_shift, n)
+        transmit_mean = of_workers("transmit_mean", self.transmit_mean, n)
 
         def draw(iterations: int) -> Draws:
             return Draws(

@@ -120,11 +120,11 @@ class Restarts(Streamed):
             )
 
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
-        counted = Epochs(self.p).start(seeds, n)
+        draw_epochs = Epochs(self.p).start(seeds, n)
 
         def draw(iterations: int) -> Draws:
-            some = counted(iterations)
-            start = self.epoch * some.start
-            return replace(some, start=start, compute=self.compute, transmit=self.transmit, counts=False)
+            epochs = draw_epochs(iterations)
+            start = self.epoch * epochs.start
+            return replace(epochs, start=start, compute=self.compute, transmit=self.transmit, counts=False)
 
         return draw

@@ -66,10 +66,11 @@ class LocalSteps:
             "local_steps needs times F + rho C that are linear in the load, so neither micro-batches "
             "nor data_bound nor load_model=sum",
         )
-        start, compute, transmit = (
-            np.broadcast_to(part, draws.shape).reshape(len(seeds), iterations, H, n)
-            for part in (draws.start, draws.compute, draws.transmit)
-        )
+
+        def by_round(part: np.ndarray | float) -> np.ndarray:
+            return np.broadcast_to(part, draws.shape).reshape(len(seeds), iterations, H, n)
+
+        start, compute, transmit = by_round(draws.start), by_round(draws.compute), by_round(draws.transmit)
         fixed = start[:, :, -1] if self.fixed == "round" else start.sum(2)
         return Draws(
             tuple(seeds),

@@ -135,10 +135,14 @@ class TwoStateMarkov(Streamed):
             f"two-state Markov workers need mu_s <= mu_f, got mu_s={self.mu_s}, mu_f={self.mu_f}",
         )
 
+    def _factors(self, uniform: np.ndarray) -> np.ndarray:
+        """Factors (S, 1, n) of the rates of workers from uniform numbers (S, n)."""
+        return 1 + self.spread * (2 * uniform[:, None] - 1)
+
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
-        p, rate_s, rate_f, alpha = (
-            of_workers(name, getattr(self, name), n) for name in ("p", "mu_s", "mu_f", "alpha")
-        )
+        p = of_workers("p", self.p, n)
+        rate_s, rate_f = of_workers("mu_s", self.mu_s, n), of_workers("mu_f", self.mu_f, n)
+        alpha = of_workers("alpha", self.alpha, n)
         self._require_order(rate_s, rate_f)
         slow = self.initial_slow
         require(slow is None or slow <= n, f"initial_slow must be at most n={n}, got initial_slow={slow}")
@@ -149,23 +153,18 @@ class TwoStateMarkov(Streamed):
         if slow is None:
             state = first < 0.5
         elif self.subset == "random":
-            state = np.argsort(np.argsort(first, axis=1), axis=1) < slow
+            rank = np.argsort(np.argsort(first, axis=1), axis=1)
+            state = rank < slow
         else:
             state = np.broadcast_to(np.arange(n) < slow, first.shape)
-        mu_s, mu_f = (
-            mu * (1 + self.spread * (2 * scale[:, None] - 1))
-            for mu, scale in ((rate_s, scale_s), (rate_f, scale_f))
-        )
-        pieces, begun = n if self.pieces is None else self.pieces, False
+        mu_s = rate_s * self._factors(scale_s)
+        mu_f = rate_f * self._factors(scale_f)
+        pieces = n if self.pieces is None else self.pieces
+        states = _States(state, p, streams)
 
         def draw(iterations: int) -> Draws:
-            nonlocal state, begun
             exponential = exponentials(iterations)
-            # The first iteration is played in the first state, every other one after a chance to change it.
-            flips = np.cumsum(_uniform(streams, iterations - (not begun)) < p, axis=1) % 2 == 1
-            later = state[:, None] ^ flips
-            is_slow = later if begun else np.concatenate([state[:, None], later], axis=1)
-            state, begun = is_slow[:, -1], True
+            is_slow = states(iterations)
             rate, shape = np.where(is_slow, mu_s, mu_f), exponential.shape
             if self.load_model == "sum":
                 return SummedDraws(
@@ -180,6 +179,27 @@ class TwoStateMarkov(Streamed):
             return Draws(tuple(seeds), shape, compute=pieces * (alpha + exponential / rate), is_slow=is_slow)
 
         return draw
+
+
+class _States:
+    """Which workers are slow, (S, T, n), in the next T iterations at each call.
+
+    The first iteration is played in the first state, every other one after a chance to change it.
+    """
+
+    def __init__(self, first: np.ndarray, p: float | np.ndarray, streams: list[list[np.random.Generator]]):
+        self._last, self._p, self._streams = first, p, streams
+        self._has_begun = False
+
+    def __call__(self, iterations: int) -> np.ndarray:
+        chances = iterations if self._has_begun else iterations - 1
+        changes = _uniform(self._streams, chances) < self._p
+        has_flipped = np.cumsum(changes, axis=1) % 2 == 1
+        is_slow = self._last[:, None] ^ has_flipped
+        if not self._has_begun:
+            is_slow = np.concatenate([self._last[:, None], is_slow], axis=1)
+        self._last, self._has_begun = is_slow[:, -1], True
+        return is_slow
 
 
 def _uniform(streams: list[list[np.random.Generator]], count: int) -> np.ndarray:

@@ -102,9 +102,8 @@ class Trace:
 
     def __post_init__(self):
         if isinstance(self.columns, Mapping):
-            object.__setattr__(
-                self, "columns", ",".join(f"{role}:{name}" for role, name in self.columns.items())
-            )
+            pairs = [f"{role}:{name}" for role, name in self.columns.items()]
+            object.__setattr__(self, "columns", ",".join(pairs))
         for name in ("workers", "rows"):
             value = getattr(self, name)
             if isinstance(value, list):  # as YAML gives it; a frozen class is to be hashable
@@ -126,43 +125,47 @@ class Trace:
         trace = self.recorded()
         rows = self.played_rows(trace)
         skip, start = self._places(trace, len(rows), seeds)
-        who = self._workers(trace, rows, seeds, n)
+        workers = self._workers(trace, rows, seeds, n)
         played = skip + (start[:, None] + np.arange(iterations)) % (len(rows) - skip)
-        at = (rows[played][:, :, None], who[:, None])  # (S or 1, T, n)
-        x = trace.column(self.column, f"column={self.column}")
-        if self.column != "time":
-            self._numbers(trace, self.column, LEAST, x)
-        fixed, growing = self.phi * x, (1 - self.phi) * x
-        if self.pricing == "additive":
-            growing = trace.column("compute", "pricing=additive")
-            self._numbers(trace, "compute", 0.0, growing)
-            fixed = x - growing
-            self._numbers(trace, "time - compute, the fixed part", 0.0, fixed)
-        micro = None  # growing parts of the micro-batches
+        entries = (rows[played][:, :, None], workers[:, None])  # (S or 1, T, n)
+        times, fixed, growing = self._parts(trace)
+        micro_batches = None  # their growing parts
         if trace.chunks is not None and self.column == "time":
-            micro = (1 - self.phi) * trace.chunks
+            micro_batches = (1 - self.phi) * trace.chunks
         elif self.data_bound:
-            micro = growing[..., None]
-        chunks = None if micro is None else micro[at]
-        known: dict[str, Any] = {}
+            micro_batches = growing[..., None]
+        before_the_run: dict[str, Any] = {}
         if skip:
-            parts = {"past": x, "past_fixed": fixed, "past_growing": growing}
-            if micro is not None:
-                parts["past_chunks"] = micro
-            before = rows[:skip, None], who[:, None]
+            parts = {"past": times, "past_fixed": fixed, "past_growing": growing}
+            if micro_batches is not None:
+                parts["past_chunks"] = micro_batches
+            skipped_entries = rows[:skip, None], workers[:, None]
             for name, part in parts.items():
                 shape = (len(seeds), skip, n, *part.shape[2:])
-                known[name] = np.broadcast_to(part[before], shape)
+                before_the_run[name] = np.broadcast_to(part[skipped_entries], shape)
         return TraceDraws(
             tuple(seeds),
             (len(seeds), iterations, n),
-            start=fixed[at],
-            compute=n * growing[at] if chunks is None else 0.0,
-            chunks=chunks,
+            start=fixed[entries],
+            compute=n * growing[entries] if micro_batches is None else 0.0,
+            chunks=None if micro_batches is None else micro_batches[entries],
             data_bound=self.data_bound,
             renewed="" if trace.flags.persistent else trace.name,
-            **known,
+            **before_the_run,
         )
+
+    def _parts(self, trace: TraceFile) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Times of all rows and workers, and what of them is fixed and grows with the load, (R, N) each."""
+        times = trace.column(self.column, f"column={self.column}")
+        if self.column != "time":
+            self._require_numbers(trace, self.column, LEAST, times)
+        if self.pricing == "scaled":
+            return times, self.phi * times, (1 - self.phi) * times
+        growing = trace.column("compute", "pricing=additive")
+        self._require_numbers(trace, "compute", 0.0, growing)
+        fixed = times - growing
+        self._require_numbers(trace, "time - compute, the fixed part", 0.0, fixed)
+        return times, fixed, growing
 
     def wraps(self, iterations: int) -> int:
         """How often this many iterations continue from the last row to the first one."""
@@ -220,8 +223,8 @@ class Trace:
 
     def _workers(self, trace: TraceFile, rows: np.ndarray, seeds, n: int) -> np.ndarray:
         """Columns of the n workers, (S or 1, n)."""
-        there = np.flatnonzero(~np.isnan(trace.values["time"][rows]).any(0))
-        names = [trace.workers[i] for i in there]
+        complete = np.flatnonzero(~np.isnan(trace.values["time"][rows]).any(0))
+        names = [trace.workers[i] for i in complete]
         span = "no worker in all of these rows"
         if names:
             span = f"workers {names[0]} to {names[-1]}"
@@ -232,20 +235,24 @@ class Trace:
             f"{trace.name} has {len(names)} workers, but n={n} are asked for; take n <= {len(names)}",
         )
         if self.workers == "first":
-            return there[None, :n]
+            return complete[None, :n]
         if self.workers == "random":
-            return np.stack([there[rng(seed, "trace", 1).permutation(len(there))[:n]] for seed in seeds])
-        asked = list(self.workers)
-        require(len(set(asked)) == len(asked), f"workers {asked} names a worker twice")
-        require(set(asked) <= set(names), f"workers {asked}: {trace.name} has {span}")
-        require(n <= len(asked), f"workers={asked} names {len(asked)} workers, but n={n} are asked for")
-        return np.array([[there[names.index(w)] for w in asked[:n]]])
+            of_seeds = []
+            for seed in seeds:
+                shuffled = rng(seed, "trace", 1).permutation(len(complete))
+                of_seeds.append(complete[shuffled[:n]])
+            return np.stack(of_seeds)
+        wanted = list(self.workers)
+        require(len(set(wanted)) == len(wanted), f"workers {wanted} names a worker twice")
+        require(set(wanted) <= set(names), f"workers {wanted}: {trace.name} has {span}")
+        require(n <= len(wanted), f"workers={wanted} names {len(wanted)} workers, but n={n} are asked for")
+        return np.array([[complete[names.index(w)] for w in wanted[:n]]])
 
-    def _numbers(self, trace: TraceFile, what: str, least: float, values: np.ndarray) -> None:
+    def _require_numbers(self, trace: TraceFile, what: str, least: float, values: np.ndarray) -> None:
         """Raise `ParameterError` if a used worker has a missing or impossible number in some values (R, N)."""
-        there = ~np.isnan(trace.values["time"])
+        has_row = ~np.isnan(trace.values["time"])
         fits = (values >= least) & (values <= MOST)
-        wrong = there & ~fits
+        wrong = has_row & ~fits
         if wrong.any():
             row, i = np.argwhere(wrong)[0]
             raise ParameterError(
@@ -293,11 +300,11 @@ class TraceDraws(Draws):
         return fixed, np.broadcast_to(self.chunks.sum(3), self.shape)
 
     def before(self) -> Draws | None:
-        found = super().before()
-        if found is None or self.chunks is None:
-            return found
+        draws = super().before()
+        if draws is None or self.chunks is None:
+            return draws
         return TraceDraws(
-            found.seeds, found.shape, start=found.start, chunks=self.past_chunks, data_bound=self.data_bound
+            draws.seeds, draws.shape, start=draws.start, chunks=self.past_chunks, data_bound=self.data_bound
         )
 
     def arrival(self, load, length):
@@ -313,33 +320,33 @@ class TraceDraws(Draws):
         share = np.where(np.abs(share - nearest) < _WHOLE, nearest, share)  # 0.3 * 10 is three shares
         of_workers = np.broadcast_to(share, np.broadcast_shapes(share.shape, (n,)))
         whole, part = np.divmod(of_workers, 1)
-        done = _ends(self.chunks)
-        return super().arrival(load, length) + whole * done[..., -1] + _interpolated(done, part)
+        ends = _ends(self.chunks)
+        return super().arrival(load, length) + whole * ends[..., -1] + _interpolated(ends, part)
 
     def arrival_of(self, computed: np.ndarray, length) -> np.ndarray:
         """Arrival times (S, T, n) of workers that compute the partitions ``computed`` (n, k), where data-bound."""
         n, k = computed.shape
         require(k % n == 0, f"data_bound needs n to divide k, got n={n}, k={k}")
         assert self.chunks is not None, "what follows the data comes in micro-batches"
-        done = _ends(self.chunks)
-        edges = [_interpolated(done, np.full(n, j * n / k)) for j in range(k // n + 1)]
-        takes = np.stack([end - begin for begin, end in pairwise(edges)], axis=3)
-        takes = takes.reshape(*takes.shape[:2], k)  # of every partition: those of a share stand together
-        return super().arrival(0, length) + takes @ computed.T
+        ends = _ends(self.chunks)
+        partition_ends = [_interpolated(ends, np.full(n, j * n / k)) for j in range(k // n + 1)]
+        durations = np.stack([end - begin for begin, end in pairwise(partition_ends)], axis=3)
+        durations = durations.reshape(*durations.shape[:2], k)  # the partitions of a share stand together
+        return super().arrival(0, length) + durations @ computed.T
 
     def seated(self, seats):
-        found = super().seated(seats)
+        draws = super().seated(seats)
         if self.chunks is None or self.data_bound:  # the data stay where they are
-            return found
+            return draws
         chunks = np.broadcast_to(self.chunks, (*self.shape, self.chunks.shape[3]))
         places = np.asarray(seats, np.intp)[..., None]
-        return replace(found, chunks=np.take_along_axis(chunks, places, axis=2))
+        return replace(draws, chunks=np.take_along_axis(chunks, places, axis=2))
 
     def between(self, first, last):
-        found = super().between(first, last)
+        draws = super().between(first, last)
         if self.chunks is None:
-            return found
-        return replace(found, chunks=self.chunks[:, first:last])
+            return draws
+        return replace(draws, chunks=self.chunks[:, first:last])
 
 
 def _ends(chunks: np.ndarray) -> np.ndarray:
@@ -348,14 +355,14 @@ def _ends(chunks: np.ndarray) -> np.ndarray:
     return np.concatenate([begin, np.cumsum(chunks, axis=3)], axis=3)
 
 
-def _interpolated(done: np.ndarray, part: np.ndarray) -> np.ndarray:
+def _interpolated(ends: np.ndarray, part: np.ndarray) -> np.ndarray:
     """Time of the first `part` (n,) or (S, T, n) of each share, from its ends of micro-batches (..., n, M + 1)."""
-    M = done.shape[-1] - 1
+    M = ends.shape[-1] - 1
     place = part * M
     first = np.minimum(place.astype(int), M - 1)
-    cells = np.broadcast_shapes(done.shape[:-1], part.shape)
-    done = np.broadcast_to(done, (*cells, M + 1))
+    cells = np.broadcast_shapes(ends.shape[:-1], part.shape)
+    ends = np.broadcast_to(ends, (*cells, M + 1))
     at = np.broadcast_to(first[..., None], (*cells, 1))
-    low = np.take_along_axis(done, at, axis=-1)[..., 0]
-    high = np.take_along_axis(done, at + 1, axis=-1)[..., 0]
+    low = np.take_along_axis(ends, at, axis=-1)[..., 0]
+    high = np.take_along_axis(ends, at + 1, axis=-1)[..., 0]
     return low + (place - first) * (high - low)

@@ -31,10 +31,10 @@ class Loads:
     @property
     def counts(self) -> dict[float, int]:
         """How many iterations each load has: the own load first, then the others from the largest to the smallest."""
-        values, numbers = np.unique(self.of_rows, return_counts=True)
-        found = dict(zip(values.tolist(), numbers.tolist(), strict=True))
-        others = sorted(found.keys() - {self.own}, reverse=True)
-        return {load: found[load] for load in [self.own, *others]}
+        loads, numbers = np.unique(self.of_rows, return_counts=True)
+        count_of = dict(zip(loads.tolist(), numbers.tolist(), strict=True))
+        others = sorted(count_of.keys() - {self.own}, reverse=True)
+        return {load: count_of[load] for load in [self.own, *others]}
 
     @property
     def several(self) -> bool:
@@ -47,11 +47,11 @@ class Loads:
         if not self.several:
             return ""
         (own, number), *others = self.counts.items()
-        told = " and ".join(f"{_iterations(count)} at load {load:g}" for load, count in others)
+        at_others = " and ".join(f"{_iterations(count)} at load {load:g}" for load, count in others)
         verb = "serves" if sum(count for _, count in others) == 1 else "serve"
         return (
             f"The run's own load is {own:g}: who is slow, verdicts, replay and bounds rest on its "
-            f"{_iterations(number)}; {told} {verb} phi only."
+            f"{_iterations(number)}; {at_others} {verb} phi only."
         )
 
 
@@ -88,8 +88,8 @@ def loads_of(trace: TraceFile) -> Loads:
     matrix = trace.values.get("load")
     if matrix is None:
         return Loads(1.0, np.ones(len(trace.values["time"])))
-    there = ~np.isnan(trace.values["time"])
-    wrong = there & ~((matrix >= 0) & (matrix < np.inf))
+    has_row = ~np.isnan(trace.values["time"])
+    wrong = has_row & ~((matrix >= 0) & (matrix < np.inf))
     if wrong.any():
         row, worker = np.argwhere(wrong)[0]
         raise DataError(
@@ -97,14 +97,15 @@ def loads_of(trace: TraceFile) -> Loads:
             f"{matrix[row, worker]:g}, wanted is a number >= 0; leave the column load out if loads are not known"
         )
     rounded = matrix.round(_DIGITS)
-    least = np.where(there, rounded, np.inf).min(axis=1)
-    largest = np.where(there, rounded, -np.inf).max(axis=1)
+    least = np.where(has_row, rounded, np.inf).min(axis=1)
+    largest = np.where(has_row, rounded, -np.inf).max(axis=1)
     mixed = np.flatnonzero(least < largest)
     if len(mixed):
         row = mixed[0]
-        seen = " and ".join(f"{load:g}" for load in np.unique(rounded[row][there[row]])[:2])
+        loads = np.unique(rounded[row][has_row[row]])
+        two = " and ".join(f"{load:g}" for load in loads[:2])
         raise DataError(
-            f"trace {trace.name}: iteration {row} has loads {seen}; one load per iteration is supported"
+            f"trace {trace.name}: iteration {row} has loads {two}; one load per iteration is supported"
         )
     if not least.any():
         raise DataError(f"trace {trace.name}: every iteration has load 0; some must have the run's own load")

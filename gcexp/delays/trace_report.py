@@ -13,7 +13,7 @@ from gcexp.traces.missing import Absent, described, ways, without_numbers
 from gcexp.traces.reading import Columns, trace_with_gaps
 from gcexp.traces.record import TraceFile
 
-_MOST_TOLD = 3  # numbers that a sentence lists
+_MOST_NUMBERS = 3  # numbers that a sentence lists
 
 
 def statistics(times: np.ndarray) -> dict[str, float]:
@@ -32,7 +32,7 @@ def statistics(times: np.ndarray) -> dict[str, float]:
     """
     mean = float(times.mean())
     peak = times.max(1) / np.median(times, axis=1)
-    found = {
+    statistics = {
         "mean": mean,
         "cov": float(times.std() / mean),
         "row_cov": float(np.median(times.std(1) / times.mean(1))),
@@ -42,21 +42,21 @@ def statistics(times: np.ndarray) -> dict[str, float]:
     }
     whole = times.var()
     if len(times) < 2 or whole == 0:
-        return found
+        return statistics
     by_worker = float(times.mean(0).var() / whole)
     by_iteration = float(times.mean(1).var() / whole)
-    found["worker"] = by_worker
-    found["iteration"] = by_iteration
-    found["rest"] = 1 - by_worker - by_iteration
-    found["repeats"] = float((times[1:] == times[:-1]).mean())
+    statistics["worker"] = by_worker
+    statistics["iteration"] = by_iteration
+    statistics["rest"] = 1 - by_worker - by_iteration
+    statistics["repeats"] = float((times[1:] == times[:-1]).mean())
     before = times[:-1] - times[:-1].mean(0)
     after = times[1:] - times[1:].mean(0)
     spread = np.sqrt((before**2).sum(0) * (after**2).sum(0))
     moving = spread > 0
     if moving.any():
         together = (before * after).sum(0)
-        found["lag1"] = float((together[moving] / spread[moving]).mean())
-    return found
+        statistics["lag1"] = float((together[moving] / spread[moving]).mean())
+    return statistics
 
 
 def report(
@@ -76,12 +76,14 @@ def report(
     `gcexp.traces.reading.trace_of`.
     """
     trace = trace_with_gaps(source, columns=columns, unit=unit, decimal=decimal)
-    found = ways(trace, absent, timeout)
-    main, *others = found.values()
+    traces_by_way = ways(trace, absent, timeout)
+    main, *others = traces_by_way.values()
     missing = described(trace)
-    lacking = [] if missing is None else [f"missing: {sentence}" for sentence in missing.sentences]
-    lines = [*_sizes(main, trace), *lacking, *_described(main)]
-    if "late" in found and absent is None:
+    on_missing = []
+    if missing is not None:
+        on_missing = [f"missing: {sentence}" for sentence in missing.sentences]
+    lines = [*_sizes(main, trace), *on_missing, *_described(main)]
+    if "late" in traces_by_way and absent is None:
         lines = [_compared(main, *others), *lines]
     return "\n".join(lines)
 
@@ -96,10 +98,10 @@ def _compared(late: TraceFile, skipped: TraceFile | None = None) -> str:
     of_late, of_skipped = _structure(late), _structure(skipped)
     if [without_numbers(line) for line in of_late] == [without_numbers(line) for line in of_skipped]:
         return "The same structure is found whether missing rows are late or their iterations are left out."
-    told = " and ".join(of_skipped) or "no structure beyond chance"
+    without_them = " and ".join(of_skipped) or "no structure beyond chance"
     return (
         "What is found depends on the missing rows: below they are late; with their iterations left out (absent=skip) "
-        f"there is: {told}."
+        f"there is: {without_them}."
     )
 
 
@@ -126,9 +128,10 @@ def _described(trace: TraceFile) -> list[str]:
     times = trace.values["time"][loads.own_rows]
     lines += _times(trace, times)
     persistent = trace.flags.persistent
-    found = _structure(trace)
-    lines += found
-    if persistent and len(times) >= LEAST_ROWS and all(line.startswith("warning") for line in found):
+    on_structure = _structure(trace)
+    lines += on_structure
+    nothing_beyond_chance = all(line.startswith("warning") for line in on_structure)
+    if persistent and len(times) >= LEAST_ROWS and nothing_beyond_chance:
         lines.append("racks, bursts, drift: none beyond chance")
     lines.append(_flags(trace))
     lines.append(_priced(trace, loads))
@@ -164,33 +167,35 @@ def _without(workers: tuple[int, ...]) -> str:
     ('', ' without 1', ' without 1 and 3', ' without 1, 2, 3 and 999999996 more')
     """
     count = workers[-1] - workers[0] + 1 - len(workers)
-    told: list[str] = []
-    for one, following in pairwise(workers):
-        told += map(str, range(one + 1, min(following, one + 1 + _MOST_TOLD)))
-    told = told[:_MOST_TOLD]
-    if count > _MOST_TOLD:
-        told.append(f"{count - _MOST_TOLD} more")
-    *most, last = told or [""]
-    if not last:
+    if not count:
         return ""
-    return f" without {', '.join(most)} and {last}" if most else f" without {last}"
+    parts: list[str] = []
+    for worker, following in pairwise(workers):
+        parts += map(str, range(worker + 1, min(following, worker + 1 + _MOST_NUMBERS)))
+    parts = parts[:_MOST_NUMBERS]
+    if count > _MOST_NUMBERS:
+        parts.append(f"{count - _MOST_NUMBERS} more")
+    *others, last = parts
+    if not others:
+        return f" without {last}"
+    return f" without {', '.join(others)} and {last}"
 
 
 def _times(trace: TraceFile, times: np.ndarray) -> list[str]:
     """Statistics of times (R, N) of a trace, where a row may lack the last workers."""
     flags = trace.flags
     least = (~np.isnan(times)).sum(1).min()
-    found = statistics(times[:, :least])
-    mean = f"time: mean {found['mean']:.6g} {flags.unit}".rstrip()
+    of_times = statistics(times[:, :least])
+    mean = f"time: mean {of_times['mean']:.6g} {flags.unit}".rstrip()
     lines = [
-        f"{mean}, CoV {found['cov']:.3f}",
-        f"max/median of a row: {found['max_over_median']:.2f} (95 %: {found['max_over_median_95']:.2f})",
+        f"{mean}, CoV {of_times['cov']:.3f}",
+        f"max/median of a row: {of_times['max_over_median']:.2f} (95 %: {of_times['max_over_median_95']:.2f})",
     ]
-    if len(times) > 1 and flags.persistent and np.isfinite(found["rest"]):
-        shares = ", ".join(f"{name} {found[name]:.2f}" for name in ("worker", "iteration", "rest"))
-        lag = f"{found['lag1']:.2f}" if np.isfinite(found["lag1"]) else "unknown, too few rows differ"
+    if len(times) > 1 and flags.persistent and np.isfinite(of_times["rest"]):
+        shares = ", ".join(f"{name} {of_times[name]:.2f}" for name in ("worker", "iteration", "rest"))
+        lag = f"{of_times['lag1']:.2f}" if np.isfinite(of_times["lag1"]) else "unknown, too few rows differ"
         lines.append(f"variance by: {shares}")
-        lines.append(f"lag-1 correlation: {lag}; equal to the previous one: {found['repeats']:.0%}")
+        lines.append(f"lag-1 correlation: {lag}; equal to the previous one: {of_times['repeats']:.0%}")
     if trace.chunks is not None:
         lines.append(f"micro-batches: {trace.chunks.shape[2]} for each worker and iteration")
     return lines
@@ -199,8 +204,9 @@ def _times(trace: TraceFile, times: np.ndarray) -> list[str]:
 def _flags(trace: TraceFile) -> str:
     """What the times mean, by the trace's entry in its index."""
     names = ("persistent", "data_bound", "sampled")
-    told = [f"{name}: {str(getattr(trace.flags, name)).lower()}" for name in names]
-    return f"flags: {', '.join(told)}"
+    values = [str(getattr(trace.flags, name)).lower() for name in names]
+    pairs = [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
+    return f"flags: {', '.join(pairs)}"
 
 
 def _priced(trace: TraceFile, loads: Loads) -> str:

@@ -8,7 +8,7 @@ LEAST_ROWS = 40  # of fewer chance alone gives correlations near 1 among many pa
 _BEYOND_CHANCE = 6.0  # standard deviations: among the 10^5 pairs of 450 workers chance gives 5
 _RARE = 1e-6  # probability by chance, before the number of places is counted
 _SELDOM = 1e-4  # the same for one worker among few
-_BLOCKS, _TREND = 10, 8.0  # parts of a run that are compared, and the t value of what is told
+_BLOCKS, _TREND = 10, 8.0  # parts of a run that are compared, and the t value above which a trend is one
 _EQUAL, _NEARLY_EQUAL = 0.006, 0.03  # scatter of the times of one iteration, in logarithms
 _MOST_NAMED = 6  # groups or stretches
 
@@ -78,40 +78,57 @@ def barrier(times: np.ndarray) -> tuple[str, str]:
 
 def _slow_workers(logs: np.ndarray, names: tuple) -> list[str]:
     """Workers that are lastingly slower than all others, and workers that are at times slower than usual."""
-    from scipy.stats import binom
-
-    R, N = logs.shape
-    if N < 4:
+    if logs.shape[1] < 4:
         return []
     own = logs - np.median(logs, axis=1, keepdims=True)
+    return [*_slow_throughout(own, names), *_slow_at_times(own, names)]
+
+
+def _slow_throughout(own: np.ndarray, names: tuple) -> list[str]:
+    """Workers whose level is far above the others', by logarithms above the median of each iteration (R, N)."""
     level = np.median(own, axis=0)
     middle = np.median(level)
     spread = 1.4826 * np.median(np.abs(level - middle))
     parts = np.array([np.median(part, axis=0) for part in np.array_split(own, _BLOCKS)])
     error = np.sqrt(parts.var(axis=0, ddof=1).mean() / _BLOCKS)
     far = max(np.log(1.1), 3 * spread, _TREND * error)
-    most = max(1, N // 4)
-    said = []
-    for w in np.argsort(-level, kind="stable")[:most]:
+    sentences = []
+    for w in np.argsort(-level, kind="stable")[: _most_slow(own)]:
         if level[w] - middle > far:
             factor = np.exp(level[w] - middle)
-            said.append(
+            sentences.append(
                 f"slow worker: {names[w]} takes {factor:.2f} times as long as the middle of the others, throughout"
             )
+    return sentences
+
+
+def _slow_at_times(own: np.ndarray, names: tuple) -> list[str]:
+    """Workers that are slower than usual in more spells than chance explains, by the same logarithms."""
+    from scipy.stats import binom
+
+    R, N = own.shape
+    level = np.median(own, axis=0)
     noise = 1.4826 * np.median(np.abs(own - level))
     slow = own - level > max(np.log(1.3), 3 * noise)
-    begun = slow[0] + (slow[1:] & ~slow[:-1]).sum(0)  # iterations of one spell are no evidence of their own
-    for w in np.argsort(-begun, kind="stable")[:most]:
-        rate = (begun.sum() - begun[w] + 1) / (R * (N - 1))
-        by_chance = binom.sf(begun[w] - 1, R, rate)
-        if begun[w] and by_chance < _SELDOM / N and slow[:, w].mean() < 0.5:
+    spells = slow[0] + (slow[1:] & ~slow[:-1]).sum(0)  # iterations of one spell are no evidence of their own
+    sentences = []
+    for w in np.argsort(-spells, kind="stable")[: _most_slow(own)]:
+        rate = (spells.sum() - spells[w] + 1) / (R * (N - 1))
+        by_chance = binom.sf(spells[w] - 1, R, rate)
+        share = slow[:, w].mean()
+        if spells[w] and by_chance < _SELDOM / N and share < 0.5:
             size = np.exp(np.median((own - level)[slow[:, w], w]))
-            others = (slow.sum() - slow[:, w].sum()) / (R * (N - 1))
-            said.append(
-                f"slow worker: {names[w]} takes {size:.2f} times its usual time in {slow[:, w].mean():.0%} of the "
-                f"iterations; the others are as slow in {others:.1%} of theirs on average"
+            share_of_others = (slow.sum() - slow[:, w].sum()) / (R * (N - 1))
+            sentences.append(
+                f"slow worker: {names[w]} takes {size:.2f} times its usual time in {share:.0%} of the "
+                f"iterations; the others are as slow in {share_of_others:.1%} of theirs on average"
             )
-    return said
+    return sentences
+
+
+def _most_slow(own: np.ndarray) -> int:
+    """Most workers that are called slow."""
+    return max(1, own.shape[1] // 4)
 
 
 def _racks(logs: np.ndarray, workers: tuple[int, ...]) -> list[str]:
@@ -135,22 +152,22 @@ def _racks(logs: np.ndarray, workers: tuple[int, ...]) -> list[str]:
         _, group = connected_components(alike > level, directed=False)
         if group.any():
             break
-    every_group = [np.flatnonzero(group == one) for one in range(group.max() + 1)]
-    found = [members for members in every_group if len(members) > 1]
-    if not found:
+    every_group = [np.flatnonzero(group == number) for number in range(group.max() + 1)]
+    large_groups = [members for members in every_group if len(members) > 1]
+    if not large_groups:
         return []
     same = (group[:, None] == group) & pairs
     inside = np.median(alike[same])
-    if len(found) == 1 and len(found[0]) == len(moving):
+    if len(large_groups) == 1 and len(large_groups[0]) == len(moving):
         return [f"all workers move together: correlation {inside:.2f}"]
     between = np.median(alike[(group[:, None] != group) & pairs])
     spans = []
-    for members in found[:_MOST_NAMED]:
+    for members in large_groups[:_MOST_NAMED]:
         numbers = [workers[i] for i in moving[members]]
         spans.append(_spans(numbers))
     named = "; ".join(spans)
-    more = "; ..." if len(found) > _MOST_NAMED else ""
-    groups = "a group" if len(found) == 1 else f"{len(found)} groups"
+    more = "; ..." if len(large_groups) > _MOST_NAMED else ""
+    groups = "a group" if len(large_groups) == 1 else f"{len(large_groups)} groups"
     return [
         f"racks: workers move together in {groups} ({named}{more}): correlation {inside:.2f} inside, "
         f"{between:.2f} between".replace("-0.00", "0.00")
@@ -178,25 +195,26 @@ def _bursts(logs: np.ndarray) -> list[str]:
     spread = 1.4826 * np.median(np.abs(logs - middle), axis=0)
     slow = logs > middle + np.maximum(np.log(1.5), 3 * spread)
     R, N = slow.shape
-    found = []
+    sentences = []
     often = slow.sum(0)
     share = often.sum() / slow.size
     following = int((slow[1:] & slow[:-1]).sum())
     expected = float((often * (often - 1) / R).sum())
     if following >= 10 and poisson.sf(following - 1, 2 * expected) < _RARE:
-        begun = int(slow[0].sum() + (slow[1:] & ~slow[:-1]).sum())
-        found.append(
-            f"bursts: once slow, a worker stays slow for {often.sum() / begun:.1f} iterations on average, "
+        spells = int(slow[0].sum() + (slow[1:] & ~slow[:-1]).sum())
+        sentences.append(
+            f"bursts: once slow, a worker stays slow for {often.sum() / spells:.1f} iterations on average, "
             f"by chance {1 / (1 - share):.1f}"
         )
-    many = (slow.sum(1) > N / 2) & (binom.sf(slow.sum(1) - 1, N, share) < _RARE / R)
-    if many.any():
-        at = np.flatnonzero(many).tolist()
-        spans = _spans(at, _MOST_NAMED)
-        found.append(
-            f"bursts: over half of the workers are slow at once in {len(at)} of {R} iterations ({spans})"
+    slow_at_once = slow.sum(1)
+    by_chance = binom.sf(slow_at_once - 1, N, share)
+    iterations = np.flatnonzero((slow_at_once > N / 2) & (by_chance < _RARE / R)).tolist()
+    if iterations:
+        spans = _spans(iterations, _MOST_NAMED)
+        sentences.append(
+            f"bursts: over half of the workers are slow at once in {len(iterations)} of {R} iterations ({spans})"
         )
-    return found
+    return sentences
 
 
 def _drift(logs: np.ndarray) -> list[str]:
@@ -230,7 +248,9 @@ def _spans(numbers: list[int], most: int = 10) -> str:
             runs[-1][1] = number
         else:
             runs.append([number, number])
-    told = [f"{first}-{last}" if last > first else f"{first}" for first, last in runs[:most]]
+    spans = []
+    for first, last in runs[:most]:
+        spans.append(f"{first}-{last}" if last > first else f"{first}")
     if len(runs) > most:
-        told.append("...")
-    return ", ".join(told)
+        spans.append("...")
+    return ", ".join(spans)

@@ -78,14 +78,16 @@ def _directions(dim: int, q: int) -> np.ndarray:
     return vectors[vectors[np.arange(len(vectors)), first] == 1]
 
 
-def _geometry(name: str, dim: int, q: int) -> None:
+def _require_geometry(name: str, dim: int, q: int) -> None:
+    """Refuse geometries that do not exist or are too large."""
     require(
         dim >= 2 and is_prime_power(q), f"{name} needs dim >= 2 and a prime power q, got dim={dim}, q={q}"
     )
-    _built(f"{name}({dim}, {q})", q**dim, q**dim)  # about the number of points and of hyperplanes
+    _require_size(f"{name}({dim}, {q})", q**dim, q**dim)  # about the number of points and of hyperplanes
 
 
-def _built(name: str, n: int, k: int) -> None:
+def _require_size(name: str, n: int, k: int) -> None:
+    """Refuse designs that are too large to be built."""
     require(
         n * k <= ENTRIES,
         f"{name} has {k} partitions on {n} workers, more than the {ENTRIES:.0e} entries that are supported",
@@ -97,7 +99,7 @@ def pg(dim: int, q: int) -> Design:
 
     Refused unless dim >= 2 and q is a prime power. Source: Beth, Jungnickel, Lenz: Design Theory, 1999, section I.2.
     """
-    _geometry("pg", dim, q)
+    _require_geometry("pg", dim, q)
     points = _directions(dim + 1, q)
     return Design(field(q).dot(points, points) == 0)
 
@@ -107,23 +109,25 @@ def ag_dual(dim: int, q: int) -> Design:
 
     Refused unless dim >= 2 and q is a prime power. Source: Beth, Jungnickel, Lenz: Design Theory, 1999, section I.2.
     """
-    _geometry("ag_dual", dim, q)
+    _require_geometry("ag_dual", dim, q)
     points = np.array(list(product(range(q), repeat=dim)))
     levels = field(q).dot(_directions(dim, q), points)
-    return Design((levels[:, None] == np.arange(q)[:, None]).reshape(-1, len(points)))
+    on_hyperplane = levels[:, None] == np.arange(q)[:, None]  # (directions, levels, points)
+    return Design(on_hyperplane.reshape(-1, len(points)))
 
 
 # --- Difference sets: the translates of one set, or of a few -----------------------------------------------------
 
 
-def _translates(minus: np.ndarray, chosen) -> np.ndarray:
-    """Row g is one at x where x - g is chosen; ``minus[a, b]`` is a - b."""
-    return np.isin(minus.T, list(chosen))
+def _translates(minus: np.ndarray, elements) -> np.ndarray:
+    """Row g is one at x where x - g is one of the elements; ``minus[a, b]`` is a - b."""
+    return np.isin(minus.T, list(elements))
 
 
-def _cyclic(n: int, chosen) -> np.ndarray:
-    _built(f"a development in Z_{n}", n, n)
-    return _translates((np.arange(n)[:, None] - np.arange(n)) % n, chosen)
+def _cyclic_translates(n: int, elements) -> np.ndarray:
+    """The translates of some elements of Z_n."""
+    _require_size(f"a development in Z_{n}", n, n)
+    return _translates((np.arange(n)[:, None] - np.arange(n)) % n, elements)
 
 
 def paley(q: int) -> Design:
@@ -160,8 +164,8 @@ def bent(t: int) -> Design:
     require(2 <= t <= 5, f"bent needs 2 <= t <= 5, got t={t}")
     z = np.arange(4**t)
     both = (z >> t) & z & (2**t - 1)
-    ones = z[sum(both >> i & 1 for i in range(t)) % 2 == 1]
-    return Design(_translates(z[:, None] ^ z, ones))
+    parity = np.bitwise_count(both) % 2
+    return Design(_translates(z[:, None] ^ z, z[parity == 1]))
 
 
 def quartic(p: int) -> Design:
@@ -169,12 +173,14 @@ def quartic(p: int) -> Design:
 
     Refused unless p is such a prime. Source: Lehmer: On residue difference sets, Canad. J. Math. 1953.
     """
-    zero = _is_odd_square((p - 9) / 4)
+    with_zero = _is_odd_square((p - 9) / 4)
     require(
-        p > 5 and is_prime(p) and (zero or _is_odd_square((p - 1) / 4)),
+        p > 5 and is_prime(p) and (with_zero or _is_odd_square((p - 1) / 4)),
         f"quartic needs a prime p > 5 of the form 4x^2 + 1 or 4x^2 + 9, x odd, got p={p}",
     )
-    return Design(_cyclic(p, {pow(x, 4, p) for x in range(0 if zero else 1, p)}))
+    first = 0 if with_zero else 1
+    fourth_powers = {pow(x, 4, p) for x in range(first, p)}
+    return Design(_cyclic_translates(p, fourth_powers))
 
 
 def _is_odd_square(number: float) -> bool:
@@ -191,11 +197,12 @@ def twin(p: int) -> Design:
 
     def chi(x: np.ndarray, prime: int) -> np.ndarray:
         squares = np.unique(np.arange(1, prime) ** 2 % prime)
-        return np.where(x % prime == 0, 0, np.where(np.isin(x % prime, squares), 1, -1))
+        sign = np.where(np.isin(x % prime, squares), 1, -1)
+        return np.where(x % prime == 0, 0, sign)
 
     x = np.arange(n)
-    chosen = x[(x % (p + 2) == 0) | (chi(x, p) * chi(x, p + 2) == 1)]
-    return Design(_cyclic(n, chosen))
+    is_element = (x % (p + 2) == 0) | (chi(x, p) * chi(x, p + 2) == 1)
+    return Design(_cyclic_translates(n, x[is_element]))
 
 
 def cyclic_ds(n: int, load: int, intersection: int) -> Design:
@@ -211,61 +218,69 @@ def cyclic_ds(n: int, load: int, intersection: int) -> Design:
     """
     reason = why_impossible(n, n, load, load, intersection)
     require(reason is None, f"cyclic_ds({n}, {load}, {intersection}): {reason}")
-    found = difference_set(n, load, intersection)
-    require(found is not None, f"no cyclic difference set ({n}, {load}, {intersection}) was found")
-    return Design(_cyclic(n, found))
+    elements = difference_set(n, load, intersection)
+    require(elements is not None, f"no cyclic difference set ({n}, {load}, {intersection}) was found")
+    return Design(_cyclic_translates(n, elements))
 
 
 def difference_set(n: int, load: int, intersection: int) -> tuple[int, ...] | None:
     """A cyclic difference set, or None where the search finds none (see `cyclic_ds`)."""
-    multipliers = [p for p in prime_factors(load - intersection) if gcd(p, n) == 1]
-    if multipliers:  # a proven one before a conjectured one, then the fewest orbits
-        p = min(multipliers, key=lambda p: (p <= intersection, len(_orbits(n, p)), p))
-        orbits = _orbits(n, p)
-    elif n <= UNGUIDED:
-        orbits = [(x,) for x in range(n)]
-    else:
-        return None
-    steps, found = 0, None
+    orbits = _orbits_of_multiplier(n, load, intersection)
     # An orbit's own differences, and those with each other orbit, are the same in every branch.
-    between = cache(lambda a, b: _differences(n, orbits[a], orbits[b]))
-    # Next orbit, those chosen, their elements, and how often each difference occurs.
+    differences = cache(lambda a, b: _differences(n, orbits[a], orbits[b]))
+    steps = 0
+    # Next orbit, those in the union, how many elements these have, and how often each difference occurs.
     stack: list[tuple[int, tuple[int, ...], int, np.ndarray]] = [(0, (), 0, np.zeros(n, dtype=int))]
-    while stack and found is None:
-        i, chosen, size, count = stack.pop()
+    while stack:
+        i, union, size, count = stack.pop()
         steps += 1
         if steps > SEARCH_STEPS:
             return None
         if size == load:
             if (count[1:] == intersection).all():
-                found = tuple(sorted(chain.from_iterable(orbits[a] for a in chosen)))
+                return tuple(sorted(chain.from_iterable(orbits[a] for a in union)))
             continue
         if i == len(orbits):
             continue
-        stack.append((i + 1, chosen, size, count))  # without orbit i: tried last
-        if size + len(orbits[i]) <= load:
-            more = count + between(i, i)
-            for a in chosen:
-                more = more + between(a, i) + between(i, a)
-            if (more[1:] <= intersection).all():
-                stack.append((i + 1, (*chosen, i), size + len(orbits[i]), more))
-    return found
+        stack.append((i + 1, union, size, count))  # without orbit i: tried last
+        larger = size + len(orbits[i])
+        if larger <= load:
+            count_with = count + differences(i, i)
+            for a in union:
+                count_with = count_with + differences(a, i) + differences(i, a)
+            if (count_with[1:] <= intersection).all():
+                stack.append((i + 1, (*union, i), larger, count_with))
+    return None
+
+
+def _orbits_of_multiplier(n: int, load: int, intersection: int) -> list[tuple[int, ...]]:
+    """Sets of which a difference set is a union: orbits of a multiplier, or without one single elements.
+
+    None for large n without a multiplier, where no search is tried.
+    """
+    multipliers = [p for p in prime_factors(load - intersection) if gcd(p, n) == 1]
+    if multipliers:  # a proven one before a conjectured one, then the fewest orbits
+        p = min(multipliers, key=lambda p: (p <= intersection, len(_orbits(n, p)), p))
+        return _orbits(n, p)
+    if n <= UNGUIDED:
+        return [(x,) for x in range(n)]
+    return []
 
 
 def _orbits(n: int, p: int) -> list[tuple[int, ...]]:
     """Orbits of x -> p x on Z_n, by smallest element."""
-    seen, found = set(), []
+    in_an_orbit, orbits = set(), []
     for x in range(n):
-        if x in seen:
+        if x in in_an_orbit:
             continue
         orbit = [x]
         y = x * p % n
         while y != x:
             orbit.append(y)
             y = y * p % n
-        seen.update(orbit)
-        found.append(tuple(sorted(orbit)))
-    return found
+        in_an_orbit.update(orbit)
+        orbits.append(tuple(sorted(orbit)))
+    return orbits
 
 
 def _differences(n: int, a: tuple[int, ...], b: tuple[int, ...]) -> np.ndarray:
@@ -293,7 +308,7 @@ def sts(v: int) -> Design:
     systems of Steiner, Math. Scand. 1958.
     """
     require(v >= 7 and v % 6 in (1, 3), f"a Steiner triple system needs v = 1 or 3 mod 6, v >= 7, got v={v}")
-    _built(f"sts({v})", v, v * (v - 1) // 6)
+    _require_size(f"sts({v})", v, v * (v - 1) // 6)
     t, Q, colours = v // 6, v // 3, range(3)
     if v % 6 == 3:
         triples = [(i, i + Q, i + 2 * Q) for i in range(Q)]
@@ -321,7 +336,7 @@ def complete(n: int, r: int) -> Design:
     Refused unless 1 <= r <= n and the matrix has at most `ENTRIES` entries.
     """
     require(1 <= r <= n, f"complete needs 1 <= r <= n, got n={n}, r={r}")
-    _built(f"complete({n}, {r})", n, comb(n, r))
+    _require_size(f"complete({n}, {r})", n, comb(n, r))
     return Design(_rows(n, combinations(range(n), r)))
 
 
@@ -342,8 +357,18 @@ def stack(design: Design, copies: int) -> Design:
 # --- Names -------------------------------------------------------------------------------------------------------
 
 CONSTRUCTIONS: dict[str, Callable[..., Design]] = {
-    f.__name__: f
-    for f in (pg, ag_dual, paley, paley2, bent, quartic, twin, cyclic_ds, sts, complete, complement, stack)
+    "pg": pg,
+    "ag_dual": ag_dual,
+    "paley": paley,
+    "paley2": paley2,
+    "bent": bent,
+    "quartic": quartic,
+    "twin": twin,
+    "cyclic_ds": cyclic_ds,
+    "sts": sts,
+    "complete": complete,
+    "complement": complement,
+    "stack": stack,
 }
 
 
@@ -358,16 +383,16 @@ def named_design(name: str) -> Design:
         head = words.pop(0) if words else ""
         if head not in CONSTRUCTIONS:
             raise ParameterError(unknown("design", head or name, CONSTRUCTIONS))
-        wanted = list(inspect.signature(CONSTRUCTIONS[head]).parameters)
-        given: list = []
-        for argument in wanted:
-            if argument == "design":
-                given.append(read())
+        parameters = list(inspect.signature(CONSTRUCTIONS[head]).parameters)
+        arguments: list = []
+        for parameter in parameters:
+            if parameter == "design":
+                arguments.append(read())
             else:
                 number = words.pop(0) if words else ""
-                require(number.isdecimal(), f"design {name!r}: {head} takes {', '.join(wanted)}")
-                given.append(int(number))
-        return CONSTRUCTIONS[head](*given)
+                require(number.isdecimal(), f"design {name!r}: {head} takes {', '.join(parameters)}")
+                arguments.append(int(number))
+        return CONSTRUCTIONS[head](*arguments)
 
     design = read()
     require(not words, f"design {name!r}: nothing takes {'-'.join(words)}")
@@ -375,7 +400,7 @@ def named_design(name: str) -> Design:
 
 
 class Found(NamedTuple):
-    """A design that the table of constructions reaches."""
+    """Name and parameters of a design that the constructions reach."""
 
     design: str
     n: int
@@ -401,8 +426,10 @@ def find_bibd(n: int, max_k: int, density_range: tuple[float, float] = (0.0, 1.0
                 base.setdefault(design.params, name)
     for (_, k, l, r, shared), name in list(base.items()):
         if r < n - 1:
-            base.setdefault((n, k, k - l, n - r, k - 2 * l + shared), f"complement-{name}")
-    for copies in range(1, max_k // min((k for _, k, *_ in base), default=1) + 1):
+            of_complement = (n, k, k - l, n - r, k - 2 * l + shared)
+            base.setdefault(of_complement, f"complement-{name}")
+    smallest_k = min((k for _, k, *_ in base), default=1)
+    for copies in range(1, max_k // smallest_k + 1):
         for (_, k, l, r, shared), name in base.items():
             if k * copies <= max_k and low <= r / n <= high and 1 < r < n:
                 params = (n, k * copies, l * copies, r, shared * copies)
@@ -424,11 +451,14 @@ def _candidates(n: int, max_k: int) -> Iterator[str]:
     if n <= max_k:
         for load in range(3, n // 2 + 1):
             shared, rest = divmod(load * (load - 1), n - 1)
-            if not rest and not why_impossible(n, n, load, load, shared) and difference_set(n, load, shared):
+            if rest or why_impossible(n, n, load, load, shared):
+                continue
+            if difference_set(n, load, shared):
                 yield f"cyclic_ds-{n}-{load}-{shared}"
 
 
 def _geometries(n: int) -> Iterator[str]:
+    """Names of the projective and affine geometries with n points."""
     for q in range(2, isqrt(n) + 1):
         if is_prime_power(q):
             size, dim = 1 + q, 1  # points of PG(1, q)
@@ -465,7 +495,8 @@ def hilbert_symbol(a: int, b: int, p: int | None) -> int:
             number, power = number // p, power + 1
         return power, number
 
-    (alpha, u), (beta, v) = split(a), split(b)
+    alpha, u = split(a)
+    beta, v = split(b)
     if p == 2:
         exponent = (u - 1) // 2 * ((v - 1) // 2) + alpha * ((v * v - 1) // 8) + beta * ((u * u - 1) // 8)
         return (-1) ** (exponent % 2)

@@ -20,14 +20,16 @@ def prime_factors(number: int) -> list[int]:
     >>> prime_factors(360), prime_factors(1)
     ([2, 3, 5], [])
     """
-    found, p = [], 2
+    factors, p = [], 2
     while p * p <= number:
         if number % p == 0:
-            found.append(p)
+            factors.append(p)
             while number % p == 0:
                 number //= p
         p += 1
-    return [*found, number] if number > 1 else found
+    if number > 1:
+        factors.append(number)
+    return factors
 
 
 def is_prime(number: int) -> bool:
@@ -68,10 +70,10 @@ class Field:
     def powers(self, e: int) -> np.ndarray:
         """The distinct e-th powers of the nonzero elements, rising."""
         base = np.arange(1, self.q)
-        found = np.ones(self.q - 1, dtype=int)
+        powers = np.ones(self.q - 1, dtype=int)
         for _ in range(e):
-            found = self.mul[found, base]
-        return np.unique(found)
+            powers = self.mul[powers, base]
+        return np.unique(powers)
 
 
 @cache
@@ -95,6 +97,7 @@ def field(q: int) -> Field:
             power = (np.pad(power, ((0, 0), (1, 0)))[:, :m] + power[:, -1:] * tail) % p
         mul = product % p @ place
         if mul[1:, 1:].all():
-            add, sub = ((digits[:, None] + sign * digits) % p @ place for sign in (1, -1))
+            add = (digits[:, None] + digits) % p @ place
+            sub = (digits[:, None] - digits) % p @ place
             return Field(q, add, sub, mul)
     raise AssertionError(f"no irreducible polynomial of degree {m} over Z_{p}")

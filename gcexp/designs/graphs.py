@@ -15,14 +15,15 @@ def circulant(n: int, offsets: Sequence[int] | None) -> np.ndarray:
     """Cayley graph of the integers mod n: vertex v is joined to v + o and v - o for each of the distinct offsets."""
     if offsets is None:
         raise ParameterError(f"graph=circulant needs offsets, such as (1, 2), got n={n}, offsets=None")
-    given = [int(o) for o in offsets]
+    numbers = [int(o) for o in offsets]
+    distinct = len(set(numbers)) == len(numbers)
     require(
-        len(given) > 0 and len(set(given)) == len(given) and all(1 <= o <= n / 2 for o in given),
-        f"a circulant graph on n={n} vertices needs distinct offsets between 1 and n/2, got {given}",
+        bool(numbers) and distinct and all(1 <= o <= n / 2 for o in numbers),
+        f"a circulant graph on n={n} vertices needs distinct offsets between 1 and n/2, got {numbers}",
     )
     A = np.zeros((n, n), dtype=int)
     v = np.arange(n)
-    for o in given:
+    for o in numbers:
         A[v, (v + o) % n] = A[v, (v - o) % n] = 1
     return A
 

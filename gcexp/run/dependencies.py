@@ -64,7 +64,7 @@ _CLOCK = (
     "traces",
     "schemes",
     "theory",
-    "timeline.py",
+    "timeline",
     "extras.py",
     *_RUN,
 )

@@ -29,14 +29,17 @@ class Arrivals:
     @classmethod
     def chunks(cls, code: Code, arrive: Callable, width: int = 1) -> Iterator[tuple[slice, Arrivals]]:
         """Arrivals of some iterations at a time, so that arrays with `width` entries each stay small."""
-        ranks = [arrive(r + 1).reshape(-1, code.n) for r in range(int(code.messages.max(initial=0)))]
-        step = max(1, _CHUNK // max(1, width, len(code.owner)))
-        for i in range(0, len(ranks[0]), step):
-            time = np.empty((len(ranks[0][i : i + step]), len(code.owner)))
-            for r, at in enumerate(ranks):
-                sent = np.flatnonzero(code.rank == r)
-                time[:, sent] = at[i : i + step, code.owner[sent]]
-            yield slice(i, i + step), cls(code, time)
+        most = int(code.messages.max(initial=0))
+        by_rank = [arrive(r).reshape(-1, code.n) for r in range(1, most + 1)]
+        iterations, messages = len(by_rank[0]), len(code.owner)
+        step = max(1, _CHUNK // max(1, width, messages))
+        for i in range(0, iterations, step):
+            rows = slice(i, i + step)
+            time = np.empty((len(by_rank[0][rows]), messages))
+            for r, at in enumerate(by_rank):
+                message = np.flatnonzero(code.rank == r)
+                time[:, message] = at[rows, code.owner[message]]
+            yield rows, cls(code, time)
 
     @property
     def place(self) -> np.ndarray:

@@ -60,10 +60,14 @@ class Capacity:
             f"wait=capacity: all workers of {code!r} hold {int(code.load.sum())} partitions together, "
             f"but {need:g} are asked for",
         )
-        at = np.concatenate([arrive(r + 1) for r in range(most)], axis=-1)
-        work = np.concatenate([code.work(r + 1) - code.work(r) for r in range(most)])
+        ranks = range(1, most + 1)
+        at = np.concatenate([arrive(r) for r in ranks], axis=-1)  # (S, T, R n)
+        work = np.concatenate([code.work(r) - code.work(r - 1) for r in ranks])
         order = np.argsort(at, axis=-1, kind="stable")
-        last = (np.cumsum(work[order], axis=-1) >= need - _CLOSE).argmax(-1)[..., None]
-        time = np.take_along_axis(at, np.take_along_axis(order, last, -1), -1)
-        there = (at <= time).reshape(*at.shape[:-1], most, n).sum(-2, dtype=np.int16)
-        return time[..., 0], np.minimum(there, code.messages.astype(np.int16))
+        enough = np.cumsum(work[order], axis=-1) >= need - _CLOSE
+        last_place = enough.argmax(-1)[..., None]
+        last_message = np.take_along_axis(order, last_place, -1)
+        time = np.take_along_axis(at, last_message, -1)
+        there = (at <= time).reshape(*at.shape[:-1], most, n)
+        counts = there.sum(-2, dtype=np.int16)
+        return time[..., 0], np.minimum(counts, code.messages.astype(np.int16))

@@ -9,7 +9,7 @@ import numpy as np
 
 from gcexp.errors import require
 from gcexp.schemes.stopping import responses_by
-from gcexp.schemes.waiting import known_before
+from gcexp.schemes.waiting import times_before_the_run
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class PrefixDeadline:
         require(self.factor > 0, f"wait=prefix_deadline needs a factor > 0, got {self.factor}")
 
     def begin(self, lead):
-        times = known_before("wait=prefix_deadline", lead)()
+        times = times_before_the_run("wait=prefix_deadline", lead)()
         return self.factor * np.median(times.reshape(len(times), -1), axis=1)
 
     def stop(self, code, arrive, state):
@@ -91,28 +91,31 @@ class AdaptiveDeadline:
         at = arrive()
         time, q = at.max(-1), quorum(self.q, code.n)
         if state:
-            seen = np.concatenate(state, axis=1)
-            middle = _median(seen)
-            spread = _median(np.abs(seen - middle[:, None]))
-            least = np.partition(at, q - 1, axis=-1)[..., q - 1]
-            time = np.minimum(time, np.maximum((middle + self.kappa * spread)[:, None], least))
-        seen = np.minimum(at, time[..., None])[:, 0]
-        return time, responses_by(code, arrive, time), (*state, seen)[-self.window :]
+            last_arrivals = np.concatenate(state, axis=1)
+            middle = _median(last_arrivals)
+            spread = _median(np.abs(last_arrivals - middle[:, None]))
+            of_quorum = np.partition(at, q - 1, axis=-1)[..., q - 1]
+            deadline = np.maximum((middle + self.kappa * spread)[:, None], of_quorum)
+            time = np.minimum(time, deadline)
+        cut_at_the_stop = np.minimum(at, time[..., None])[:, 0]
+        state = (*state, cut_at_the_stop)[-self.window :]
+        return time, responses_by(code, arrive, time), state
 
 
 def _median(values: np.ndarray) -> np.ndarray:
     """The median of each row, equal to `numpy.median`, which spends most of its time looking for NaN."""
     low, high = (values.shape[1] - 1) // 2, values.shape[1] // 2
-    sorted_there = np.partition(values, (low, high), axis=1)
-    return (sorted_there[:, low] + sorted_there[:, high]) / 2
+    parted = np.partition(values, (low, high), axis=1)
+    return (parted[:, low] + parted[:, high]) / 2
 
 
 def quorum(q: int | None, n: int) -> int:
     """Workers of a quorum: as given, or half of them."""
-    found = ceil(n / 2) if q is None else q
-    require(1 <= found, f"a quorum needs q >= 1 workers, got {q}")
-    require(found <= n, f"a quorum of q={q} workers is larger than n={n}")
-    return found
+    if q is None:
+        return ceil(n / 2)
+    require(1 <= q, f"a quorum needs q >= 1 workers, got {q}")
+    require(q <= n, f"a quorum of q={q} workers is larger than n={n}")
+    return q
 
 
 @dataclass(frozen=True)

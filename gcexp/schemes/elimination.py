@@ -78,17 +78,17 @@ class Span:
         """Insert one row into each span, and return whether it was outside the span before, boolean (I,)."""
         rows = np.asarray(rows, dtype=self._basis.dtype)
         basis = self._basis[:, : self._most]
-        adjoint, left = basis.conj().transpose(0, 2, 1), rows[:, None]
+        adjoint, rest = basis.conj().transpose(0, 2, 1), rows[:, None]
         for _ in range(2):
-            left = left - left @ adjoint @ basis
-        left = left[:, 0]
-        size = np.vecdot(left, left).real
+            rest = rest - rest @ adjoint @ basis
+        rest = rest[:, 0]
+        size = np.vecdot(rest, rest).real
         new = size > self.tolerance**2 * np.vecdot(rows, rows).real
         if self._most == rows.shape[1]:  # rounding is no direction
             new &= self.rank < self._most
         if not new.any():
             return new
-        unit = left / np.sqrt(np.where(new, size, np.inf))[:, None]  # 0 where there is nothing new
+        unit = rest / np.sqrt(np.where(new, size, np.inf))[:, None]  # 0 where there is nothing new
         self._basis[self._all, self.rank] = unit
         self.rank += new
         self._most = min(self._most + 1, rows.shape[1])
@@ -164,10 +164,11 @@ class Spanned:
             targets = targets.sum(0)
         targets = np.kron(targets, np.eye(code.blocks))
         B, shape = code.encoding.toarray(), arrive(1).shape
-        time, responses = np.empty(shape[0] * shape[1]), np.zeros((shape[0] * shape[1], code.n), np.int16)
+        iterations = shape[0] * shape[1]
+        time, responses = np.empty(iterations), np.zeros((iterations, code.n), np.int16)
         for rows, arrivals in Arrivals.chunks(code, arrive, width=B.shape[1] ** 2):
-            time[rows], used = self._eliminate(arrivals, B, targets)
-            row, at = np.nonzero(used)
+            time[rows], extended = self._eliminate(arrivals, B, targets)
+            row, at = np.nonzero(extended)
             message = arrivals.message[row, at]
             np.maximum.at(responses[rows], (row, code.owner[message]), code.rank[message] + 1)
         if self.target == "partitions" or self.wanted is None:
@@ -187,21 +188,24 @@ class Spanned:
 
     def _eliminate(self, arrivals, B, targets):
         """When each iteration stops, (I,), and which of its arrivals extended the span until then, (I, M)."""
-        message, used = arrivals.message, np.zeros(arrivals.message.shape, dtype=bool)
-        time, span = np.empty(len(message)), Span(len(message), B.shape[1], targets, self.tolerance, B.dtype)
-        open_ = np.arange(len(message))
+        message = arrivals.message
+        extended = np.zeros(message.shape, dtype=bool)
+        time = np.empty(len(message))
+        span = Span(len(message), B.shape[1], targets, self.tolerance, B.dtype)
+        waiting = np.arange(len(message))  # iterations that have not stopped
         for p in range(message.shape[1]):
-            new = span.insert(B[message[open_, p]])
-            used[open_, p] = new
+            new = span.insert(B[message[waiting, p]])
+            extended[waiting, p] = new
             if p + 1 < len(targets) or not new.any():  # independent targets: fewer messages do not span them
                 continue
-            done = span.inside.all(1)
-            if done.any():
-                time[open_[done]] = arrivals.time[open_[done], p]
-                span.keep(~done)
-                open_ = open_[~done]
-                if not len(open_):
-                    return time, used
+            stops = span.inside.all(1)
+            if stops.any():
+                stopping = waiting[stops]
+                time[stopping] = arrivals.time[stopping, p]
+                span.keep(~stops)
+                waiting = waiting[~stops]
+                if not len(waiting):
+                    return time, extended
         raise ParameterError(
             f"wait=spanned: all messages of {arrivals.code!r} together do not span the wanted {self.target}"
         )

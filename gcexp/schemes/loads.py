@@ -10,7 +10,7 @@ import numpy as np
 
 from gcexp.codes import Code
 from gcexp.errors import require, require_known
-from gcexp.schemes.waiting import WorkerLimit, known_before
+from gcexp.schemes.waiting import WorkerLimit, times_before_the_run
 from gcexp.theory.bounds import water_loads
 
 KNOW = ("hindsight", "last", "prefix")
@@ -178,55 +178,70 @@ class Uneven(_Shares):
 
     def start(self, n, known):
         if self.know == "prefix":
-            parts = known_before("know=prefix", known)
-            fixed, growing = (part.mean(1, keepdims=True) for part in parts)
-            shares = water_loads(fixed, growing, self.cap)
+            fixed, growing = times_before_the_run("know=prefix", known)
+            mean_fixed = fixed.mean(1, keepdims=True)
+            mean_growing = growing.mean(1, keepdims=True)
+            shares = water_loads(mean_fixed, mean_growing, self.cap)
             return lambda draws: np.broadcast_to(shares, draws.shape)
-        seen: tuple[np.ndarray, np.ndarray] | None = None  # each worker's parts when it was last measured
-
-        def loads(draws):
-            nonlocal seen
-            fixed, growing = draws.parts()
-            if self.know == "hindsight":
-                return water_loads(fixed, growing, self.cap)
-            require(
-                not draws.renewed,
-                f"know=last learns from the iteration before, but the rows of {draws.renewed} belong "
-                "to different workers (persistent: false)",
-            )
-            even = np.ones((len(fixed), 0 if seen else 1, draws.shape[2]))
-            if seen is None:
-                seen = fixed[:, 0], growing[:, 0]
-                fixed, growing = fixed[:, 1:], growing[:, 1:]
-            found, seen = _from_last_measured(fixed, growing, seen, self.cap)
-            return np.concatenate([even, found], axis=1)
-
-        return loads
+        if self.know == "hindsight":
+            return lambda draws: water_loads(*draws.parts(), self.cap)
+        return _LoadsFromLastIteration(self.cap)
 
 
-def _from_last_measured(
-    fixed: np.ndarray, growing: np.ndarray, seen: tuple[np.ndarray, np.ndarray], cap: float | None
-) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Loads (S, T, n) from each worker's parts when it last had something to do, and these parts after the last row.
+class _LoadsFromLastIteration:
+    """Loads (S, T, n) of the next iterations at each call, from each worker's parts when it last had something to do.
 
-    Who had something to do depends on the loads before. So the loads are computed for all iterations as if everybody
-    always had, and those that a worker without work makes wrong are computed again, until there are none.
+    The first iteration has even loads, so that every worker is measured once.
     """
-    fixed = np.concatenate([seen[0][:, None], fixed], axis=1)
-    growing = np.concatenate([seen[1][:, None], growing], axis=1)
-    rows = np.arange(fixed.shape[1])[:, None]
-    source = np.broadcast_to(
-        rows, fixed.shape
-    )  # the row from which a worker's parts are known after each row
-    loads = water_loads(fixed[:, :-1], growing[:, :-1], cap)
-    while True:
-        measured = np.concatenate([np.ones_like(fixed[:, :1], bool), loads > 0], axis=1)
-        before, source = source, np.maximum.accumulate(np.where(measured, rows, 0), axis=1)
-        known_fixed, known_growing = (np.take_along_axis(part, source, axis=1) for part in (fixed, growing))
-        wrong = (source != before).any(-1)[:, :-1]
-        if not wrong.any():
-            return loads, (known_fixed[:, -1], known_growing[:, -1])
-        loads[wrong] = water_loads(known_fixed[:, :-1][wrong], known_growing[:, :-1][wrong], cap)
+
+    def __init__(self, cap: float | None):
+        self._cap = cap
+        #: Each worker's fixed and growing part when it was last measured, (S, n) both.
+        self._last_parts: tuple[np.ndarray, np.ndarray] | None = None
+
+    def __call__(self, draws) -> np.ndarray:
+        require(
+            not draws.renewed,
+            f"know=last learns from the iteration before, but the rows of {draws.renewed} belong "
+            "to different workers (persistent: false)",
+        )
+        fixed, growing = draws.parts()
+        if self._last_parts is not None:
+            return self._next_loads(fixed, growing, self._last_parts)
+        first_parts = fixed[:, 0], growing[:, 0]
+        even = np.ones((len(fixed), 1, draws.shape[2]))
+        return np.concatenate([even, self._next_loads(fixed[:, 1:], growing[:, 1:], first_parts)], axis=1)
+
+    def _next_loads(
+        self, fixed: np.ndarray, growing: np.ndarray, last_parts: tuple[np.ndarray, np.ndarray]
+    ) -> np.ndarray:
+        """Loads (S, T, n) of iterations with these parts, where workers were last measured with `last_parts`.
+
+        Who had something to do depends on the loads before. So the loads are computed for all iterations as if
+        everybody always had, and those that a worker without work makes wrong are computed again, until there are none.
+        """
+        last_fixed, last_growing = last_parts
+        fixed = np.concatenate([last_fixed[:, None], fixed], axis=1)
+        growing = np.concatenate([last_growing[:, None], growing], axis=1)
+        rows = np.arange(fixed.shape[1])[:, None]
+        is_measured_first = np.ones_like(fixed[:, :1], bool)
+        source = np.broadcast_to(
+            rows, fixed.shape
+        )  # the row in which a worker was last measured, after each row
+        loads = water_loads(fixed[:, :-1], growing[:, :-1], self._cap)
+        while True:
+            is_measured = np.concatenate([is_measured_first, loads > 0], axis=1)
+            source_before = source
+            source = np.maximum.accumulate(np.where(is_measured, rows, 0), axis=1)
+            measured_fixed = np.take_along_axis(fixed, source, axis=1)
+            measured_growing = np.take_along_axis(growing, source, axis=1)
+            is_wrong = (source != source_before).any(-1)[:, :-1]
+            if not is_wrong.any():
+                self._last_parts = measured_fixed[:, -1], measured_growing[:, -1]
+                return loads
+            loads[is_wrong] = water_loads(
+                measured_fixed[:, :-1][is_wrong], measured_growing[:, :-1][is_wrong], self._cap
+            )
 
 
 @dataclass(frozen=True)
@@ -266,29 +281,35 @@ class Recent(_Shares):
         require(self.window >= 1, f"window is a number of iterations >= 1, got {self.window}")
 
     def start(self, n, known):
-        seen: np.ndarray | None = None  # the last times (S, at most window, n)
+        return _LoadsFromRecentIterations(self.window)
 
-        def loads(draws):
-            nonlocal seen
-            require(
-                not draws.renewed,
-                f"loads=recent learns from earlier iterations, but {draws.renewed} has new workers in every row "
-                "(persistent: false)",
-            )
-            fixed, growing = draws.parts()
-            times = fixed + growing
-            found = np.empty(draws.shape)
-            for t in range(draws.shape[1]):
-                now = times[:, t : t + 1]
-                if seen is None:
-                    speed = np.ones((draws.shape[0], n))
-                    seen = now
-                else:
-                    speed = 1 / seen.mean(1)
-                    seen = np.concatenate([seen, now], axis=1)[:, -self.window :]
-                found[:, t] = n * speed / speed.sum(1, keepdims=True)
-            return found
 
+class _LoadsFromRecentIterations:
+    """Loads (S, T, n) of the next iterations at each call, by the speeds in the last `window` iterations."""
+
+    def __init__(self, window: int):
+        self._window = window
+        self._last_times: np.ndarray | None = None  # (S, at most window, n)
+
+    def __call__(self, draws) -> np.ndarray:
+        require(
+            not draws.renewed,
+            f"loads=recent learns from earlier iterations, but {draws.renewed} has new workers in every row "
+            "(persistent: false)",
+        )
+        S, T, n = draws.shape
+        fixed, growing = draws.parts()
+        times = fixed + growing
+        loads = np.empty(draws.shape)
+        for t in range(T):
+            now = times[:, t : t + 1]
+            if self._last_times is None:
+                speed = np.ones((S, n))
+                self._last_times = now
+            else:
+                speed = 1 / self._last_times.mean(1)
+                self._last_times = np.concatenate([self._last_times, now], axis=1)[:, -self._window :]
+            loads[:, t] = n * speed / speed.sum(1, keepdims=True)
         return loads
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from math import ceil
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -13,10 +13,10 @@ from scipy import sparse
 from gcexp.codes import Code
 from gcexp.errors import require, require_known
 from gcexp.schemes.limits import Limit, require_limit, time_of
-from gcexp.schemes.waiting import known_before
+from gcexp.schemes.waiting import times_before_the_run
 
 _CLOSE = 1e-9
-_TRIED = 200  # thresholds among which DropCompute chooses
+_THRESHOLDS = 200  # thresholds among which DropCompute chooses
 CHECKS = ("border", "cut")
 
 
@@ -46,27 +46,38 @@ class Covered:
         require(0 < self.fraction <= 1, f"wait=covered needs 0 < fraction <= 1, got {self.fraction}")
 
     def stop(self, code, arrive):
-        copies, most, sent = _alone(code)
-        ranks = [arrive(r + 1) for r in range(most)]
-        at = np.concatenate([one.reshape(-1, code.n) for one in ranks], axis=1)  # (S T, R n)
-        first = reduce(np.minimum, (at.take(copy, axis=1) for copy in copies))
+        single = _single_partitions(code)
+        by_rank = [arrive(r + 1) for r in range(single.most)]
+        shape = by_rank[0].shape
+        at = np.concatenate([arrived.reshape(-1, code.n) for arrived in by_rank], axis=1)  # (S T, R n)
+        first_copy = reduce(np.minimum, (at.take(copy, axis=1) for copy in single.copies))
         need = ceil(self.fraction * code.k - _CLOSE)
-        time = first.max(1) if need == code.k else np.partition(first, need - 1, axis=1)[:, need - 1]
-        heard = at.reshape(-1, most, code.n) <= time[:, None, None]
-        if sent is not None:
-            heard &= sent
+        if need == code.k:
+            time = first_copy.max(1)
+        else:
+            time = np.partition(first_copy, need - 1, axis=1)[:, need - 1]
+        heard = at.reshape(-1, single.most, code.n) <= time[:, None, None]
+        if single.has_message is not None:
+            heard &= single.has_message
         responses = np.add.reduce(heard, axis=1, dtype=np.int16)
-        return time.reshape(ranks[0].shape[:2]), responses.reshape(ranks[0].shape)
+        return time.reshape(shape[:2]), responses.reshape(shape)
+
+
+class _SinglePartitions(NamedTuple):
+    """A code whose messages hold one partition each."""
+
+    #: (copies, k), the messages with each partition, as rank * n + worker; of one with fewer copies the last again.
+    copies: np.ndarray
+    most: int  #: R, messages of a worker
+    has_message: np.ndarray | None  #: (R, n), who has an r-th message; None where everybody sends R
 
 
 @lru_cache(maxsize=8)  # asked in each iteration where workers are late
-def _alone(code: Code) -> tuple[np.ndarray, int, np.ndarray | None]:
-    """Messages that are each partition, (copies, k) as rank * n + worker; R; who has an r-th message, (R, n).
-
-    Of a partition with fewer copies the last stands again; None where everybody sends R.
-    """
+def _single_partitions(code: Code) -> _SinglePartitions:
+    """What `Covered` needs to know of a code; `ParameterError` for one whose messages hold several partitions."""
     B = sparse.csc_array(code.encoding)
-    single = (np.diff(sparse.csr_array(B).indptr) == 1).all() and code.blocks == 1 and (B.data == 1).all()
+    entries_of_messages = np.diff(sparse.csr_array(B).indptr)
+    single = (entries_of_messages == 1).all() and code.blocks == 1 and (B.data == 1).all()
     copies = np.diff(B.indptr)
     require(
         bool(single and copies.min() >= 1),
@@ -74,10 +85,14 @@ def _alone(code: Code) -> tuple[np.ndarray, int, np.ndarray | None]:
         f"them; {code!r} is not such a code",
     )
     place = np.minimum(np.arange(copies.max())[:, None], copies - 1)
-    held = B.indices[B.indptr[:-1] + place]
+    message = B.indices[B.indptr[:-1] + place]
     most = int(code.messages.max())
-    sent = np.arange(most)[:, None] < code.messages
-    return code.rank[held] * code.n + code.owner[held], most, None if sent.all() else sent
+    has_message = np.arange(most)[:, None] < code.messages
+    return _SinglePartitions(
+        copies=code.rank[message] * code.n + code.owner[message],
+        most=most,
+        has_message=None if has_message.all() else has_message,
+    )
 
 
 @dataclass(frozen=True)
@@ -132,28 +147,32 @@ class DropCompute:
     def begin(self, lead):
         if self.tau is not None:
             return None
-        return self._learned(known_before("wait=dropcompute without tau", lead))
+        return self._learned(times_before_the_run("wait=dropcompute without tau", lead))
 
     def _learned(self, lead) -> np.ndarray:
         """The threshold of each seed, (S,), from ends of micro-batches before the run."""
         most = _micro_batches(lead.code)
         ends = np.stack([lead(r + 1) for r in range(most)])  # (M, S, P, n)
-        full, found = ends[-1].max(-1), list[float]()
-        for i, whole in enumerate(full):
+        thresholds: list[float] = []
+        for i in range(ends.shape[1]):
             of_seed = ends[:, i]
-            if i and (of_seed == ends[:, i - 1]).all():  # as where rows are replayed
-                found.append(found[-1])
-                continue
-            tried = np.linspace(of_seed[(most - 1) // 2].min(), of_seed.max(), _TRIED)
-            gain = []
-            for tau in tried:
-                count, took = self._ended(of_seed, np.full(of_seed.shape[1], tau))
-                gain.append((count.mean(-1) / most * whole / took).mean())
-            best = np.array(gain) >= max(gain) - 1e-12
-            found.append(tried[np.flatnonzero(best)[-1]])
-        return np.array(found)
+            as_before = i > 0 and bool((of_seed == ends[:, i - 1]).all())  # as where rows are replayed
+            thresholds.append(thresholds[-1] if as_before else self._best_threshold(of_seed))
+        return np.array(thresholds)
 
-    def _ended(self, ends: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _best_threshold(self, ends: np.ndarray) -> float:
+        """The threshold with which most is computed per time, from ends of micro-batches (M, P, n)."""
+        most, iterations = len(ends), ends.shape[1]
+        full_duration = ends[-1].max(-1)
+        candidates = np.linspace(ends[(most - 1) // 2].min(), ends.max(), _THRESHOLDS)
+        gains = []
+        for tau in candidates:
+            count, duration = self._counts_and_durations(ends, np.full(iterations, tau))
+            gains.append((count.mean(-1) / most * full_duration / duration).mean())
+        best = np.flatnonzero(np.array(gains) >= max(gains) - 1e-12)
+        return candidates[best[-1]]
+
+    def _counts_and_durations(self, ends: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Micro-batches that each worker computes (..., n), and how long that takes (...); ends are (M, ..., n)."""
         limit = tau[..., None] * (1 + _CLOSE)
         if self.check == "cut":
@@ -166,7 +185,7 @@ class DropCompute:
         ends = np.stack([arrive(r + 1) for r in range(most)])
         limit = time_of(self.tau, "tau") if state is None else state[:, None]
         tau = np.broadcast_to(limit, ends.shape[1:3])
-        count, time = self._ended(ends, tau)
+        count, time = self._counts_and_durations(ends, tau)
         return time, count.astype(np.int16), state
 
 

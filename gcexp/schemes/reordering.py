@@ -67,30 +67,33 @@ def _order_without(code: Code, slow: bytes) -> np.ndarray:
     is_slow = np.frombuffer(slow, dtype=bool)
     if not is_slow.any() or is_slow.all():
         return code.rank
-    assigned = np.zeros(len(code.owner), dtype=bool)
-    assigned[_assigned(code, ~is_slow[code.owner])] = True
-    order = np.lexsort((code.rank, ~assigned, code.owner))
+    comes_first = np.zeros(len(code.owner), dtype=bool)
+    comes_first[_assignment(code, ~is_slow[code.owner])] = True
+    order = np.lexsort((code.rank, ~comes_first, code.owner))
     ranks = np.empty(len(order), dtype=np.intp)
     ranks[order] = np.sort(code.owner * len(order) + code.rank) % len(order)
     return ranks
 
 
-def _assigned(code: Code, usable: np.ndarray) -> np.ndarray:
+def _assignment(code: Code, usable: np.ndarray) -> np.ndarray:
     """The usable message with which each partition that has one is sent, few of any worker."""
     _, partition = code.encoding.tocoo().coords
     message = np.flatnonzero(usable)
-    wanted, row = np.unique(partition[message], return_inverse=True)
+    partitions, row = np.unique(partition[message], return_inverse=True)
     most = int(code.messages.max())
     for places in range(1, most + 1):
         # A worker stands once for every place; a later place costs more than all own places together.
         place = np.repeat(np.arange(places), len(message))
-        column = code.owner[np.tile(message, places)] * places + place
-        cost = 1.0 + code.rank[np.tile(message, places)] + place * float(most * len(wanted) + 1)
-        table = sparse.csr_array((cost, (np.tile(row, places), column)), shape=(len(wanted), code.n * places))
+        message_there, row_there = np.tile(message, places), np.tile(row, places)
+        column = code.owner[message_there] * places + place
+        cost = 1.0 + code.rank[message_there] + place * float(most * len(partitions) + 1)
+        shape = (len(partitions), code.n * places)
+        table = sparse.csr_array((cost, (row_there, column)), shape=shape)
         try:
-            rows, columns = min_weight_full_bipartite_matching(table)
+            matched_row, matched_column = min_weight_full_bipartite_matching(table)
         except ValueError:  # some worker must send more
             continue
-        chosen = {(w, i) for w, i in zip(columns // places, rows, strict=True)}
-        return np.array([m for m, i in zip(message, row, strict=True) if (code.owner[m], i) in chosen])
+        pairs = set(zip(matched_column // places, matched_row, strict=True))
+        is_assigned = [(code.owner[m], i) in pairs for m, i in zip(message, row, strict=True)]
+        return message[is_assigned]
     raise AssertionError("all messages together send every partition")

@@ -73,9 +73,10 @@ class Restart:
         )
         left = np.zeros(epoch.shape, dtype=np.intp)
         for quorum in code.quorums:
-            there, at = responses[..., quorum.index] > 0, arrived[..., quorum.index]
-            last = np.where(there, at, -1).max(-1) == epoch
-            left = np.maximum(left, np.where(last, (~there).sum(-1), 0))
+            is_heard, at = responses[..., quorum.index] > 0, arrived[..., quorum.index]
+            is_met_last = np.where(is_heard, at, -1).max(-1) == epoch
+            missing = (~is_heard).sum(-1)
+            left = np.maximum(left, np.where(is_met_last, missing, 0))
         require(
             int(left.max(initial=0)) < len(self.first),
             f"wait=restart has times for up to {len(self.first) - 1} stragglers, {code!r} decoded with {left.max()}",
@@ -132,24 +133,29 @@ def phases(
     """
     require_known("row", row, rows)
     require_known("timing", timing, ("measured", "nominal"))
-    given = rows[row]
+    scheme = rows[row]
     require(
-        set(given) == {"length", "first", "later"},
-        f"phases of {row!r} are length, first and later, got {', '.join(map(str, given))}",
+        set(scheme) == {"length", "first", "later"},
+        f"phases of {row!r} are length, first and later, got {', '.join(map(str, scheme))}",
     )
-    lengths = given["length"]
-    tables = []
+    lengths = scheme["length"]
+    tables = {}
     for name in ("first", "later"):
-        table = given[name] if len(given[name]) == len(lengths) else given[name] * len(lengths)
+        table = scheme[name]
+        if len(table) != len(lengths):
+            table = table * len(lengths)
         fits = len(table) == len(lengths) and all(len(four) == 4 for four in table)
         require(
             fits, f"{name} phases of {row!r} are four times for each of {len(lengths)} stragglers, or one row"
         )
-        tables.append(table)
+        tables[name] = table
     if timing == "nominal":
-        first, later = (_nominal(tables[0], lengths, t_cm) for t_cm in send)
+        send_first, send_later = send
+        first = _nominal(tables["first"], lengths, send_first)
+        later = _nominal(tables["first"], lengths, send_later)
     else:
-        first, later = (tuple(map(sum, table)) for table in tables)
+        first = tuple(sum(phases_of_epoch) for phases_of_epoch in tables["first"])
+        later = tuple(sum(phases_of_epoch) for phases_of_epoch in tables["later"])
     return Restart(first, later, tuple(lost))
 
 

@@ -11,7 +11,7 @@ from gcexp.codes import Code
 from gcexp.errors import require
 
 
-class Seen(NamedTuple):
+class History(NamedTuple):
     """What the master remembers, oldest iterations first."""
 
     straggled: np.ndarray  #: (S, window - 1, n), who was not heard
@@ -105,7 +105,7 @@ class SelectiveRepeat:
         S, n = at.shape
         if state is None:
             nobody = np.zeros((S, self.window - 1, n), dtype=bool)
-            state = Seen(straggled=nobody, returned=np.ones((S, self.burst, n), dtype=bool))
+            state = History(straggled=nobody, returned=np.ones((S, self.burst, n), dtype=bool))
 
         patient = (1 + self.mu) * at.min(1)
         # Who straggled `burst` or more iterations ago and within the window must not straggle again.
@@ -120,12 +120,12 @@ class SelectiveRepeat:
         time = np.minimum(time, at.max(1))
 
         heard = at <= time[:, None]
-        of_this = self.ages(code, state) == 0
-        seen = Seen(
+        sends_newest = self.ages(code, state) == 0
+        state = History(
             straggled=np.concatenate([state.straggled[:, 1:], ~heard[:, None]], axis=1),
-            returned=np.concatenate([state.returned[:, 1:], (heard & of_this)[:, None]], axis=1),
+            returned=np.concatenate([state.returned[:, 1:], (heard & sends_newest)[:, None]], axis=1),
         )
-        return time[:, None], heard[:, None].astype(np.int16), seen
+        return time[:, None], heard[:, None].astype(np.int16), state
 
     def _most(self, code: Code) -> int:
         """lambda, refused where the code tolerates too few stragglers for it."""
@@ -143,9 +143,9 @@ class SelectiveRepeat:
 def _tolerated(code: Code) -> int:
     """The s of a code that decodes from any n - s workers with one message each."""
     quorums = code.quorums
-    fits = len(quorums) == 1 and len(quorums[0].workers) == code.n and bool((code.messages == 1).all())
+    one_message_each = bool((code.messages == 1).all())
     require(
-        fits,
+        one_message_each and len(quorums) == 1 and len(quorums[0].workers) == code.n,
         "wait=selective_repeat needs a code that decodes from any n - s of its workers, with one message each, such as "
         f"cyclic_repetition; {code!r} does not",
     )

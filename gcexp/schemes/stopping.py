@@ -60,7 +60,8 @@ class Recovered:
             "partition is ever recovered as such; use wait=fastest, deadline or spanned",
         )
         shape = arrive(1).shape
-        time, responses = np.empty(shape[:2]).ravel(), np.empty((shape[0] * shape[1], code.n), np.int16)
+        iterations = shape[0] * shape[1]
+        time, responses = np.empty(iterations), np.empty((iterations, code.n), np.int16)
         for rows, arrivals in Arrivals.chunks(code, arrive, width=code.encoding.nnz):
             count = self._messages(code, arrivals)
             time[rows] = np.take_along_axis(arrivals.time, count[:, None] - 1, axis=1)[:, 0]
@@ -70,27 +71,41 @@ class Recovered:
     def _messages(self, code: Code, arrivals: Arrivals) -> np.ndarray:
         """How many messages each iteration waits for."""
         need, most = ceil(self.fraction * code.k - _CLOSE), arrivals.message.shape[1]
-        count = np.minimum(_holding(code, arrivals.place, need), most)
+        least = np.minimum(_messages_that_hold(code, arrivals.place, need), most)
         if self.monotone:
-            high = np.full(len(count), most)
-            while True:
-                open_ = np.flatnonzero(count < high)
-                if not len(open_):
-                    return count
-                middle = (count[open_] + high[open_]) // 2
-                enough = _recovers(code, arrivals.responses(middle, open_), need)
-                high[open_[enough]] = middle[enough]
-                count[open_[~enough]] = middle[~enough] + 1
-        waiting = count < most
-        while waiting.any():
+            return _by_bisection(code, arrivals, need, least)
+        return _one_by_one(code, arrivals, need, least)
+
+
+def _by_bisection(code: Code, arrivals: Arrivals, need: int, least: np.ndarray) -> np.ndarray:
+    """Messages after which `need` partitions are recovered, at least `least`, where more never recover fewer."""
+    low, high = least, np.full(len(least), arrivals.message.shape[1])
+    while True:
+        undecided = np.flatnonzero(low < high)
+        if not len(undecided):
+            return low
+        middle = (low[undecided] + high[undecided]) // 2
+        enough = _recovers(code, arrivals.responses(middle, undecided), need)
+        high[undecided[enough]] = middle[enough]
+        low[undecided[~enough]] = middle[~enough] + 1
+
+
+def _one_by_one(code: Code, arrivals: Arrivals, need: int, least: np.ndarray) -> np.ndarray:
+    """Messages after which `need` partitions are recovered, at least `least`, by trying one message after the other."""
+    count, most = least, arrivals.message.shape[1]
+    is_waiting = count < most
+    while is_waiting.any():
+        is_next = is_waiting
+        if len(count) > _FEW:
             # Of many iterations those with the fewest messages: their patterns occur at this step only.
-            now = waiting if len(count) <= _FEW else waiting & (count == count[waiting].min())
-            now = np.flatnonzero(now)
-            missed = now[~_recovers(code, arrivals.responses(count[now], now), need)]
-            count[missed] += 1
-            waiting[now] = False
-            waiting[missed] = count[missed] < most
-        return count
+            is_next = is_waiting & (count == count[is_waiting].min())
+        rows = np.flatnonzero(is_next)
+        enough = _recovers(code, arrivals.responses(count[rows], rows), need)
+        is_waiting[rows] = False
+        too_few = rows[~enough]
+        count[too_few] += 1
+        is_waiting[too_few] = count[too_few] < most
+    return count
 
 
 @dataclass(frozen=True)
@@ -186,66 +201,72 @@ class DecodableOrFastest:
 
     def stop(self, code, arrive):
         decodable, responses = Decodable().stop(code, arrive)
-        fastest, first = Fastest(q=self.q, s=self.s).stop(code, arrive)
-        return np.minimum(decodable, fastest), np.where((decodable <= fastest)[..., None], responses, first)
+        fastest, of_fastest = Fastest(q=self.q, s=self.s).stop(code, arrive)
+        is_decodable_first = decodable <= fastest
+        responses = np.where(is_decodable_first[..., None], responses, of_fastest)
+        return np.minimum(decodable, fastest), responses
 
 
-def _holding(code: Code, place: np.ndarray, need: int) -> np.ndarray:
+def _messages_that_hold(code: Code, place: np.ndarray, need: int) -> np.ndarray:
     """Number of messages until `need` partitions occur in them, (I,); one more than all messages if they never do."""
-    messages, begin, held = _messages_with(code)
+    messages, begin, columns = _messages_of_columns(code)
     first = np.full((len(place), code.encoding.shape[1]), place.shape[1])
-    first[:, held] = np.minimum.reduceat(place[:, messages], begin, axis=1)
+    first[:, columns] = np.minimum.reduceat(place[:, messages], begin, axis=1)
     first = first.reshape(len(place), code.k, code.blocks).max(2)
     return np.partition(first, need - 1, axis=1)[:, need - 1] + 1
 
 
 @lru_cache(maxsize=8)  # asked in each iteration where workers are late
-def _messages_with(code: Code) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Messages with each column of the encoding, one after the other; where those of a column begin; which columns."""
+def _messages_of_columns(code: Code) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Messages with each column of the encoding, one after the other; where those of a column begin; which columns.
+
+    Columns that no message holds are left out.
+    """
     B = code.encoding.tocsc()
-    held = np.flatnonzero(np.diff(B.indptr))
-    return B.indices, B.indptr[held], held
+    columns = np.flatnonzero(np.diff(B.indptr))
+    return B.indices, B.indptr[columns], columns
 
 
 def _recovers(code: Code, responses: np.ndarray, need: int) -> np.ndarray:
     """Whether each pattern decodes to coefficients 0 and 1, at least `need` of them 1."""
     if len(responses) > _FEW:
         patterns, which = distinct(responses)
-        return _enough(code, patterns, need)[which]
-    return _tried(code, need).answers(responses)
+        return _decode_to_enough(code, patterns, need)[which]
+    return _remembered_patterns(code, need).recover(responses)
 
 
-class _Tried:
+class _RememberedPatterns:
     """Remembers of a code which patterns decode to at least `need` coefficients 1 and else 0."""
 
     def __init__(self, code: Code, need: int):
         self._code, self._need = code, need
-        self._known: dict[bytes, bool] = {}
+        self._is_enough: dict[bytes, bool] = {}
 
-    def answers(self, responses: np.ndarray) -> np.ndarray:
-        """`_enough` of a few patterns, each decoded once as long as it is remembered."""
-        if len(self._known) * self._code.n > _REMEMBERED:
-            self._known.clear()
-        names = [pattern.tobytes() for pattern in responses]
-        new = {name: i for i, name in enumerate(names) if name not in self._known}
+    def recover(self, responses: np.ndarray) -> np.ndarray:
+        """`_decode_to_enough` of a few patterns, each decoded once as long as it is remembered."""
+        if len(self._is_enough) * self._code.n > _REMEMBERED:
+            self._is_enough.clear()
+        keys = [pattern.tobytes() for pattern in responses]
+        new = {key: i for i, key in enumerate(keys) if key not in self._is_enough}
         if new:
-            enough = _enough(self._code, responses[list(new.values())], self._need)
-            self._known.update(zip(new, enough.tolist(), strict=True))
-        return np.array([self._known[name] for name in names])
+            enough = _decode_to_enough(self._code, responses[list(new.values())], self._need)
+            self._is_enough.update(zip(new, enough.tolist(), strict=True))
+        return np.array([self._is_enough[key] for key in keys])
 
 
 @lru_cache(maxsize=8)  # where workers are late, the same few patterns are asked for again and again
-def _tried(code: Code, need: int) -> _Tried:
-    return _Tried(code, need)
+def _remembered_patterns(code: Code, need: int) -> _RememberedPatterns:
+    return _RememberedPatterns(code, need)
 
 
-def _enough(code: Code, patterns: np.ndarray, need: int) -> np.ndarray:
+def _decode_to_enough(code: Code, patterns: np.ndarray, need: int) -> np.ndarray:
     """`_recovers` of distinct patterns."""
     enough = code.met(patterns) if code.recovers >= need else np.zeros(len(patterns), dtype=bool)
     if enough.all():
         return enough
     c = code.decode(patterns[~enough], partial=True).coefficients
     nearest = np.rint(c)
-    clean = (np.abs(c - nearest) < _CLOSE).all(1) & ((nearest == 0) | (nearest == 1)).all(1)
-    enough[~enough] = clean & (nearest.sum(1) >= need)
+    is_whole = (np.abs(c - nearest) < _CLOSE).all(1)
+    is_0_or_1 = ((nearest == 0) | (nearest == 1)).all(1)
+    enough[~enough] = is_whole & is_0_or_1 & (nearest.sum(1) >= need)
     return enough

@@ -24,10 +24,12 @@ def distinct(responses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def packed(rows: np.ndarray, most: int) -> np.ndarray:
     """Rows of counts (R, n), each at most `most`, as bits in 64-bit words, (R, W): an eighth of a byte per message."""
     R, n = rows.shape
-    bits = np.zeros((R, -(-n * max(most, 1) // 64) * 64), dtype=bool)
-    for r in range(max(most, 1)):
+    most = max(most, 1)
+    words = -(-n * most // 64)
+    bits = np.zeros((R, 64 * words), dtype=bool)
+    for r in range(most):
         np.greater(rows, r, out=bits[:, r * n : (r + 1) * n])
-    return np.packbits(bits).view(np.uint64).reshape(R, bits.shape[1] // 64)
+    return np.packbits(bits).view(np.uint64).reshape(R, words)
 
 
 def unpacked(words: np.ndarray, n: int, most: int) -> np.ndarray:
@@ -52,21 +54,22 @@ def distinct_words(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     The last word counts most, as in ``numpy.lexsort``; only rows that are equal so far are sorted by the next.
     """
-    order, new = _order(words[:, -1]), np.ones(len(words), dtype=bool)
+    order = _order(words[:, -1])
+    is_new = np.ones(len(words), dtype=bool)  # whether a row, in this order, differs from the one before
     word = words[order, -1]
-    new[1:] = word[1:] != word[:-1]
+    is_new[1:] = word[1:] != word[:-1]
     for column in words.T[-2::-1]:
         word = column[order]
-        if (~new[1:] & (word[1:] != word[:-1])).any():
-            tied = np.flatnonzero(~new | np.append(~new[1:], False))
-            by = _order(word[tied])
-            group = np.cumsum(new[tied])[by]
-            order[tied] = order[tied][by[_order(group)]]
+        if (~is_new[1:] & (word[1:] != word[:-1])).any():
+            tied = np.flatnonzero(~is_new | np.append(~is_new[1:], False))
+            by_word = _order(word[tied])
+            group = np.cumsum(is_new[tied])[by_word]
+            order[tied] = order[tied][by_word[_order(group)]]
             word = column[order]
-            new[1:] |= word[1:] != word[:-1]
+            is_new[1:] |= word[1:] != word[:-1]
     which = np.empty(len(words), dtype=np.int64)
-    which[order] = np.cumsum(new) - 1
-    return order[new], which
+    which[order] = np.cumsum(is_new) - 1
+    return order[is_new], which
 
 
 def _order(numbers: np.ndarray) -> np.ndarray:

@@ -30,8 +30,8 @@ class Lead:
         return self.arrive(r)
 
 
-def known_before(what: str, times):
-    """Times before the run; raise `ParameterError` if there are none for `what` learns from them."""
+def times_before_the_run(what: str, times):
+    """Times before the run, from which `what` learns; raise `ParameterError` if there are none."""
     require(
         times is not None,
         f"{what} learns from times before the run, which only delay=trace with skip has, and only where a column is "
@@ -114,37 +114,40 @@ def _smallest(at: np.ndarray, q: int) -> np.ndarray:
         if whole.min(initial=0) < 0:
             return _parted(at, q)
         return _parted(whole, q).view(at.dtype)
-    keep, push = (np.maximum, np.minimum) if q > size // 2 else (np.minimum, np.maximum)
+    keep, push_on = (np.maximum, np.minimum) if q > size // 2 else (np.minimum, np.maximum)
     columns = np.array(at.transpose(-1, -2, *range(at.ndim - 2)), order="C")  # a copy: each is written over
-    best: list[np.ndarray] = []  # so far, the outermost first
+    outermost: list[np.ndarray] = []  # the smallest or largest so far, the outermost first
     spare = np.empty_like(columns[0])
-    for each in columns:
-        for other in best[: from_end - 1]:
-            push(other, each, out=spare)
-            keep(other, each, out=other)
-            each, spare = spare, each
-        if len(best) < from_end:
-            best.append(each)
+    for column in columns:
+        for other in outermost[: from_end - 1]:
+            push_on(other, column, out=spare)
+            keep(other, column, out=other)
+            column, spare = spare, column
+        if len(outermost) < from_end:
+            outermost.append(column)
         else:
-            keep(best[-1], each, out=best[-1])
-    return best[-1].transpose(*range(1, at.ndim - 1), 0)
+            keep(outermost[-1], column, out=outermost[-1])
+    return outermost[-1].transpose(*range(1, at.ndim - 1), 0)
 
 
 def _parted(at: np.ndarray, q: int) -> np.ndarray:
     """The q-th smallest entry of the last axis by partial sorting, in blocks if q is near one end."""
     size = at.shape[-1]
-    count, few, low = -(-size // _BLOCK), min(q, size - q + 1), 2 * q <= size
+    from_end, is_low = min(q, size - q + 1), 2 * q <= size
+    count = -(-size // _BLOCK)
     block = size // count
-    if count == 1 or 2 * few > block:
+    if count == 1 or 2 * from_end > block:
         return np.partition(at, q - 1, axis=-1)[..., q - 1]
+    # What is sought is among the outermost entries of the blocks, and those that are in none.
     blocks = at[..., : count * block].reshape(*at.shape[:-1], count, block)
-    if low:
-        kept = np.partition(blocks, few - 1, axis=-1)[..., :few]
+    if is_low:
+        outermost = np.partition(blocks, from_end - 1, axis=-1)[..., :from_end]
     else:
-        kept = np.partition(blocks, block - few, axis=-1)[..., block - few :]
-    rest = at[..., count * block :]
-    left = np.concatenate([kept.reshape(*at.shape[:-1], count * few), rest], axis=-1)
-    return _parted(left, few if low else left.shape[-1] - few + 1)
+        outermost = np.partition(blocks, block - from_end, axis=-1)[..., block - from_end :]
+    in_no_block = at[..., count * block :]
+    outermost = outermost.reshape(*at.shape[:-1], count * from_end)
+    candidates = np.concatenate([outermost, in_no_block], axis=-1)
+    return _parted(candidates, from_end if is_low else candidates.shape[-1] - from_end + 1)
 
 
 @dataclass(frozen=True)
@@ -217,10 +220,10 @@ class Decodable:
         together = code.together
         if len(together) > 1:
             arrive = cache(arrive)  # quorums ask for the same few numbers of messages
-        for some in together:
+        for quorums in together:
             arrived, options = [], []  # for each pair (r, q) of the quorums
-            for r, q in some.need:
-                at = some.of(arrive(r))
+            for r, q in quorums.need:
+                at = quorums.of(arrive(r))
                 arrived.append((r, at))
                 options.append(_smallest(at, q))
             met = reduce(np.minimum, options)  # (S, T, quorums)
@@ -232,13 +235,13 @@ class Decodable:
                 r, at = arrived[0]
                 counts = (at <= met[..., None]) * np.int16(r)
             else:
-                counts = some.of(responses)
+                counts = quorums.of(responses)
                 for (r, at), option in zip(arrived[::-1], options[::-1], strict=True):  # fewest messages last
                     heard = at <= met[..., None]
                     if len(options) > 1:
                         heard &= (option == met)[..., None]
                     counts = np.where(heard, r, counts)
-            some.put(responses, counts)
+            quorums.put(responses, counts)
             time = np.maximum(time, last)
         return time, responses
 

@@ -89,8 +89,10 @@ def capacity(fixed: np.ndarray, growing: np.ndarray, load: float, fraction: Numb
     q = np.broadcast_to(q, F.shape[:-1])
     with np.errstate(over="ignore"):  # what is too long for a number is inf
         at = np.sort(F + load * C, axis=-1)
-    found = np.take_along_axis(at, np.clip(q - 1, 0, n - 1)[..., None], axis=-1)[..., 0]
-    return np.where(q > n, inf, np.where(q > 0, found, 0.0))
+    place = np.clip(q - 1, 0, n - 1)[..., None]
+    bound = np.take_along_axis(at, place, axis=-1)[..., 0]
+    bound = np.where(q > 0, bound, 0.0)
+    return np.where(q > n, inf, bound)
 
 
 def work_floor(
@@ -140,44 +142,47 @@ def work_floor(
     first, last = np.zeros(total.shape, int), np.full(total.shape, 2 * n - 1)
     while (first < last).any():
         middle = (first + last) // 2
-        enough = _done(np.take_along_axis(edges, middle, -1), F, C, cap) >= total * (1 - 1e-14)
+        work = _possible_work(np.take_along_axis(edges, middle, -1), F, C, cap)
+        enough = work >= total * (1 - 1e-14)
         first, last = np.where(enough, first, middle + 1), np.where(enough, middle, last)
-    high, low = (np.take_along_axis(edges, i, -1) for i in (first, np.maximum(first - 1, 0)))
-    had = _done(low, F, C, cap)
+    high = np.take_along_axis(edges, first, -1)
+    low = np.take_along_axis(edges, np.maximum(first - 1, 0), -1)
+    work_by_low = _possible_work(low, F, C, cap)
     # Between two edges work grows linearly, and it jumps at the second where somebody has C = 0.
     at_work = (low >= F) & (low < F + cap * C)
     speed = np.divide(1.0, C, out=np.zeros_like(C), where=at_work).sum(-1, keepdims=True)
-    reached = low + np.divide(total - had, speed, out=np.full_like(had, inf), where=speed > 0)
-    return np.where(total <= 0, 0.0, np.where(first == 0, high, np.clip(reached, low, high)))[..., 0]
+    never = np.full_like(work_by_low, inf)
+    tau = low + np.divide(total - work_by_low, speed, out=never, where=speed > 0)
+    tau = np.where(first == 0, high, np.clip(tau, low, high))
+    return np.where(total <= 0, 0.0, tau)[..., 0]
 
 
-def _done(at: np.ndarray, F: np.ndarray, C: np.ndarray, cap: float) -> np.ndarray:
+def _possible_work(at: np.ndarray, F: np.ndarray, C: np.ndarray, cap: float) -> np.ndarray:
     """Work (..., 1) that all workers together can have done by the times `at` (..., 1)."""
     late = at - F
     share = np.divide(late, C, out=np.where(late >= 0, inf, 0.0), where=C > 0)
     return np.clip(share, 0, cap).sum(-1, keepdims=True)
 
 
-def _numbers(given: object, name: str) -> np.ndarray:
+def _numbers(values: object, name: str) -> np.ndarray:
     """An array of real numbers."""
     try:
-        return np.asarray(given, float)
+        return np.asarray(values, float)
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be numbers, got {repr(given)[:100]}") from None
+        raise ParameterError(f"{name} must be numbers, got {repr(values)[:100]}") from None
 
 
-def _number(given: object, name: str) -> float:
+def _number(value: object, name: str) -> float:
     """One real number."""
-    found = _numbers(given, name)
-    require(found.ndim == 0, f"{name} must be one number, got {found.size}")
-    return float(found)
+    number = _numbers(value, name)
+    require(number.ndim == 0, f"{name} must be one number, got {number.size}")
+    return float(number)
 
 
 def _require_rows(fraction: np.ndarray, times: np.ndarray) -> None:
     """Refuse fractions that are neither one nor one for each row."""
-    fit = fraction.ndim < times.ndim and all(
-        a in (1, b) for a, b in zip(fraction.shape[::-1], times.shape[-2::-1], strict=False)
-    )
+    lengths = zip(fraction.shape[::-1], times.shape[-2::-1], strict=False)
+    fit = fraction.ndim < times.ndim and all(of_fraction in (1, rows) for of_fraction, rows in lengths)
     require(
         fit, f"a fraction must be a number, or one for each of {times.shape[:-1]} rows, got {fraction.shape}"
     )
@@ -214,13 +219,14 @@ def water_loads(fixed: np.ndarray, growing: np.ndarray, cap: float | None = None
     top = float(n) if cap is None else cap
     tau = work_floor(F, C, cap)[..., None]
     loads = np.clip(np.divide(tau - F, C, out=np.zeros_like(C), where=C > 0), 0, top)
-    still = C <= 0
-    if still.any():
+    does_not_grow = C <= 0
+    if does_not_grow.any():
         left = n - loads.sum(-1, keepdims=True)
-        many = np.ceil(left / top - _CLOSE)
-        order = np.argsort(np.where(still, F, inf), axis=-1, kind="stable")
+        sharing = np.ceil(left / top - _CLOSE)  # workers that share it
+        order = np.argsort(np.where(does_not_grow, F, inf), axis=-1, kind="stable")
         place = np.argsort(order, axis=-1, kind="stable")
-        loads = np.where(still & (place < many), left / np.maximum(many, 1), loads)
+        share = left / np.maximum(sharing, 1)
+        loads = np.where(does_not_grow & (place < sharing), share, loads)
     return loads
 
 
@@ -278,22 +284,19 @@ def one_assignment(fixed: np.ndarray, growing: np.ndarray, load: float) -> float
     holders: list[list[int]] = []
     for r in range(1, n + 1):
         holders += map(list, combinations(range(n), r))
-    U, first = len(holders), np.stack([at[:, A].min(1) for A in holders], axis=1)
-    held = np.zeros((n, U))
+    U = len(holders)
+    first_heard = np.stack([at[:, A].min(1) for A in holders], axis=1)  # (T, U)
+    is_holder = np.zeros((n, U))
     for u, A in enumerate(holders):
-        held[A, u] = 1
+        is_holder[A, u] = 1
     # Variables: D_t, s_A, and whether A holds anything.
-    waited = np.hstack(
-        [
-            np.repeat(np.eye(T), U, axis=0),
-            np.zeros((T * U, U)),
-            -(first[..., None] * np.eye(U)).reshape(T * U, U),
-        ]
-    )
+    duration_of_row = np.repeat(np.eye(T), U, axis=0)
+    heard_by = (first_heard[..., None] * np.eye(U)).reshape(T * U, U)
+    waited = np.hstack([duration_of_row, np.zeros((T * U, U)), -heard_by])
     used = np.hstack([np.zeros((U, T)), np.eye(U), -n * np.eye(U)])
-    memory = np.hstack([np.zeros((n, T)), held, np.zeros((n, U))])
+    memory = np.hstack([np.zeros((n, T)), is_holder, np.zeros((n, U))])
     whole = np.concatenate([np.zeros(T), np.ones(U), np.zeros(U)])
-    found = milp(
+    solution = milp(
         np.concatenate([np.full(T, 1 / T), np.zeros(2 * U)]),
         integrality=np.concatenate([np.zeros(T + U), np.ones(U)]),
         bounds=Bounds(0, np.concatenate([np.full(T + U, inf), np.ones(U)])),
@@ -305,7 +308,7 @@ def one_assignment(fixed: np.ndarray, growing: np.ndarray, load: float) -> float
         ],
         options={"mip_rel_gap": 0.0},
     )
-    return float(found.mip_dual_bound)
+    return float(solution.mip_dual_bound)
 
 
 def data_bound(fixed: np.ndarray, growing: np.ndarray, d: int) -> np.ndarray:

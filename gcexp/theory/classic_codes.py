@@ -140,15 +140,17 @@ def graph_error(k: int, edges: Iterable[tuple[int, int]]) -> float:
     """
     import networkx as nx  # 0.2 s
 
-    given = [(int(u), int(v)) for u, v in edges]
-    outside = [edge for edge in given if min(edge) < 0 or max(edge) >= k]
+    pairs = [(int(u), int(v)) for u, v in edges]
+    outside = [edge for edge in pairs if min(edge) < 0 or max(edge) >= k]
     require(not outside, f"edges must join vertices 0 to k-1 = {k - 1}, got {outside[:1]}")
-    graph = nx.Graph(given)
+    graph = nx.Graph(pairs)
     graph.add_nodes_from(range(k))
     cost = 0.0
     for component in nx.connected_components(graph):
         part = graph.subgraph(component)
-        if nx.is_bipartite(part):
-            a, b = map(len, nx.bipartite.sets(part)) if len(part) > 1 else (1, 0)
+        if len(part) == 1:
+            cost += 1
+        elif nx.is_bipartite(part):
+            a, b = map(len, nx.bipartite.sets(part))
             cost += (a - b) ** 2 / (a + b)
     return cost / k

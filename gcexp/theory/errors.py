@@ -147,7 +147,9 @@ def frc_mean_error(n: int, redundancy: int, s: int) -> float:
     """
     require(redundancy >= 1 and n % redundancy == 0, f"FRC needs r to divide n, got n={n}, r={redundancy}")
     stragglers(n, s)
-    return comb(n - redundancy, s - redundancy) / comb(n, s) if s >= redundancy else 0.0
+    if s < redundancy:
+        return 0.0
+    return comb(n - redundancy, s - redundancy) / comb(n, s)
 
 
 # --- Block designs -----------------------------------------------------------------------------------------------
@@ -190,8 +192,9 @@ def bibd_error(code, s):
     """
     n, k, l, _, shared = code
     m = n - stragglers(n, s)
-    there = np.where(m > 0, m, 1)
-    return np.where(m > 0, 1 - l * l * there / (k * (l + shared * (there - 1))), 1.0)
+    survivors = np.where(m > 0, m, 1)
+    error = 1 - l * l * survivors / (k * (l + shared * (survivors - 1)))
+    return np.where(m > 0, error, 1.0)
 
 
 def product_gram(a, b, survivors, tight: bool = False):

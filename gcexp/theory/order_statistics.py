@@ -71,7 +71,7 @@ def shifted_exponential(k: int, n: int, shift: float = 0.0, mean: float = 1.0) -
     >>> round(shifted_exponential(15, 20, shift=0.5, mean=2.0), 5)
     3.12881
     """
-    _place(k, n)
+    _require_place(k, n)
     require(
         0 <= shift < inf and 0 <= mean < inf, f"times need shift, mean >= 0, got shift={shift}, mean={mean}"
     )
@@ -100,7 +100,7 @@ def pareto(k: int, n: int, scale: float = 1.0, shape: float = 2.0) -> float:
     >>> round(1e3 * pareto(11, 30, scale=1e-3, shape=1.2), 4), pareto(5, 5, shape=1.0)
     (1.4612, inf)
     """
-    _place(k, n)
+    _require_place(k, n)
     require(
         0 < scale < inf and shape > 0,
         f"a Pareto law needs scale, shape > 0, got scale={scale}, shape={shape}",
@@ -142,14 +142,16 @@ def of_quantile(quantile: Callable[[float], float], k: int, n: int) -> float:
     """
     from scipy.integrate import quad
 
-    _place(k, n)
+    _require_place(k, n)
     require(n <= 10**4, f"a mean by quadrature takes at most n = 10000 workers, got n={n}")
     log_c = lgamma(n + 1) - lgamma(k) - lgamma(n - k + 1)
 
     def integrand(e: float) -> float:
         if e <= 0 < k - 1:
             return 0.0
-        below = (k - 1) * log(-expm1(-e)) if k > 1 else 0.0  # ln of (1 - exp(-e))^(k-1)
+        below = 0.0  # ln of (1 - exp(-e))^(k-1)
+        if k > 1:
+            below = (k - 1) * log(-expm1(-e))
         weight = exp(log_c + below - e * (n - k + 1))
         if weight == 0:
             return 0.0
@@ -164,7 +166,7 @@ def of_quantile(quantile: Callable[[float], float], k: int, n: int) -> float:
     last, before = integrand(end), integrand(end * 0.99)
     if last == inf:
         return inf
-    mean = sum(quad(integrand, *ends, limit=200)[0] for ends in ((0, 1), (1, 10)))
+    mean = quad(integrand, 0, 1, limit=200)[0] + quad(integrand, 1, 10, limit=200)[0]
     if last * end <= 1e-17 * mean:
         return mean + quad(integrand, 10, inf, limit=200)[0]
     rate = log(before / last) / (0.01 * end)
@@ -173,5 +175,6 @@ def of_quantile(quantile: Callable[[float], float], k: int, n: int) -> float:
     return mean + quad(integrand, 10, end, limit=200)[0] + last / rate
 
 
-def _place(k: int, n: int) -> None:
+def _require_place(k: int, n: int) -> None:
+    """Refuse a place that is none among n."""
     require(1 <= k <= n, f"the k-th smallest of n needs 1 <= k <= n, got k={k}, n={n}")

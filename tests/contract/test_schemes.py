@@ -13,7 +13,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gcexp import timeline as timeline_module
 from gcexp.codes.base import RESIDUAL_BOUND
 from gcexp.command.list import phrases
 from gcexp.delays import Trace
@@ -26,6 +25,7 @@ from gcexp.run.run import Run
 from gcexp.schemes import Capacity, Covered, DropCompute, Fewest, PrefixDeadline, Reordering, Restart
 from gcexp.testing import checks
 from gcexp.timeline import Game
+from gcexp.timeline import clock as timeline_module
 from gcexp.traces.reading import read_trace
 
 ITERATIONS, SEEDS = 20, (0, 1)

@@ -206,8 +206,8 @@ PAIRED = [(run, *HOW_CUT[(place + 2) % len(HOW_CUT)]) for place, run in enumerat
 def test_statistics_of_which_no_iteration_is_kept_have_the_bits_of_the_timeline(
     monkeypatch, overrides, rows, chunk
 ):
-    monkeypatch.setattr("gcexp.timeline.CHUNK", chunk)  # some iterations of a seed, or several seeds
-    monkeypatch.setattr("gcexp.timeline.CHUNK_SEATED", 900)
+    monkeypatch.setattr("gcexp.timeline.chunks.CHUNK", chunk)  # some iterations of a seed, or several seeds
+    monkeypatch.setattr("gcexp.timeline.chunks.CHUNK_SEATED", 900)
     monkeypatch.setattr(summary_module, "KNOWN", 2**8)  # 32 patterns of a word: forgotten and decoded again
     run = Run.of([*overrides.split(), "iterations=203", "seeds=3"], trains=False)
     at = marks(run.iterations, rows)
@@ -223,9 +223,9 @@ def test_which_patterns_are_decoded_anew_does_not_depend_on_the_chunks(monkeypat
     rows = np.arange(60).reshape(30, 2)
 
     def sample(chunks):
-        summed = summary_module._Summed(Scheme(Uncoded(2), Fastest(s=0)), (0,), len(rows), ())
+        summed = summary_module._SummaryInTurn(Scheme(Uncoded(2), Fastest(s=0)), (0,), len(rows), ())
         for chunk in np.array_split(rows, chunks):
-            summed._choose(chunk, np.ones(len(chunk), bool))
+            summed._sample_promised(chunk, np.ones(len(chunk), bool))
         return np.array(summed._sample)
 
     np.testing.assert_array_equal(sample(1), sample(6))

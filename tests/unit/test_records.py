@@ -456,9 +456,9 @@ CLOCK = {"timeline", "replay", "curves", "timings", "analysis"}
 LIBRARY = {
     "codes/cyclic.py": CLOCK,
     "delays/markov.py": CLOCK,
-    "schemes/placement.py": CLOCK,
+    "schemes/placement/greedy.py": CLOCK,
     "theory/errors.py": CLOCK,
-    "timeline.py": CLOCK,
+    "timeline/play.py": CLOCK,
     "seeding.py": CLOCK | {"prepare", "trajectory"},
     "run/build.py": CLOCK,
     "run/verification.py": {"replay", "curves"},

@@ -140,7 +140,7 @@ READERS = {
     *"figures/stylefiles.py extras.py".split(),
 }
 #: A training runs modules of `gcexp.tasks` that its stamp names, on data and coefficients that count by their content.
-TRAINS = {*"codes designs data schemes theory timeline.py seeding.py extras.py".split()}
+TRAINS = {*"codes designs data schemes theory timeline seeding.py extras.py".split()}
 
 
 def test_a_stage_loads_only_its_rooms(project):
