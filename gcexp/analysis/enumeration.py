@@ -66,7 +66,7 @@ def _eliminated(matrices: np.ndarray, rows_of_pivots: int) -> tuple[np.ndarray, 
 
 
 def solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """X with A X = B, for one square matrix; a singular A raises `ZeroDivisionError`.
+    """X with A X = B, for square matrices (..., size, size); a singular A raises `ZeroDivisionError`.
 
     Examples
     --------
@@ -74,18 +74,20 @@ def solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     array([[2],
            [3]])
     """
-    size = len(A)
-    both = np.concatenate([A, B], axis=1) % PRIME
+    size, width = A.shape[-1], A.shape[-1] + B.shape[-1]
+    both = np.concatenate([A, B], axis=-1).reshape(prod(A.shape[:-2]), size, width) % PRIME
+    every = np.arange(len(both))
     for j in range(size):
-        pivot = j + int((both[j:, j] != 0).argmax())
-        entry = int(both[pivot, j])
-        if entry == 0:
+        pivot = j + (both[:, j:, j] != 0).argmax(1)
+        row = both[every, pivot]
+        if not row[:, j].all():
             raise ZeroDivisionError(f"singular in column {j}")
-        row = both[pivot] * pow(entry, -1, PRIME) % PRIME
-        both[pivot] = both[j]
-        both = (both - both[:, j, None] * row) % PRIME
-        both[j] = row
-    return both[:, size:]
+        inverse = np.array([pow(entry, -1, PRIME) for entry in row[:, j].tolist()])
+        row = row * inverse[:, None] % PRIME
+        both[every, pivot] = both[:, j]
+        both = (both - both[:, :, j, None] * row[:, None]) % PRIME
+        both[:, j] = row
+    return both[:, :, size:].reshape(B.shape)
 
 
 # --- storages ---------------------------------------------------------------------------------------------------
@@ -162,12 +164,13 @@ def fewest_holders(held: np.ndarray, s: int) -> np.ndarray:
 
 
 def code(held: np.ndarray, L: int, generator: np.random.Generator) -> np.ndarray:
-    """A code whose first rounds decode as early as any can: B (L, n, k L), a row for each round and worker.
+    """Codes whose first rounds decode as early as any can: B (..., L, n, k L), a row for each round and worker.
 
-    B = E M, as in Cao, Yan, Tang, Han (arXiv 2006.04845), section V, for any storage with d copies of each partition.
-    E has a row for each round r and worker, random in its first L + (r+1)(n-d) columns, else 0. For partition i let Q
-    be the rows of workers that do not hold it, and X the solution of E[Q, L:] X = -E[Q, :L]: then the columns of B
-    that belong to i are E [I; X], which vanish on Q. Partitions with different numbers of copies are refused.
+    B = E M, as in Cao, Yan, Tang, Han (arXiv 2006.04845), section V, for storages (..., n, k) with d copies of each
+    partition. E has a row for each round r and worker, random in its first L + (r+1)(n-d) columns, else 0. For
+    partition i let Q be the rows of workers that do not hold it, and X the solution of E[Q, L:] X = -E[Q, :L]: then the
+    columns of B that belong to i are E [I; X], which vanish on Q. Partitions with different numbers of copies are
+    refused.
 
     Examples
     --------
@@ -177,31 +180,25 @@ def code(held: np.ndarray, L: int, generator: np.random.Generator) -> np.ndarray
     >>> [decodes(B[:r], 2, (0, 1, 2)) for r in (1, 2)]
     [False, True]
     """
-    n, k = held.shape
-    d = int(least_copies(held))
-    if (held.sum(0) != d).any():
-        raise ValueError(f"each partition needs equally many copies, got {held.sum(0).tolist()}")
+    *stack, n, k = held.shape
+    copies = held.sum(-2)
+    d = int(copies.flat[0])
+    if (copies != d).any():
+        raise ValueError(f"each partition needs equally many copies, got {np.unique(copies).tolist()}")
     width = (n - d + 1) * L
-    filled = L + (np.arange(L)[:, None] + 1) * (n - d) + np.zeros(n, dtype=int)
-    E = drawn(generator, (L, n, width)) * (np.arange(width) < filled[:, :, None])
-    B = np.zeros((L, n, k, L), dtype=np.int64)
-    by_holders: dict[tuple, np.ndarray] = {}  # partitions with equal holders are encoded alike
+    filled = L + (np.arange(L) + 1) * (n - d)
+    left_of_stairs = np.arange(width) < filled[:, None]
+    E = drawn(generator, (*stack, L, n, width)) * left_of_stairs[:, None]
+    B = np.zeros((*stack, L, n, k, L), dtype=np.int64)
     for i in range(k):
-        holders = held[:, i]
-        key = tuple(holders)
-        if key not in by_holders:
-            by_holders[key] = _columns_of(E, holders, L)
-        B[:, holders, i] = by_holders[key]
-    return B.reshape(L, n, k * L)
-
-
-def _columns_of(E: np.ndarray, holders: np.ndarray, L: int) -> np.ndarray:
-    """The columns E [I; X] of B that belong to one partition, in the rows of its holders, (L, holders, L)."""
-    silent = E[:, ~holders].reshape(-1, E.shape[-1])
-    X = solve(silent[:, L:], -silent[:, :L] % PRIME)
-    mine = E[:, holders]
-    products = mine[..., L:, None] * X % PRIME
-    return (mine[..., :L] + products.sum(-2)) % PRIME
+        holders_first = np.argsort(~held[..., i], axis=-1, kind="stable")[..., None, :, None]
+        in_order = np.take_along_axis(E, holders_first, axis=-2)
+        mine, silent = in_order[..., :d, :], in_order[..., d:, :].reshape(*stack, L * (n - d), width)
+        X = solve(silent[..., L:], -silent[..., :L] % PRIME)
+        products = mine[..., L:, None] * X[..., None, None, :, :] % PRIME
+        columns = (mine[..., :L] + products.sum(-2)) % PRIME
+        np.put_along_axis(B[..., i, :], holders_first[..., :d, :], columns, axis=-2)
+    return B.reshape(*stack, L, n, k * L)
 
 
 @cache

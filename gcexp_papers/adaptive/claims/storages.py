@@ -53,14 +53,16 @@ def _storages(length: int) -> pd.DataFrame:
 def _decoded_by_support(supports: dict[tuple, np.ndarray], L: int, generator) -> dict[tuple, dict]:
     """For each support, whether every n - s workers decode from q numbers of a code built on it, by s and q.
 
-    Codes of one size are judged together, since a rank of one small matrix is mostly the overhead of its steps.
+    Codes of one size are made and judged together, since a rank of one small matrix is mostly the overhead of its
+    steps.
     """
     by_size: dict[tuple, list] = {}
-    for support in supports:
-        by_size.setdefault(support[0], []).append(support)
+    for support, held in supports.items():
+        by_size.setdefault((*held.shape, int(engine.least_copies(held))), []).append(support)
     found: dict[tuple, dict] = {support: {} for support in supports}
-    for (n, k), alike in by_size.items():
-        codes = np.stack([engine.code(supports[one], L, generator) for one in alike])  # (codes, L, n, k L)
+    for (n, k, _), alike in by_size.items():
+        held = np.stack([supports[one] for one in alike])
+        codes = engine.code(held, L, generator)  # (codes, L, n, k L)
         for s, q in product(range(n), range(1, L + 1)):
             heard = codes[:, :q][:, :, np.array(engine.survivors(n, s))]  # (codes, q, sets, n - s, k L)
             rows = heard.swapaxes(1, 2).reshape(len(alike), -1, q * (n - s), k * L)
