@@ -157,7 +157,7 @@ def _read_for_plans() -> None:
 
 
 def _enter(group: int) -> None:
-    """Be in the group of processes of whoever asked, or in a new one: by itself, or where that is of another session."""
+    """Be in this group of processes; in a new one if it is 0 or belongs to another session."""
     try:
         os.setpgid(0, group)
     except PermissionError:

@@ -90,7 +90,9 @@ def test_a_project_from_nothing_to_a_figure(fresh, project_in, tmp_path):
 
 
 def test_another_snakefile_uses_the_rules(fresh, project_in, tmp_path):
-    fresh.edit(fresh.figure, '  - {label: "cyclic, β = {code.beta}", scheme: cyclic_partial, code.beta: 4}\n', "")
+    fresh.edit(
+        fresh.figure, '  - {label: "cyclic, β = {code.beta}", scheme: cyclic_partial, code.beta: 4}\n', ""
+    )
     fresh.edit(fresh.figure, '  - {label: "Forget-{s}", scheme: forget}\n', "")
     other = project_in(tmp_path / "other")
     other.folder.mkdir()
