@@ -157,7 +157,7 @@ def _read_for_plans() -> None:
 
 
 def _enter(group: int) -> None:
-    """Join a group of processes, or make one: where it is 0, and where the group belongs to another session."""
+    """Be in this group of processes; in a new one if it is 0 or belongs to another session."""
     try:
         os.setpgid(0, group)
     except PermissionError:
