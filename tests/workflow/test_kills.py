@@ -1,5 +1,6 @@
 """A workflow that was killed: stale lock, orphan job, checkpoint."""
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -77,7 +78,8 @@ def killed(project):
             assert 1 <= int(state["at_row"]) < 3
     yield project, *orphans
     for process in at_work(project):
-        process.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has ended since
+            process.kill()
 
 
 def reached(project, path):
