@@ -72,12 +72,12 @@ def beside(ranks, *runs):
 SLEEPS = [0.0, 0.02, 0.04, 0.3]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def recorded(tmp_path_factory):
     return tmp_path_factory.mktemp("recorded") / "jobs"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def trained(ranks, recorded):
     """All cases, one after another in one world; then a recorded plain run of ranks that sleep."""
     slow = {"sleeps": SLEEPS, "batch": 16, "steps": 12, "bare": True, "record": str(recorded)}
