@@ -54,17 +54,19 @@ def polynomial_rows(theta: Sequence | np.ndarray, d: int, m: int) -> np.ndarray:
 class ShortMessageCode(Code):
     r"""What the constructions of Ye and Abbe share: messages of length 1/m, of which any n-d+m decode.
 
-    V has t = n-d+m rows, the rows B end in n stacked m x m identities, and C = (B V)^T is zero where worker w does
-    not hold partition i. Worker w sends ``C[w]`` times all blocks. For any t workers F, the m columns of
-    ``V_F^{-1} [e_{n-d}, ..., e_{t-1}]`` turn their messages into the last m columns of B: the sum of the partitions,
-    block by block. A family gives B (n*m, t), V (t, n) and these weights; here rows are scaled, responders chosen,
-    weights kept. B and V hold exact objects where `arithmetic` is rational. Where they were made whole numbers, `unit`
-    (m,) undoes that for each block's entries of B V. Of more than t responders the first t in the order `prefer` are
-    used.
+    V has t = n-d+m rows, the rows B end in n stacked m x m identities, and C = (B V)^T is zero where worker w does not
+    hold partition i. Worker w sends ``C[w]`` times all blocks. For any t workers F, the m columns of ``V_F^{-1}
+    [e_{n-d}, ..., e_{t-1}]`` turn their messages into the last m columns of B: the sum of the partitions, block by
+    block. A family gives B (n*m, t), V (t, n) and these weights; here rows are scaled, responders chosen, weights kept.
+    B and V hold exact objects where `arithmetic` is rational. Where they were made whole numbers, each block's entries
+    of B V times its `unit` (m,), over `denominator`, are those of the code. Of more than t responders the first t in
+    the order `prefer` are used.
     """
 
     @checked
-    def __init__(self, B, V, d: int, m: int, s: int, scales, arithmetic: str, unit=1, prefer=None):
+    def __init__(
+        self, B, V, d: int, m: int, s: int, scales, arithmetic: str, unit=1, denominator=1, prefer=None
+    ):
         t, n = V.shape
         self.d, self.m, self.s, self.scales, self.arithmetic = d, m, s, scales, arithmetic
         self._V = V
@@ -83,11 +85,11 @@ class ShortMessageCode(Code):
             f"worker {sends.argmin()} would send nothing: its column of V is zero or unlucky",
         )
         if scales is None:
-            self._scale = 1 / np.abs(sent).max(1)
+            self._scale = denominator / np.abs(sent).max(1)
         else:
             self._scale = np.array(fractions("scales", scales, n)).astype(C.dtype)
             require(bool(self._scale.all()), f"scales must not be zero, got {list(scales)}")
-        self._sent, self._columns = sent * self._scale[:, None], columns
+        self._sent, self._columns = sent * (self._scale / denominator)[:, None], columns
         stored = self._sent.astype(float)
         rows = (stored.ravel(), columns.ravel(), np.arange(0, n * d * m + 1, d * m))
         super().__init__(
@@ -281,15 +283,17 @@ class CommunicationEfficient(ShortMessageCode):
         require(len(set(points)) == n, f"theta must hold distinct points, got {list(map(str, points))}")
         require_known("arithmetic", arithmetic, ARITHMETICS)
         self.theta_order, self.theta = theta_order, theta
-        x, unit = np.array(points, dtype=float), np.ones(m)
+        x, unit, denominator = np.array(points, dtype=float), np.ones(m), 1
         outermost = np.argsort(-np.abs(x), kind="stable")
         if arithmetic == "rational":
             # In whole numbers: row u of B V for the points q theta is q^(n-d+u) times that for theta.
             self._q = lcm(*(point.denominator for point in points))
             x = np.array([int(point * self._q) for point in points], dtype=object)
-            unit = np.array([Fraction(1, self._q ** (n - d + u)) for u in range(m)])
+            unit = np.array([self._q ** (m - 1 - u) for u in range(m)], dtype=object)
+            denominator = Fraction(self._q ** (n - d + m - 1))
         V = np.stack([x**r for r in range(n - d + m)])
-        super().__init__(polynomial_rows(x, d, m), V, d, m, s, scales, arithmetic, unit, outermost)
+        B = polynomial_rows(x, d, m)
+        super().__init__(B, V, d, m, s, scales, arithmetic, unit, denominator, outermost)
         if arithmetic == "rational":
             self._prepare(x)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gcexp.errors import require
+from gcexp.errors import ParameterError, require
 from gcexp.seeding import rng
 from gcexp.tasks.base import Settings, Sliced, partition_edges, spans
 
@@ -100,10 +100,9 @@ class Regression(Sliced):
 
     def _outputs(self, x: Any, parameters: np.ndarray) -> np.ndarray:
         l = self._x.shape[1]
-        require(
-            parameters.shape == (l,),
-            f"the regression has {l} parameters, got {'x'.join(map(str, parameters.shape))}",
-        )
+        if parameters.shape != (l,):
+            shape = "x".join(map(str, parameters.shape))
+            raise ParameterError(f"the regression has {l} parameters, got {shape}")
         return x @ parameters.astype(np.float64)
 
 

@@ -161,8 +161,11 @@ def _measured(
 
 def _columns(table: pd.DataFrame, side: Side, *columns: str) -> list[np.ndarray]:
     """Columns of the rows of a side, without the rows that belong to no seed."""
-    keep = chosen(table, _where(side), *columns) & table["seed"].notna().to_numpy()
-    return [table[column].to_numpy()[keep] for column in columns]
+    keep = chosen(table, _where(side), *columns)
+    found = [table[column].to_numpy()[keep] for column in columns]
+    seeds = found[columns.index("seed")]
+    has_seed = seeds == seeds  # a missing number differs from itself
+    return [values[has_seed] for values in found]
 
 
 def _passage(
