@@ -15,7 +15,7 @@ from scipy.stats import norm
 import gcexp
 from gcexp.advice.mechanisms import found_in
 from gcexp.advice.phi import share_of_compute, share_of_loads
-from gcexp.advice.slow_states import Chain, maximised, smoothed
+from gcexp.advice.slow_states import Chain, fitted, maximised, smoothed
 from gcexp.command import main
 from gcexp.delays import Composed
 from gcexp.delays.trace_structure import barrier, structure
@@ -173,6 +173,16 @@ def test_the_chains_likelihood_is_that_of_all_paths_and_never_falls():
         seen.append(likelihood)
         model = maximised(y, model, slow, pairs)
     assert np.diff(seen).min() > -1e-9
+
+
+def test_slow_states_explain_spells_and_not_noise():
+    """In noise the chain gains nothing, and the criterion takes off what its numbers cost: 5 log 400 = 30."""
+    slow = np.zeros((100, 4), bool)
+    slow[20:40, 0] = slow[60:80, 2] = True
+    for seed in range(3):
+        noise = np.random.default_rng(seed).normal(0, 0.1, slow.shape)
+        assert -40 < fitted(noise, noise > 0.1).gain < -20
+        assert fitted(noise + 0.5 * slow, slow).gain > 100
 
 
 @pytest.mark.parametrize("name", ["bad_node", "slow_state", "common_shock", "drift"])

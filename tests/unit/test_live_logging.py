@@ -119,9 +119,13 @@ def test_a_resumed_run_continues_its_own(folder, monkeypatch):
 
 def test_another_training_in_the_folder_is_another_run(folder, monkeypatch):
     first = interrupted(monkeypatch, 2)
+    client, *_ = stored(folder)
+    for run_id in first.values():
+        client.update_run(run_id, status="RUNNING")  # as a kill -9 leaves it
     assert main([*RUN, "optimizer.learning_rate=0.1", "--mlflow"]) == 0
     second = json.loads(Path("out/mlflow.json").read_text())["runs"]
     assert not {*first.values()} & {*second.values()}
+    assert {client.get_run(run_id).info.status for run_id in first.values()} == {"KILLED"}
 
 
 def test_a_training_that_starts_over_is_not_mixed_with_the_earlier_one(folder, monkeypatch):

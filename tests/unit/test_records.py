@@ -511,6 +511,16 @@ def test_an_edit_of_the_library_reaches_its_stages(name, library, before):
     assert lines(library) == before
 
 
+def test_an_edit_of_one_letter_reaches_its_stages(library, before):
+    """The file has the name and the length that it had."""
+    file = library / "codes/cyclic.py"
+    text = file.read_text()
+    file.write_text(text.replace("np.", "nq.", 1))
+    after = lines(library)
+    file.write_text(text)
+    assert {stage for stage in before if before[stage] != after[stage]} == LIBRARY["codes/cyclic.py"]
+
+
 @pytest.mark.parametrize(
     ("library", "stages"), [("matplotlib", {"draw"}), ("torch", {"trajectory", "replay", "analysis"})]
 )
