@@ -70,7 +70,7 @@ def test_adding_a_scheme(tmp_path, monkeypatch, forget, capsys):
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    passed = re.findall(r"^PASSED (\S*)", done.stdout, re.MULTILINE)
+    passed = re.findall(r"^PASSED (.*)", done.stdout, re.MULTILINE)
     for part in ("tests/contract/test_codes.py::", "test_mylab.py::", "mylab/mirror.py::"):
         assert any(part in name for name in passed), done.stdout
 
