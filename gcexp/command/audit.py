@@ -31,7 +31,7 @@ def run(arguments) -> int:
     for folder in asked.values():  # told before any claim is judged
         check_statements(folder)
     for package, folder in asked.items():
-        rows, numbers = audit.judged(package, folder, arguments.preset)
+        rows, numbers = audit.judge_paper(package, folder, arguments.preset)
         all_rows += rows
         plural = "" if len(rows) == 1 else "s"
         outcomes = statements.outcomes_in_words(rows)
@@ -39,7 +39,7 @@ def run(arguments) -> int:
         print(
             f"{folder.name}: {len(rows)} statement{plural}: {outcomes}; {compared} printed numbers compared"
         )
-        complaints += audit.changed(rows, statements.committed_outcomes())
+        complaints += audit.changed_outcomes(rows, statements.committed_outcomes())
         for complaint in audit.numbers_that_differ(numbers):
             complaints.append(f"{folder.name}: {complaint}")
     if arguments.output:

@@ -112,7 +112,9 @@ class _Tables:
         return place
 
 
-def judged(package: str, folder: Path, preset: str | None = None, published: Path = PUBLISHED) -> Judgement:
+def judge_paper(
+    package: str, folder: Path, preset: str | None = None, published: Path = PUBLISHED
+) -> Judgement:
     """The outcomes of a paper's statements, in its order, and every claim and printed number with its verdict.
 
     Judged are the published tables, in `published`, or those that a preset made here.
@@ -240,7 +242,7 @@ def numbers_that_differ(found: Iterable[Evidence]) -> list[str]:
     return differing
 
 
-def changed(fresh: Iterable[Outcome], known: Iterable[Outcome]) -> list[str]:
+def changed_outcomes(fresh: Iterable[Outcome], known: Iterable[Outcome]) -> list[str]:
     """Statements whose outcome is another one than the committed one, a sentence each.
 
     A paper of which nothing is committed, such as one in a project, has nothing to differ from.
@@ -315,10 +317,10 @@ def publish(preset: str | None = None) -> None:
 
 
 def judge_all(preset: str | None = None, published: Path = PUBLISHED) -> dict[Path, Judgement]:
-    """What `judged` finds of every paper, by its folder; nothing is written before the last one is judged."""
+    """What `judge_paper` finds of every paper, by its folder; nothing is written before the last one is judged."""
     judgements = {}
     for package, folder in papers().items():
-        judgements[folder] = judged(package, folder, preset, published)
+        judgements[folder] = judge_paper(package, folder, preset, published)
         print(f"{folder.name}: {len(judgements[folder].outcomes)} statements judged")
     return judgements
 

@@ -12,7 +12,7 @@ def test_committed_outcomes_are_those_of_the_claims(package):
     folder = PAPERS[package]
     if folder.name == "partial_recovery":
         pytest.importorskip("torch", reason="a claim takes steps of the paper's network, which needs torch")
-    rows, found = audit.judged(package, folder)
+    rows, found = audit.judge_paper(package, folder)
     assert rows == [one for one in statements.committed_outcomes() if one.paper == folder.name]
     assert not audit.numbers_that_differ(found)
     assert 8 <= sum(one.main == "yes" for one in rows) <= 15

@@ -23,7 +23,7 @@ from gcexp.analysis.claims import (
     within,
 )
 from gcexp.errors import DataError, Defect, ParameterError
-from gcexp.report.audit import Evidence, changed, outcomes
+from gcexp.report.audit import Evidence, changed_outcomes, outcomes
 from gcexp.report.printed import read_printed_numbers
 from gcexp.report.statements import Statement, read_statements
 
@@ -147,7 +147,11 @@ def test_a_statement_is_judged_by_all_that_answers_it(found, outcome):
     assert (row.outcome, row.assumed) == (outcome, "yes" if found else "")
     assert bool(row.reason) == (outcome != "reproduced")
     other = dataclasses.replace(row, outcome="partly" if outcome != "partly" else "undecided")
-    assert changed([row], [other]) and not changed([row], [row]) and not changed([row], [])
+    assert (
+        changed_outcomes([row], [other])
+        and not changed_outcomes([row], [row])
+        and not changed_outcomes([row], [])
+    )
 
 
 def test_calibrated_inputs_find_a_statement_consistent_at_best():
