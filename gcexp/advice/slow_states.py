@@ -47,6 +47,8 @@ class SlowStates:
     """A fitted chain; the times (T, n) that are more likely slow than fast; and what the chain explains.
 
     `gain` is by how much the Bayesian information criterion prefers it to one normal law around each worker's mean.
+    The criterion counts five numbers: two rates, the gap and two standard deviations. The normal law has one standard
+    deviation of its own, which is not taken off: the chain is preferred a little less than it could be.
     """
 
     chain: Chain

@@ -11,7 +11,7 @@ from gcexp.codes.base import Code
 from gcexp.decoding_error.decodings import errors_of, in_pieces, own_coefficients
 from gcexp.decoding_error.results import RandomError
 from gcexp.decoding_error.straggler_sets import random_sets
-from gcexp.decoding_error.subset_errors import TABLE, rows
+from gcexp.decoding_error.subset_errors import MOST_WORKERS_IN_TABLE, rows
 from gcexp.delays.trace import Trace
 
 
@@ -22,7 +22,7 @@ def random_errors(
     messages = None
     if decoding == "optimal":
         messages = rows(code)
-        if code.n <= TABLE and 2**code.n <= 32 * trials * len(sizes):
+        if code.n <= MOST_WORKERS_IN_TABLE and 2**code.n <= 32 * trials * len(sizes):
             _ = messages.table  # all sets at once are cheaper
     errors = []
     for s in sizes:

@@ -13,7 +13,7 @@ from gcexp.codes.base import Code
 from gcexp.decoding_error.adversary import bad_sets, path
 from gcexp.decoding_error.design_parameters import SAME, design_parameters
 from gcexp.decoding_error.parts import Part, is_transitive
-from gcexp.decoding_error.subset_errors import TABLE, Rows, search_worst, worst_of_size
+from gcexp.decoding_error.subset_errors import MOST_WORKERS_IN_TABLE, Rows, search_worst, worst_of_size
 from gcexp.decoding_error.upper_bounds import upper_bounds
 from gcexp.progress import bar
 from gcexp.theory.errors import Parameters, bibd_error
@@ -71,7 +71,7 @@ def worst_curve(
     if design is not None:
         return _curve_of_design(part, design)
     search = _Search(part, wanted, equal_classes)
-    if rows.n <= TABLE and 2**rows.n <= limits.enumerated:
+    if rows.n <= MOST_WORKERS_IN_TABLE and 2**rows.n <= limits.enumerated:
         search.tabulate()
     else:
         search.enumerate_and_search(limits, random)

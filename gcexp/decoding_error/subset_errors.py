@@ -28,7 +28,7 @@ _SURE = 1e-6  # above this fraction its rounding is harmless; between the two a 
 _RANK = 1e-10  # singular values below this times the largest are zero, as in `Code.weights`
 _NUMBERS = 2**21  # entries of the Gram matrices that are held at once
 _HELD = 2**18  # the same on each level of a tree
-TABLE = 20  # workers up to which all 2^n errors are held
+MOST_WORKERS_IN_TABLE = 20  # workers up to which all 2^n errors are held
 
 
 @dataclass(frozen=True, eq=False)
