@@ -18,17 +18,17 @@ from uuid import uuid4
 from gcexp.errors import DataError, UserError
 
 _HALF = re.compile(r"\..+\.[0-9a-f]{32}(\.[^.]+)?")  # the names that `written` gives
-_PLACES = [Path(__file__).resolve().parents[level] for level in (0, 1)]
+_PACKAGE = Path(__file__).resolve().parent
 #: Where `used` writes names: one set for each block of `used_files` that is open, none outside of such blocks.
 _open_blocks: ContextVar[tuple[set[str], ...]] = ContextVar("open_blocks", default=())
 
 
 def bundled(name: Path | str) -> Path:
     """A file or folder that comes with the package: inside it in a wheel, beside it in a clone."""
-    inside, beside = [folder / name for folder in _PLACES]
+    inside = _PACKAGE / name
     if inside.exists():
         return inside
-    return beside
+    return _PACKAGE.parent / name
 
 
 def used(path: Path | str) -> None:

@@ -42,8 +42,9 @@ def minutes_of(limit: str) -> int | None:
     found = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", limit.strip())
     if found is None:
         return None
-    days, hours, minutes, _ = (int(part or 0) for part in found.groups())
-    return max(1, (24 * days + hours) * 60 + minutes)
+    days, hours, minutes = found.group(1, 2, 3)
+    whole_hours = 24 * int(days or 0) + int(hours or 0)
+    return max(1, 60 * whole_hours + int(minutes))
 
 
 def end_of(job: str) -> tuple[str, str] | None:

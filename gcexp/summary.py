@@ -62,13 +62,20 @@ def summary_of(timeline: Timeline, decodes: bool, marks: Sequence[int] = ()) -> 
     """Statistics of a given timeline, whose scheme decodes or is timed only."""
     of_patterns = _recovery(timeline.coefficients, timeline.patterns, decodes)
     S = len(timeline.seeds)
-    duration, recovered, least, error, silent = (np.empty(S) for _ in range(5))
+    duration = np.empty(S)
+    recovered = np.empty(S)
+    least = np.empty(S)
+    error = np.empty(S)
+    silent = np.empty(S)
     running = np.full((S, len(marks)), np.nan)
     for i, steps in enumerate(timeline.steps):
         time, pattern = timeline.duration[i, :steps], timeline.pattern[i, :steps]
         shares = of_patterns.share[pattern]
-        duration[i], recovered[i], least[i] = time.mean(), shares.mean(), shares.min()
-        error[i], silent[i] = of_patterns.error[pattern].mean(), of_patterns.silent[pattern].mean()
+        duration[i] = time.mean()
+        recovered[i] = shares.mean()
+        least[i] = shares.min()
+        error[i] = of_patterns.error[pattern].mean()
+        silent[i] = of_patterns.silent[pattern].mean()
         for j, mark in enumerate(marks):
             if mark <= steps:
                 running[i, j] = time[:mark].mean()
@@ -198,7 +205,10 @@ class _SeedMeans:
     """Means over the iterations of one seed, and the smallest recovered share."""
 
     def __init__(self, iterations: int, marks: Sequence[int]):
-        self.duration, self.share, self.error, self.silent = (RunningMean(iterations) for _ in range(4))
+        self.duration = RunningMean(iterations)
+        self.share = RunningMean(iterations)
+        self.error = RunningMean(iterations)
+        self.silent = RunningMean(iterations)
         self.running = [RunningMean(mark) for mark in marks]
         self.least = np.inf
 
@@ -231,7 +241,7 @@ class _SummaryInTurn:
         """Add what the clock says of some iterations."""
         durations, responses = chunk.duration, chunk.responses
         recovery = self._recovery_of(responses.reshape(-1, responses.shape[2]))
-        shares, errors, silent = (column.reshape(durations.shape) for column in recovery.T)
+        shares, errors, silent = recovery.T.reshape(3, *durations.shape)
         for i, time in enumerate(durations):
             self._of_seed[chunk.first_seed + i].add(time, shares[i], errors[i], silent[i])
 

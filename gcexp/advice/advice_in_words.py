@@ -218,10 +218,9 @@ def _if_spells_come_again(found: Conclusion, other: Answer) -> Iterator[str]:
     if main.pick.remedy.kind in ("wait", "exclude"):
         excluded = set(np.flatnonzero(main.plan.shares == 0).tolist())
         more = sorted({spell.worker for spell in levels.single_spells if spell.factor > 1} - excluded)
-        without, without_more = (
-            compared.mean_without(np.array(sorted(some), int), compared.x, main.phi)
-            for some in (excluded, excluded.union(more))
-        )
+        without = compared.mean_without(np.array(sorted(excluded), int), compared.x, main.phi)
+        excluded_with_more = sorted(excluded.union(more))
+        without_more = compared.mean_without(np.array(excluded_with_more, int), compared.x, main.phi)
         saved = (without - without_more) / compared.waiting.mean()
         if saved > _WORTH:
             who = list_in_words(found.recorded.named(more))

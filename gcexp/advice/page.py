@@ -102,9 +102,10 @@ def write(
     folder: Path, name: str, page: Page, text: str, facts: dict[str, Any], pictures: list[Figure]
 ) -> list[Path]:
     """Write ``name.json``, ``name.md``, ``name.png``, the first picture, and ``name.html``, which has all in it."""
-    whole, of_facts, of_page, of_picture = (
-        folder / f"{name}.{kind}" for kind in ("html", "json", "md", "png")
-    )
+    whole = folder / f"{name}.html"
+    of_facts = folder / f"{name}.json"
+    of_page = folder / f"{name}.md"
+    of_picture = folder / f"{name}.png"
     write_text(of_facts, json.dumps(_plain(facts), indent=1) + "\n")
     write_text(of_page, text)
     images = [drawn(picture) for picture in pictures]

@@ -95,10 +95,10 @@ def read_cifar_batch(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 def cifar10(files: list[Path]) -> dict[str, np.ndarray]:
     """CIFAR-10: colour images, 32 x 32, 50000 for training and 10000 for testing, from five batches and one."""
-    *batches, test = [read_cifar_batch(path) for path in files]
-    x_train = np.concatenate([x for x, _ in batches])
-    y_train = np.concatenate([y for _, y in batches])
-    x_test, y_test = test
+    batches = [read_cifar_batch(path) for path in files]
+    x_train = np.concatenate([x for x, _ in batches[:-1]])
+    y_train = np.concatenate([y for _, y in batches[:-1]])
+    x_test, y_test = batches[-1]
     return {"x_train": x_train, "y_train": y_train, "x_test": x_test, "y_test": y_test}
 
 

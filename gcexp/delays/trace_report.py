@@ -220,7 +220,8 @@ def _flags(trace: TraceFile) -> list[str]:
 def _priced(trace: TraceFile, loads: Loads) -> str:
     """What is assumed about loads at which the trace was not recorded."""
     if "compute" in trace.values:
-        compute, times = (trace.values[name][loads.own_rows] for name in ("compute", "time"))
+        compute = trace.values["compute"][loads.own_rows]
+        times = trace.values["time"][loads.own_rows]
         share = np.nansum(compute) / np.nansum(times)
         return f"loads: {share:.0%} of the time, column compute, grows with the load (delay.pricing=additive)"
     assumed = (

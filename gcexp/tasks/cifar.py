@@ -113,7 +113,9 @@ class CifarResNet18(Settings):
     def problem(self, data: Dataset, seed: int) -> TorchProblem:
         """The network on the seed's batches."""
         self.require_data(data)
-        mean, std = (torch.from_numpy(v)[:, None, None] for v in channel_moments(data.x_train))
+        moments = channel_moments(data.x_train)
+        mean = torch.from_numpy(moments[0])[:, None, None]
+        std = torch.from_numpy(moments[1])[:, None, None]
 
         def inputs(images: np.ndarray) -> torch.Tensor:
             x = (torch.from_numpy(images).float() - mean) / std
