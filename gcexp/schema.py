@@ -12,7 +12,6 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from fractions import Fraction
 from functools import cache, wraps
 from numbers import Integral, Rational, Real
@@ -147,10 +146,13 @@ def fitted(hint: Any, value: Any, place: str) -> Any:
     gcexp.errors.UserError: sets: a: entry 2 must be a whole number, got True
     """
     options = _options(hint)
-    if type(value) in _AS_IT_IS and type(value) in options:
-        return value
-    own_type_first = sorted(options, key=lambda option: option is not type(value))  # a fraction stays one
-    for option in own_type_first:
+    own_type = type(value)
+    tried = options
+    if own_type in options:
+        if own_type in _AS_IT_IS:
+            return value
+        tried = (own_type, *options)  # a fraction stays one
+    for option in tried:
         found = _as(option, value, place)
         if found is not _MISFIT:
             return found
@@ -217,7 +219,7 @@ def checked(build: Callable, plain: bool = True) -> Callable:
             raise ParameterError(f"{name}: {error}") from None
         for key, value in given.arguments.items():
             hint = hints.get(key, Any)
-            is_number_wanted = {*_options(hint)} <= {int, float, types.NoneType}
+            is_number_wanted = _is_for_numbers(hint)
             if not is_number_wanted and not _may_be_looked_into(value):
                 continue
             try:
@@ -228,8 +230,10 @@ def checked(build: Callable, plain: bool = True) -> Callable:
                 given.arguments[key] = fitting
         for key, counted in (("n", "workers"), ("k", "partitions")):
             count = given.arguments.get(key)
+            if not is_number(count):
+                continue
             most = getattr(type(self), f"most_{counted}", math.inf)
-            if is_number(count) and count > most:
+            if count > most:
                 raise ParameterError(
                     f"{name}: {key} is a number of {counted} up to {most}, got {quoted(count)}"
                 )
@@ -291,6 +295,7 @@ def quoted(value: object, letters: int = 100) -> str:
 _MISFIT: Any = object()
 #: Kinds whose values need no second look where they are asked for, as nearly all are.
 _AS_IT_IS = (bool, int, str, types.NoneType)
+_NUMBERS = (int, float, Fraction)
 _ONE: dict[Any, str] = {
     bool: "true or false",
     str: "text",
@@ -326,16 +331,22 @@ def _options(hint: Any) -> tuple:
     return (hint,)
 
 
+@cache
+def _is_for_numbers(hint: Any) -> bool:
+    """Whether an annotation asks for a number, or for none."""
+    return {*_options(hint)} <= {int, float, types.NoneType}
+
+
 def _as(option: Any, value: Any, place: str) -> Any:
     """`value` as the one kind `option`, or `_MISFIT`."""
+    if option in _NUMBERS:
+        return _as_number(option, value)
     kind = typing.get_origin(option) or option
     parts = typing.get_args(option)
     if kind is typing.Literal:
         return _as_choice(parts, value)
     if kind is Any or not isinstance(kind, type):  # a type variable, or a name that only a type checker knows
         return value
-    if kind in (int, float, Fraction):
-        return _as_number(kind, value)
     if kind in (tuple, *_SEQUENCES):
         return _as_list(kind, parts, value, place)
     if kind in (dict, collections.abc.Mapping) and isinstance(value, Mapping):
@@ -374,9 +385,11 @@ def _as_number(kind: type, value: Any) -> Any:
     if isinstance(value, bool):
         return _MISFIT
     if kind is float and isinstance(value, Real):
-        with suppress(OverflowError):  # of a number that is larger than any float
-            if not math.isnan(value):
-                return float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # a number that is larger than any float
+            return _MISFIT
+        return _MISFIT if math.isnan(number) else number
     if kind is int and isinstance(value, Integral):
         return int(value)
     if kind is int and isinstance(value, Rational) and value.denominator == 1:

@@ -11,7 +11,7 @@ from gcexp.report.figurefile import target_files
 from gcexp.report.paper import read_papers
 from gcexp.run.build import locate
 from gcexp.run.compose import compose
-from gcexp.run.options import GROUPS, about_trace, aliases, option_file, option_names
+from gcexp.run.options import GROUPS, Folders, about_trace, aliases, option_file, option_names, search_path
 from gcexp.run.yaml_values import read_text, read_yaml
 
 #: What it knows, by the name a person types; each but the last three is a group of options.
@@ -58,12 +58,13 @@ def group_of(kind: str) -> str:
 
 def phrases(group: str) -> dict[str, str]:
     """Options of a group with one phrase each."""
-    return {name: _phrase(group, name) for name in option_names(group)}
+    folders = search_path()
+    return {name: _phrase(group, name, folders) for name in option_names(group, folders)}
 
 
-def _phrase(group: str, name: str) -> str:
+def _phrase(group: str, name: str, folders: Folders) -> str:
     """The first comment of an option's file, else its class's first docstring line; of a trace its title."""
-    path = option_file(group, name)
+    path = option_file(group, name, folders)
     if path.suffix == ".csv":
         return about_trace(str(path)).get("title", f"Replay of the trace {path}.")
     comment = _COMMENT.search(read_text(path))

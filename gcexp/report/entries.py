@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from gcexp.errors import ExtraError, UserError, require_known, unknown
@@ -12,7 +13,7 @@ from gcexp.report.figure import FigureFile
 from gcexp.report.placeholders import fill_in
 from gcexp.run.compose import compose
 from gcexp.run.option_checks import sentence_with_group
-from gcexp.run.options import SHARED, option_file, search_dirs
+from gcexp.run.options import SHARED, option_file, search_path
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
 from gcexp.run.seeds import check_count, check_horizon, seed_range, spell_number, spell_seeds
@@ -25,9 +26,14 @@ CLOCK_ONLY = "clock only"
 RUN_KEYS = ("label", "iterations", "horizon", "seeds")
 
 
-def runs_of(file: FigureFile, instead: dict[str, dict], checked: bool = True) -> Iterator[Run]:
-    """The runs of a figure file, a swept entry once for each value; `instead` is of `substitutes`."""
-    codes = Codes()
+def runs_of(
+    file: FigureFile, instead: dict[str, dict], checked: bool = True, codes: Codes | None = None
+) -> Iterator[Run]:
+    """The runs of a figure file, a swept entry once for each value; `instead` is of `substitutes`.
+
+    `codes` are those of several figures, which often share them.
+    """
+    codes = codes or Codes()
     entry_of: dict[str, int] = {}
     seen: set[tuple] = set()
     for number, entry in enumerate(file.runs):
@@ -171,8 +177,9 @@ def substitutes(preset: str) -> dict[str, dict]:
     """What a preset puts in the place of options, by group; a project adds to ours."""
     place = f"conf/preset/{preset}.yaml"
     found: dict[str, dict[str, str]] = {}
-    for folder in search_dirs():
-        path = folder / "preset" / f"{preset}.yaml"
+    folders = search_path()
+    for folder in folders:
+        path = Path(folder, "preset", f"{preset}.yaml")
         if not path.is_file():
             continue
         given = fitted(dict[str, dict[str, str]], read_yaml(path), place)
@@ -181,5 +188,5 @@ def substitutes(preset: str) -> dict[str, dict]:
     for part, replaced in found.items():
         require_known("group", part, PARTS, place)
         for option in replaced.values():
-            option_file(part, option)
+            option_file(part, option, folders)
     return found

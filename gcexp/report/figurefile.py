@@ -18,6 +18,7 @@ from gcexp.report.paper import check_paper
 from gcexp.report.placeholders import check_texts
 from gcexp.run import paths
 from gcexp.run.options import paper_folders, project
+from gcexp.run.scheme import Codes
 from gcexp.run.yaml_values import read_yaml
 from gcexp.schema import fill, fitted
 
@@ -44,35 +45,31 @@ def target_files() -> dict[str, Path]:
     Refused are names that cannot be targets of Snakemake, or that another file, a folder or a rule has already, and
     papers that are no packages.
     """
-    package_of = _packages_of_figure_files()
     files: dict[str, Path] = {}
     owners: dict[str, object] = dict.fromkeys(RULES, "a rule of the workflow")
-    for path in sorted(package_of, key=lambda path: (paper_of(path), path.name)):
-        paper = _place(package_of[path])
-        place = paper / "figures" / path.name
-        if not _NAME.fullmatch(path.stem):
-            raise ParameterError(
-                f"{place}: {path.stem!r} cannot name a target (allowed: letters, digits and _ . -)"
-            )
-        target = f"{paper_of(path)}_{path.stem}"
-        _take_name(owners, paper_of(path), paper)
-        _take_name(owners, target, place)
-        files[target] = path
+    for package, folder in sorted(paper_folders().items(), key=lambda item: item[1].name):
+        place = _place(package)
+        _require_package(folder, place)
+        for path in sorted((folder / "figures").glob("*.yaml")):
+            figure_place = place / "figures" / path.name
+            if not _NAME.fullmatch(path.stem):
+                raise ParameterError(
+                    f"{figure_place}: {path.stem!r} cannot name a target (allowed: letters, digits and _ . -)"
+                )
+            target = f"{folder.name}_{path.stem}"
+            _take_name(owners, folder.name, place)
+            _take_name(owners, target, figure_place)
+            files[target] = path
     return files
 
 
-def _packages_of_figure_files() -> dict[Path, str]:
-    """All figure files, each with the dotted name of its paper's package."""
-    found: dict[Path, str] = {}
-    for package, folder in paper_folders().items():
-        if not _PACKAGE.fullmatch(folder.name) or not (folder / "__init__.py").is_file():
-            raise UserError(
-                f"{_place(package)} has a paper.yaml and is no package: it needs a name of letters, digits and _, and"
-                " an __init__.py, which may be empty"
-            )
-        for path in (folder / "figures").glob("*.yaml"):
-            found[path] = package
-    return found
+def _require_package(folder: Path, place: Path) -> None:
+    """Refuse a paper whose folder Python cannot import."""
+    if not _PACKAGE.fullmatch(folder.name) or not (folder / "__init__.py").is_file():
+        raise UserError(
+            f"{place} has a paper.yaml and is no package: it needs a name of letters, digits and _, and an __init__.py,"
+            " which may be empty"
+        )
 
 
 def _take_name(owners: dict[str, object], name: str, owner: Path) -> None:
@@ -140,7 +137,8 @@ def named_figures(targets: Collection[str], preset: str, checks: bool = True) ->
     paths = target_files()
     for target in targets:
         require_known("figure", target, paths)
-    found = [read_figure(paths[target], preset, checks) for target in targets]
+    codes = Codes()
+    found = [read_figure(paths[target], preset, checks, codes) for target in targets]
     if checks and found:
         check_style(found[0].style)  # of all figures
         folders = dict.fromkeys(paths[target].parent.parent for target in targets)
@@ -154,11 +152,12 @@ def figure(target: str, preset: str, checks: bool = True) -> Figure:
     return named_figures([target], preset, checks)[0]
 
 
-def read_figure(path: Path, preset: str, checks: bool = True) -> Figure:
+def read_figure(path: Path, preset: str, checks: bool = True, codes: Codes | None = None) -> Figure:
     """Read and check one figure file; the first mistake is a sentence with the file and the key.
 
     Without `checks` nothing that its runs name is built, and its plot is not held against its columns: jobs that only
-    draw or show a table import no codes, and the plan has checked the figure.
+    draw or show a table import no codes, and the plan has checked the figure. `codes` are those of several figures,
+    which often share them.
     """
     require_known("preset", preset, PRESETS)
     package = _package_of(path)
@@ -170,7 +169,7 @@ def read_figure(path: Path, preset: str, checks: bool = True) -> Figure:
         file = fill(FigureFile, _absolute(content, package), "figure file")
         file = _with_preset(file, preset)
         parse_plot(file.plot)
-        runs = tuple(runs_of(file, instead, checks))
+        runs = tuple(runs_of(file, instead, checks, codes))
         found = Figure(paper_of(path), path.stem, preset, file, runs)
         if checks:
             check_figure(found)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from gcexp.errors import UserError, unknown
 from gcexp.run.dependencies import STAGES, lines_of_values
-from gcexp.run.options import conf_dir, option_file, option_names
+from gcexp.run.options import conf_dir, option_file, option_names, search_path
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
 from gcexp.run.tokens import spell
@@ -85,8 +85,9 @@ def _entries_of_file() -> dict[str, Entry]:
 def _joining_schemes() -> list[Entry]:
     """The schemes whose option files say ``benchmark: true``."""
     found = []
-    for name in option_names("scheme"):
-        option = read_yaml(option_file("scheme", name))
+    folders = search_path()
+    for name in option_names("scheme", folders):
+        option = read_yaml(option_file("scheme", name, folders))
         joins = fitted(bool, option.get("benchmark", False), f"{name}: benchmark")
         if joins:
             found.append(_own_entry(name))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import UserError, unknown
@@ -111,7 +110,7 @@ def _layers(choices: dict[str, str], folders: Folders) -> tuple[dict[str, Any], 
 def _run_file(folders: Folders) -> tuple[dict[str, Any], dict[str, str | None]]:
     """What run.yaml sets, and its list of defaults: the option of each group, `SELF` for its own values."""
     file = f"{folders[0]}/run.yaml"
-    run = dict(mapping_in(Path(file), text_of(file)))
+    run = dict(mapping_in(file, text_of(file)))
     run.pop("hydra", None)
     defaults: dict[str, str | None] = {}
     for entry in run.pop("defaults", []):

@@ -127,7 +127,8 @@ def search_path() -> Folders:
     here = os.getcwd()
     conf = _conf_dir()
     found = [conf]
-    run = mapping_in(Path(conf) / "run.yaml", text_of(f"{conf}/run.yaml"))
+    run_file = f"{conf}/run.yaml"
+    run = mapping_in(run_file, text_of(run_file))
     hydra = run.get("hydra") or {}
     for entry in hydra.get("searchpath") or []:
         found.append(_listed_folder(str(entry), here))
@@ -221,9 +222,13 @@ def _is_project() -> bool:
 # --- Options
 
 
-def option_file(group: str, option: str) -> Path:
-    """The file behind an option: its own, or that of the code or the trace that stands for it."""
-    folders = search_path()
+def option_file(group: str, option: str, folders: Folders | None = None) -> Path:
+    """The file behind an option: its own, or that of the code or the trace that stands for it.
+
+    Who asks for many options hands over the `search_path`, so that it is found once.
+    """
+    if folders is None:
+        folders = search_path()
     own = own_file(group, option, folders)
     if own is not None:
         return Path(own)
@@ -235,19 +240,20 @@ def option_file(group: str, option: str) -> Path:
         trace = trace_behind(option, folders)
         if trace is not None:
             return Path(trace)
-    raise UserError(unknown(group, option, option_names(group)))
+    raise UserError(unknown(group, option, option_names(group, folders)))
 
 
-def option_names(group: str) -> list[str]:
+def option_names(group: str, folders: Folders | None = None) -> list[str]:
     """Names of a group's options, also those from outside the project; each thing by one name."""
-    folders = search_path()
+    if folders is None:
+        folders = search_path()
     names: set[str] = set()
     for folder in folders:
         if os.path.isdir(f"{folder}/{group}"):
             names.update(_yaml_files_in(f"{folder}/{group}"))
     without_file: set[str] = set()
     if group == "scheme":
-        without_file.update(option_names("code"))
+        without_file.update(option_names("code", folders))
     if group == "delay":
         without_file.update(_traces())
     name_of_alias = aliases(group, folders)
@@ -310,7 +316,7 @@ def aliases(group: str, folders: Folders | None = None) -> dict[str, str]:
 
 @cache
 def _aliases_in(file: str, text: str) -> dict[str, dict[str, str]]:
-    return fitted(dict[str, dict[str, str]], mapping_in(Path(file), text), file)
+    return fitted(dict[str, dict[str, str]], mapping_in(file, text), file)
 
 
 def _traces() -> dict[str, str]:
@@ -331,4 +337,4 @@ def about_trace(file: str) -> dict[str, Any]:
         return {}
     name = os.path.basename(file).removesuffix(".csv")
     # JSON is YAML: a mistake in it becomes a sentence in the same way.
-    return mapping_in(Path(index), text_of(index)).get(name, {})
+    return mapping_in(index, text_of(index)).get(name, {})

@@ -87,7 +87,7 @@ def read_text(path: Path) -> str:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def mapping_in(path: Path, text: str) -> dict[str, Any]:
+def mapping_in(path: Path | str, text: str) -> dict[str, Any]:
     """The mapping that the text of a file is; not to be changed."""
     try:
         found = _load(text, _Loader)
@@ -142,7 +142,7 @@ def _require_plain(found: Any) -> None:
             values += value
 
 
-def _not_valid(path: Path, error: Exception) -> UserError:
+def _not_valid(path: Path | str, error: Exception) -> UserError:
     place = f"{path}:"
     mark = getattr(error, "problem_mark", None)
     if mark:
