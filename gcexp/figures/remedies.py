@@ -140,7 +140,7 @@ def _inches_of_names(names: list[str]) -> float:
 
 def _widest(texts: Iterable[str]) -> float:
     """Inches of the widest text."""
-    return max(style.inches_of(text, FONT) for text in texts)
+    return max(style.inches_of(text, FONT) for text in set(texts))
 
 
 def _signed_ratios(frame: pd.DataFrame, inches: float) -> list[str]:

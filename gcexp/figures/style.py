@@ -143,17 +143,20 @@ def wrap(text: str, inches: float, points: float) -> list[str]:
     before a per cent sign.
     """
     inches *= 0.95  # letters are moved to whole pixels when drawn
+    space = inches_of(" ", points)
     lines = []
     for part in text.splitlines():
-        line = ""
+        line: list[str] = []
+        length = 0.0  # with a space behind each word
         for word in _join_formulas(part.split()):
-            longer = f"{line} {word}" if line else word
-            if line and inches_of(longer, points) > inches:
-                lines.append(line)
-                longer = word
-            line = longer
+            width = inches_of(word, points)
+            if line and length + width > inches:
+                lines.append(" ".join(line))
+                line, length = [], 0.0
+            line.append(word)
+            length += width + space
         if line:
-            lines.append(line)
+            lines.append(" ".join(line))
     return lines
 
 
