@@ -13,14 +13,19 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 from pathlib import Path
 
 import numpy as np
 import psutil
 import pytest
 
+import gcexp.report
+import gcexp.run
 from gcexp.errors import ParameterError, UserError
-from tests.warm import Child
+from tests.warm import Child, collect_garbage_seldom
+
+collect_garbage_seldom()  # also of what is collected to be tested
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
@@ -374,17 +379,18 @@ def hold():
 
 
 @functools.cache
-def _remembering(name: str, identity: int) -> list:
-    """Functions of a module that remember what they answered; a module that is imported anew is another one."""
-    functions = vars(sys.modules[name]).items()
+def _remembering(module: types.ModuleType) -> list:
+    """Functions of a module that remember what they answered."""
+    functions = vars(module).items()
     return [one for known, one in functions if hasattr(one, "cache_clear") and known not in LASTING]
 
 
 def _forget() -> None:
-    for name, module in list(sys.modules.items()):
-        if name.startswith(("gcexp.run.", "gcexp.report.")):
-            for function in _remembering(name, id(module)):
-                function.cache_clear()
+    for package in (gcexp.run, gcexp.report):
+        for module in vars(package).values():
+            if isinstance(module, types.ModuleType):
+                for function in _remembering(module):
+                    function.cache_clear()
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ import runpy
 import select
 import socket
 import sys
+import weakref
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PLANNING = """
@@ -60,6 +61,11 @@ exec "{python}" "$@"
 """
 
 
+def collect_garbage_seldom() -> None:
+    """Look for garbage after a hundred times as many new objects: a test makes many, and its process ends soon."""
+    gc.set_threshold(100_000, 20, 100)
+
+
 class Child:
     """A command in a child of the server, with these files as its standard ones.
 
@@ -99,6 +105,7 @@ def serve(home: str) -> None:
         with open(f"{home}/bin/{name}", "w") as script:
             script.write(text.format(ask=asking, python=sys.executable))
         os.chmod(f"{home}/bin/{name}", 0o755)
+    collect_garbage_seldom()  # nor do children, which inherit it
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(f"{home}/socket")
         listening.listen(64)
@@ -142,6 +149,7 @@ def _import_for(command: list[str]) -> None:
     if kind == "snakemake":
         _read_for_plans()
     gc.freeze()  # a full collection of what was imported takes each child 0.1 s, and copies all of it
+    _end_in_the_server_alone()
 
 
 @functools.cache
@@ -154,6 +162,12 @@ def _read_for_plans() -> None:
     for stage in STAGES:
         stage_fingerprint(stage)
     snakemake.cli.get_argument_parser()
+
+
+def _end_in_the_server_alone() -> None:
+    """Let no child run finalizers of what was imported: torch has 134, which would take each child 0.03 s."""
+    for finalizer in list(weakref.finalize._registry):
+        finalizer.atexit = False
 
 
 def _enter(group: int) -> None:
