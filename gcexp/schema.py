@@ -281,6 +281,8 @@ def quoted(value: object, letters: int = 100) -> str:
     >>> quoted("x"), quoted([1, 2, 3, 4], letters=8)
     ("'x'", '[1, 2, 3...')
     """
+    if isinstance(value, Real) and hasattr(value, "item"):  # numpy writes np.float64(0.5)
+        value = value.item()
     try:
         text = repr(value)
     except ValueError:  # a whole number of more digits than Python prints

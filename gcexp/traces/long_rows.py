@@ -244,8 +244,6 @@ def _refuse_twice(table: Table, found: Matched) -> None:
 
 def _wanted(cell: object) -> str:
     """A cell that is no time, and what is wanted."""
-    if isinstance(cell, np.generic):
-        cell = cell.item()
     try:
         value = float(cell)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

@@ -132,6 +132,12 @@ class Name:
         return bool(per) and _UNIT_OF.get(unit) == "s" and what.rstrip("s") in SYNONYMS["iteration"]
 
     @property
+    def ends_with_time(self) -> bool:
+        """Whether such a column may be a time by its last word alone: ``train_step_time``, ``forward_time``."""
+        is_other = self.fits("start") or self.fits("end")
+        return self.base.endswith("_time") and not is_other
+
+    @property
     def is_quantile(self) -> bool:
         """Whether such a column has a quantile of the times of all workers: ``p50``, ``step_time_p99``."""
         return bool(_QUANTILE.fullmatch(self.base.rpartition("_")[2]))

@@ -272,7 +272,7 @@ def _logs_in(folder: Path) -> tuple[list[Path], list[Path]]:
         if len(names) > 1:
             raise DataError(
                 f"the folders in {folder} hold logs of several names, {listed(names)}: name those of one, as gcexp "
-                f"trace import {folder}/*/{names[0]}"
+                f"trace import {_pattern_of_one_name(folder, inner)}"
             )
         files = inner
     if not files:
@@ -285,6 +285,17 @@ def _logs_in(folder: Path) -> tuple[list[Path], list[Path]]:
     if len(files) > _MOST_FILES:
         raise DataError(f"folder {folder} holds {len(files)} files; more than {_MOST_FILES} are not read")
     return files, others
+
+
+def _pattern_of_one_name(folder: Path, paths: list[Path]) -> str:
+    """A shell's pattern for the files in folders of a folder that are called as the largest one is."""
+    largest = max(paths, key=lambda path: path.stat().st_size)
+    depth = len(largest.parts)
+    alike = [path.parts for path in paths if path.name == largest.name and len(path.parts) == depth]
+    pattern = []
+    for parts in zip(*alike, strict=True):
+        pattern.append(parts[0] if len(set(parts)) == 1 else "*")
+    return str(Path(*pattern))
 
 
 def _logs_among(paths: list[Path]) -> tuple[list[Path], list[Path]]:

@@ -134,17 +134,21 @@ def _distinct(header: list[str], place: str) -> list[str]:
         name = written.strip() or f"{UNNAMED}{number}"
         if name in found:
             count = list(map(str.strip, header)).count(name)
-            raise DataError(
-                f"{place} has {count} columns {quoted(name)}; it has {listed(header)}; where pandas wrote levels of "
-                "columns, keep a part: python -c \"import pandas as pd; pd.read_csv('FILE', header=[0, 1], index_col=0)"
-                f"[{name!r}].to_csv('part.csv')\""
-            )
+            told = f"{place} has {count} columns {quoted(name)}; it has {listed(header)}"
+            if any(map(str.isalpha, name)):
+                told += (
+                    '; where pandas wrote levels of columns, keep a part: python -c "import pandas as pd; '
+                    f"pd.read_csv('FILE', header=[0, 1], index_col=0)[{name!r}].to_csv('part.csv')\""
+                )
+            raise DataError(told)
         found.append(name)
     return found
 
 
 def _is_header(cells: list[str]) -> bool:
     """Whether a first line has names; one with decimals or a number twice is a row, even if words are in it."""
+    if _counts_behind_index(cells):
+        return True
     numbers = []
     words = 0
     for cell in cells:
@@ -157,6 +161,16 @@ def _is_header(cells: list[str]) -> bool:
     written = " ".join(numbers)
     has_decimals = "." in written or "," in written
     return len(set(numbers)) == len(numbers) and not has_decimals
+
+
+def _counts_behind_index(cells: list[str]) -> bool:
+    """Whether a line is the header that pandas writes for the frame of an array: nothing above the index, then 0, 1, 2.
+
+    >>> _counts_behind_index(["", "0", "1", "2"]), _counts_behind_index(["", "3", "5"])
+    (True, False)
+    """
+    counted = list(map(str, range(len(cells) - 1)))
+    return len(cells) > 2 and cells[0] == "" and cells[1:] == counted
 
 
 def _units_below(header: list[str], lines: list[str], separator: str) -> list[str]:

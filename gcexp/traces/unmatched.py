@@ -78,7 +78,9 @@ def no_time(table: Table) -> str:
     told = _no_column("time", table)
     if not table.named:
         return told
-    parts = table.names.where(lambda name: bool(name.unit) and is_numeric(table.frame[name.written]))
+    parts = table.names.where(
+        lambda name: (bool(name.unit) or name.ends_with_time) and is_numeric(table.frame[name.written])
+    )
     if len(parts) == 1:
         told += f"; where {parts[0]} is it: columns=time:{typed(parts[0])}"
     elif parts:

@@ -160,7 +160,33 @@ def test_a_folder_for_each_worker(tmp_path, refused):
     assert any("notes.md" in decision for decision in trace.decisions)
     assert trace_of(sorted(tmp_path.glob("*/log.csv"))).labels == ("0", "1")
     (tmp_path / "rank0" / "err.log").write_text("none")
-    refused("*/err.log", trace_of, tmp_path)
+    refused(f"{tmp_path}/*/log.csv", trace_of, tmp_path)
+
+
+def test_the_pattern_that_is_shown_fits_the_files_of_torchrun(tmp_path, refused):
+    for rank in "01":
+        folder = tmp_path / "none_x7" / "attempt_0" / rank
+        folder.mkdir(parents=True)
+        (folder / "stderr.log").touch()
+        (folder / "stdout.log").write_text("step 0 time 1 s\n")
+    refused(f"{tmp_path}/none_x7/attempt_0/*/stdout.log", trace_of, tmp_path)
+
+
+def test_an_array_that_pandas_wrote_with_its_index(tmp_path):
+    x, _ = bundled()
+    pd.DataFrame(x).to_csv(tmp_path / "x.csv")
+    trace = trace_of(tmp_path / "x.csv")
+    assert trace.workers == tuple(range(x.shape[1])) and np.array_equal(trace.values["time"], x)
+
+
+def test_a_column_that_is_called_some_time_is_shown(refused):
+    rows = {"step": [0, 0], "rank": [0, 1], "start_time": ["a", "b"], "train_step_time": [1.0, 2.0]}
+    refused("columns=time:train_step_time", trace_of, pd.DataFrame(rows))
+
+
+def test_a_cell_is_shown_as_it_was_written(refused):
+    rows = pd.DataFrame({"iteration": [0.5, 1.5], "worker": [0, 0], "time": [1.0, 2.0]})
+    assert "np." not in refused("0.5", trace_of, rows)
 
 
 def test_files_of_workers_may_differ_in_other_columns(tmp_path, refused):
