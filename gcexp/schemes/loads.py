@@ -14,6 +14,7 @@ from gcexp.schemes.waiting import WorkerLimit, times_before_the_run
 from gcexp.theory.bounds import water_loads
 
 KNOW = ("hindsight", "last", "prefix")
+_TOGETHER = 2**8  # iterations, of all seeds together, whose loads are computed at once
 
 
 class Loads(Protocol):
@@ -196,8 +197,8 @@ class _LoadsFromLastIteration:
 
     def __init__(self, cap: float | None):
         self._cap = cap
-        #: Each worker's fixed and growing part when it was last measured, (S, n) both.
-        self._last_parts: tuple[np.ndarray, np.ndarray] | None = None
+        #: Each worker's fixed and growing part when it was last measured, (2, S, n).
+        self._measured: np.ndarray | None = None
 
     def __call__(self, draws) -> np.ndarray:
         require(
@@ -205,43 +206,42 @@ class _LoadsFromLastIteration:
             f"know=last learns from the iteration before, but the rows of {draws.renewed} belong "
             "to different workers (persistent: false)",
         )
-        fixed, growing = draws.parts()
-        if self._last_parts is not None:
-            return self._next_loads(fixed, growing, self._last_parts)
-        first_parts = fixed[:, 0], growing[:, 0]
-        even = np.ones((len(fixed), 1, draws.shape[2]))
-        return np.concatenate([even, self._next_loads(fixed[:, 1:], growing[:, 1:], first_parts)], axis=1)
+        parts = np.stack(draws.parts())
+        if self._measured is not None:
+            return self._next_loads(parts, self._measured)
+        first_parts = parts[:, :, 0].copy()
+        even = np.ones_like(parts[0, :, :1])
+        return np.concatenate([even, self._next_loads(parts[:, :, 1:], first_parts)], axis=1)
 
-    def _next_loads(
-        self, fixed: np.ndarray, growing: np.ndarray, last_parts: tuple[np.ndarray, np.ndarray]
-    ) -> np.ndarray:
-        """Loads (S, T, n) of iterations with these parts, where workers were last measured with `last_parts`.
+    def _next_loads(self, parts: np.ndarray, measured: np.ndarray) -> np.ndarray:
+        """Loads (S, T, n) of iterations with `parts` (2, S, T, n), where workers were last measured with `measured`.
 
-        Who had something to do depends on the loads before. So the loads are computed for all iterations as if
-        everybody always had, and those that a worker without work makes wrong are computed again, until there are none.
+        Who is idle, and so is not measured, depends on the loads before, and changes seldom. So the loads of some
+        iterations are computed together, as if the same workers were idle in all of them. They hold up to the first
+        iteration in which others are idle; those behind it are computed again.
         """
-        last_fixed, last_growing = last_parts
-        fixed = np.concatenate([last_fixed[:, None], fixed], axis=1)
-        growing = np.concatenate([last_growing[:, None], growing], axis=1)
-        rows = np.arange(fixed.shape[1])[:, None]
-        is_measured_first = np.ones_like(fixed[:, :1], bool)
-        source = np.broadcast_to(
-            rows, fixed.shape
-        )  # the row in which a worker was last measured, after each row
-        loads = water_loads(fixed[:, :-1], growing[:, :-1], self._cap)
-        while True:
-            is_measured = np.concatenate([is_measured_first, loads > 0], axis=1)
-            source_before = source
-            source = np.maximum.accumulate(np.where(is_measured, rows, 0), axis=1)
-            measured_fixed = np.take_along_axis(fixed, source, axis=1)
-            measured_growing = np.take_along_axis(growing, source, axis=1)
-            is_wrong = (source != source_before).any(-1)[:, :-1]
-            if not is_wrong.any():
-                self._last_parts = measured_fixed[:, -1], measured_growing[:, -1]
-                return loads
-            loads[is_wrong] = water_loads(
-                measured_fixed[:, :-1][is_wrong], measured_growing[:, :-1][is_wrong], self._cap
-            )
+        S, T, n = parts.shape[1:]
+        before = np.concatenate([measured[:, :, None], parts], axis=2)  # at t the parts of the iteration before t
+        loads = np.empty((S, T, n))
+        is_idle = np.zeros((S, n), bool)
+        begin = np.zeros(S, int)  # the iterations of each seed before this one have their loads
+        together = np.arange(max(1, _TOGETHER // S))
+        while (begin < T).any():
+            seeds = np.flatnonzero(begin < T)
+            every = np.arange(len(seeds))
+            rows = np.minimum(begin[seeds, None] + together, T - 1)
+            known = np.where(is_idle[seeds, None], measured[:, seeds, None], before[:, seeds[:, None], rows])
+            found = water_loads(*known, self._cap)
+            loads[seeds[:, None], rows] = found
+            others_are_idle = ((found == 0) != is_idle[seeds, None]).any(-1)
+            others_are_idle[:, -1] = True
+            end = others_are_idle.argmax(1)
+            last = rows[every, end]
+            is_idle[seeds] = found[every, end] == 0
+            measured[:, seeds] = np.where(is_idle[seeds], known[:, every, end], parts[:, seeds, last])
+            begin[seeds] = last + 1
+        self._measured = measured
+        return loads
 
 
 @dataclass(frozen=True)
