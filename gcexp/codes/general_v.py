@@ -206,7 +206,7 @@ def _best_drawn(n: int, d: int, m: int, s: int, tries: int, seed: int) -> list[l
 
     def bound(V: np.ndarray) -> float:
         try:
-            draft = GeneralCommunicationEfficient(n, d, m, s, V=V.tolist(), arithmetic="float64")
+            draft = ShortMessageCode(general_rows(V, d, m), V, d, m, s, scales=None, arithmetic="float64")
             weights = draft._solve(draft._responders(responses))
         except ParameterError:  # singular
             return np.inf

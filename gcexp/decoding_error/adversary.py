@@ -151,18 +151,21 @@ def bad_sets(
     from_holders: list[tuple[np.ndarray, float]] = []
     for lost in starts:
         from_holders += path(rows, weight, most, random, ~lost)
-    in_an_order = []
-    for w in wanted:
-        for order in (np.arange(n), *mixed):
-            in_an_order.append(_without(order, weight, w))
+    in_an_order: list[tuple[np.ndarray, float]] = []
+    orders = np.array([np.arange(n), *mixed])
+    for order, errors_along in zip(orders, rows.errors_along(orders), strict=True):
+        for w in wanted:
+            responses = _without(order, weight, w)
+            lost = n - responses.sum()
+            in_an_order.append((responses, errors_along[lost]))
     kinds = []  # survivor sets of one kind, and their errors
-    for met in (from_everyone, from_holders):
+    for met in (from_everyone, from_holders, in_an_order):
         if met:
             kinds.append((np.array([responses for responses, _ in met]), np.array([e for _, e in met])))
-    for some in (in_an_order, list(given)):
-        if some:
-            kinds.append((np.array(some), rows.errors(np.array(some))))
-    errors, sets = np.full(len(wanted), -1.0), np.zeros((len(wanted), n), dtype=bool)
+    sets_given = np.array(list(given))
+    if len(sets_given):
+        kinds.append((sets_given, rows.errors(sets_given)))
+    places, improved = [], []  # of the best of each kind for each wanted w
     for found, values in kinds:
         responses, first = np.unique(found, axis=0, return_index=True)
         lost, values = ~responses @ weight, values[first]
@@ -176,9 +179,12 @@ def bad_sets(
             for _ in range(_SWAPS):
                 if not state.swap(weight):
                     break
-            value = float(rows.errors(state.responses[None])[0])
-            if value > errors[i]:
-                errors[i], sets[i] = value, state.responses
+            places.append(i)
+            improved.append(state.responses)
+    errors, sets = np.full(len(wanted), -1.0), np.zeros((len(wanted), n), dtype=bool)
+    for i, responses, error in zip(places, improved, rows.errors(np.array(improved)), strict=True):
+        if error > errors[i]:
+            errors[i], sets[i] = error, responses
     return errors, sets
 
 

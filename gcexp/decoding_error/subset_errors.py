@@ -101,6 +101,30 @@ class Rows:
                 errors[part] = e
         return errors
 
+    def errors_along(self, orders: np.ndarray) -> np.ndarray:
+        """Error of the survivors when the first s workers of each order are lost, s = 0, ..., n: (U, n + 1).
+
+        Each of the orders (U, n) holds all workers. Its survivor sets lie in each other, so that one elimination, from
+        the last worker of the order to the first, gives the errors of all of them.
+        """
+        errors = np.ones((len(orders), self.n + 1))
+        step = max(1, _NUMBERS // max(1, self.n * self.n))
+        for u in range(0, len(orders), step):
+            F = orders[u : u + step, ::-1]
+            G, h = self.G[F[:, :, None], F[:, None]], self.h[F]
+            first = np.einsum("uii->ui", G).copy()
+            e, doubt = np.full(len(F), float(self.k)), np.zeros(len(F), dtype=bool)
+            for t in range(self.n):
+                taken = _eliminated(G, h, first[:, t])
+                G, h, e, doubt = taken.G, taken.h, e - taken.gain, doubt | taken.doubt
+                of_survivors = e.clip(0) / self.k
+                if doubt.any():
+                    survives = np.zeros((doubt.sum(), self.n), dtype=bool)
+                    np.put_along_axis(survives, F[doubt, : t + 1], True, axis=1)
+                    of_survivors[doubt] = self.decoded(survives)
+                errors[u : u + step, self.n - t - 1] = of_survivors
+        return errors
+
     def decoded(self, responses: np.ndarray) -> np.ndarray:
         """The same from the singular values of B_F: slower, and sure where messages almost depend on each other."""
         errors = np.empty(len(responses))

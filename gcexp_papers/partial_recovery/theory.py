@@ -7,6 +7,7 @@ denominator of at most 10^6, so that 2/3 means two thirds.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from fractions import Fraction
 from math import ceil, comb, exp, gcd, inf, log, sqrt
@@ -154,9 +155,7 @@ def lower_bound(n: int, s: int, alpha: float | Fraction) -> Fraction:
     """
     _workers(n, s)
     missing = 1 - exact(alpha)
-    y = next(y for y in range(s + 2) if rho(n, s, y) <= missing)
-    if y == 0:
-        return Fraction(0)
+    y = minimal_y(n, s, alpha)
     above, below = rho(n, s, y - 1), rho(n, s, y)
     return (y - 1 + (above - missing) / (above - below)) / n
 
@@ -205,7 +204,9 @@ def most_stragglers(n: int, y: int, alpha: float | Fraction) -> int:
     """
     require(1 <= y <= n, f"the number of copies needs 1 <= y <= n, got n={n}, y={y}")
     missing = 1 - exact(alpha)
-    return max(s for s in range(n) if _is_rho_at_most(missing, n, s, y))
+    # rho_y = C(s,y) / C(n,y) never falls with s.
+    larger = bisect_right(range(n), missing * comb(n, y), key=lambda s: choose(s, y))
+    return larger - 1
 
 
 def combinatorial(n: int, y: int) -> Cost:

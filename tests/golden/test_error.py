@@ -107,6 +107,8 @@ def test_nearly_dependent_messages_are_decoded_by_singular_values():
     assert rows(code).table[-1] == pytest.approx(expected, rel=1e-9)
     assert errors_of(code, responses)[0] == pytest.approx(expected, rel=1e-9)
     assert worst_of_size(rows(code), 0)[0] == pytest.approx(expected, rel=1e-9)
+    from_the_last = np.arange(6)[None, ::-1]
+    assert rows(code).errors_along(from_the_last)[0, 0] == pytest.approx(expected, rel=1e-11)
 
 
 def test_guarantees_need_no_enumeration():
@@ -259,6 +261,17 @@ def test_search_finds_the_worst_of_all_sets(kind):
         assert sum(told) == len(responses)  # each is looked at or ruled out
         again = search_worst(mine, s, float(worst))
         assert again is None or again[0] == pytest.approx(worst, abs=1e-8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_errors_along_an_order_are_those_of_its_sets(kind):
+    draw = np.random.default_rng(8)
+    mine = Rows(KINDS[kind](draw, 9, 6))
+    orders = draw.permuted(np.tile(np.arange(9), (4, 1)), axis=1)
+    for order, errors_along in zip(orders, mine.errors_along(orders), strict=True):
+        for s, found in enumerate(errors_along):
+            responses = ~np.isin(np.arange(9), order[:s])
+            assert found == pytest.approx(mine.decoded(responses[None])[0], abs=1e-9)
 
 
 def test_the_worst_six_of_sixty_are_known():

@@ -31,22 +31,27 @@ class Prefix:
         Q, R = np.linalg.qr(self._A, mode="complete")
         self._Q, self._R, self._N = Q[:, :h], R[:h], Q[:, h:].T
         self._target = np.eye(L, h)
+        self._of_all = self._smallest(self._target)  # the weights where nobody is silent
+
+    def _smallest(self, target: np.ndarray) -> np.ndarray:
+        """The smallest W (..., n r) with W A = target (..., h)."""
+        right_sides = target.reshape(-1, target.shape[-1]).T
+        return np.linalg.solve(self._R.T, right_sides).T.reshape(target.shape) @ self._Q.T
 
     def __call__(self, silent: np.ndarray) -> np.ndarray:
         """W (U, L, n r) with W A = [I 0], zero on the workers `silent` (U, s)."""
-        U, (L, h), rows = len(silent), self._target.shape, len(self._A)
+        U, (L, rows) = len(silent), self._of_all.shape
         first_of_rounds = np.arange(0, rows, self._n)
         silent_rows = (first_of_rounds[:, None] + silent[:, None]).reshape(U, -1)
         # The null space on the silent rows, as orthonormal columns times a triangle.
         q, R = np.linalg.qr(self._N[:, silent_rows].transpose(1, 0, 2))
         silent_rows = np.broadcast_to(silent_rows[:, None], (U, L, silent_rows.shape[1]))
         W = np.zeros((U, L, rows))
-        target = np.broadcast_to(self._target, (U, L, h))
-        for _ in range(PASSES[self._arithmetic]):
-            residual = _residual(target, W, self._A, self._arithmetic)
-            # The smallest step that removes the residual, then a move in the null space that silences the workers.
-            solution = np.linalg.solve(self._R.T, residual.reshape(U * L, h).T).T
-            step = solution.reshape(U, L, h) @ self._Q.T
+        step = np.broadcast_to(self._of_all, W.shape)
+        for refined in range(PASSES[self._arithmetic]):
+            if refined:
+                step = self._smallest(_residual(self._target, W, self._A, self._arithmetic))
+            # A move in the null space silences the workers.
             on_silent_rows = np.take_along_axis(step, silent_rows, 2)
             y = np.linalg.solve(R.swapaxes(1, 2), on_silent_rows.swapaxes(1, 2))
             W += step - (q @ y).swapaxes(1, 2) @ self._N
