@@ -177,6 +177,7 @@ class Code:
             raise ParameterError(f"encoding must be a matrix of numbers, got {quoted(encoding)}") from None
         require(B.ndim == 2, f"encoding must be a matrix, got an array of shape {B.shape}")
         self.encoding = B.astype(np.complex128 if np.iscomplexobj(B) else np.float64)
+        require(bool(np.isfinite(self.encoding.data).all()), "encoding contains NaN or infinite entries")
         M, columns = B.shape
         try:
             self.owner = np.arange(M) if owner is None else np.asarray(owner, dtype=np.intp)
@@ -195,8 +196,20 @@ class Code:
             raise ParameterError(f"owner must name workers from 0 to n-1 = {self.n - 1}, got {strangers[:1]}")
         self.blocks, self.k = blocks, columns // blocks
         self.quorums: Sequence[Quorum] = quorums if isinstance(quorums, Quorums) else tuple(quorums)
+        self._refuse_strange_quorums()
         self.promise = promise
         self.recovers = self.k if recovers is None else recovers
+
+    def _refuse_strange_quorums(self) -> None:
+        """Raise `ParameterError` for what is no quorum, and for one that names a worker whom the code does not have."""
+        for quorum in self.together:
+            if not isinstance(quorum, Quorum | Quorums):
+                raise ParameterError(f"quorums must be Quorum(workers, pairs), got {quoted(quorum)}")
+            workers = quorum.groups if isinstance(quorum, Quorums) else np.array(quorum.workers)
+            if workers.min() < 0 or workers.max() >= self.n:
+                raise ParameterError(
+                    f"a quorum must name workers from 0 to n-1 = {self.n - 1}, got {quoted(workers.tolist())}"
+                )
 
     def __repr__(self) -> str:
         given = [f"{p}={getattr(self, p)!r}" for p in _parameters(type(self).__init__) if hasattr(self, p)]
@@ -388,7 +401,15 @@ class Code:
         """
         responses = self._patterns(responses)
         patterns, M = len(responses), self.encoding.shape[0]
-        weights = np.asarray(self.weights(responses)).reshape(patterns, self.blocks, M)
+        weights = np.asarray(self.weights(responses))
+        if weights.shape not in ((patterns, M), (patterns, self.blocks, M)):
+            raise DecodingError(
+                f"{self!r} decoded with weights of the shape {weights.shape}; weights(responses) must give (patterns, "
+                f"messages) = {(patterns, M)}, or (patterns, blocks, messages) = {(patterns, self.blocks, M)}",
+                self,
+            )
+        weights = weights.reshape(patterns, self.blocks, M)
+        self._refuse_unheard(weights, responses)
         # C = W B is always computed from the weights, so that decoders cannot contradict it.
         combined = np.real((self._decoding @ weights.reshape(-1, M).T).T)
         met = self._met(responses)
@@ -415,6 +436,17 @@ class Code:
         if not partial and not met.all():
             self._refuse_approximation(responses, met, found)
         return found
+
+    def _refuse_unheard(self, weights: np.ndarray, responses: np.ndarray) -> None:
+        """Raise `DecodingError` for a weight on a message that was not received: it would pass for a certain decode."""
+        unheard = weights.any(1) & ~self.received(responses)
+        if unheard.any():
+            u, message = np.argwhere(unheard)[0]
+            raise DecodingError(
+                f"{self!r} gave message {message} of worker {self.owner[message]} a weight, which was not heard: "
+                f"weights(responses) must be 0 there, as in weights * (responses > 0)",
+                self,
+            )
 
     def _promised(self) -> str:
         """The part of a message that says what a failed decode promised, and what to do."""

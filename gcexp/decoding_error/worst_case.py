@@ -15,16 +15,29 @@ from gcexp.decoding_error.part_curve import Curve, Limits, worst_curve
 from gcexp.decoding_error.parts import Part, independent_parts
 from gcexp.decoding_error.promise import promised_bound
 from gcexp.decoding_error.results import WorstError
+from gcexp.decoding_error.straggler_sets import random_sets, runs
 from gcexp.decoding_error.subset_errors import rows
 from gcexp.seeding import rng
 
+_MOST_TRIED = 60  # workers up to which a promise is tried: rounding spoils no code of so few
+_RANDOM = 16  # sets that are tried beside consecutive stragglers
+
 
 def worst_errors(code: Code, sizes: Sequence[int], seed: int, limits: Limits) -> list[WorstError]:
-    """The worst case of each number of stragglers."""
+    """The worst case of each number of stragglers.
+
+    Raises
+    ------
+    DecodingError
+        For a code of up to 60 workers that breaks its promise with consecutive or a few random stragglers.
+    """
     errors: dict[int, WorstError] = {}
     for s in sizes:
         if promised_bound(code, s) == 0:
             errors[s] = WorstError(s, 0.0, 0.0, "guarantee", tuple(range(s)))
+    if errors and code.n <= _MOST_TRIED:
+        tried = [runs(code.n, max(errors)), random_sets(code.n, max(errors), _RANDOM, seed)]
+        code.decode(np.concatenate(tried) * code.messages)
     without_guarantee = sorted(set(sizes) - set(errors))
     if without_guarantee:
         errors |= _errors_by_parts(code, without_guarantee, seed, limits)

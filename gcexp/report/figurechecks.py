@@ -169,6 +169,8 @@ def _check_names(figure: Figure, plot: Plot) -> None:
         _check_mapping(rows, plot.by, plot.reference, "plot.reference")
     if isinstance(plot, LinesPlot) and plot.by in known:
         _check_mapping(rows, plot.by, dict.fromkeys(plot.dashed), "plot.dashed")
+        if plot.curves:
+            _check_one_run_on_a_line(rows, plot, known)
     for key in ("x", "y", "threshold", "reference"):
         column = getattr(plot, key, None)
         if isinstance(column, str) and column in known:
@@ -176,6 +178,21 @@ def _check_names(figure: Figure, plot: Plot) -> None:
                 value = row[column]
                 is_number = value is None or _number(value) is not None
                 require(is_number, f"plot.{key}: column {column!r} holds text, where a plot needs numbers")
+
+
+def _check_one_run_on_a_line(rows: list[dict[str, Any]], plot: LinesPlot, known: set[str]) -> None:
+    """Whether each line of curves is of one run, as far as the columns are known that tell lines apart."""
+    columns = [plot.by] if plot.panel is None else [plot.by, plot.panel]
+    if not known.issuperset([*columns, *plot.where]):
+        return
+    run_of: dict[tuple, str] = {}
+    for row in rows:
+        line = tuple(str(row[column]) for column in columns)
+        if run_of.setdefault(line, row["run"]) != row["run"]:
+            raise UserError(
+                f"plot: the line {line[0]!r} would have several runs, each with a clock of its own; let the label name "
+                "a swept value, as in {code.d}, or tell them apart by panel or where"
+            )
 
 
 def _rows_with(rows: list[dict[str, Any]], column: str, wanted: object) -> list[dict[str, Any]]:

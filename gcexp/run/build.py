@@ -57,8 +57,12 @@ def _build_as(kind: type, node: dict, key: str) -> Any:
     own = dict(node)
     inputs = own.pop(INPUTS, None)  # what an option file names for `gcexp.run.dependencies`
     fitted(str | list[str] | None, inputs, f"{key}.{INPUTS}")
-    made = _construct(cls, _arguments_of(own, key), key)
-    return fitted(kind, made, f"{key}._target_")
+    made = fitted(kind, _construct(cls, _arguments_of(own, key), key), f"{key}._target_")
+    if key == "code" and not hasattr(made, "encoding"):
+        raise UserError(
+            f"{key}._target_: {node['_target_']}.__init__ does not call super().__init__(encoding, ...)"
+        )
+    return made
 
 
 def _build_value(node: Any, key: str) -> Any:

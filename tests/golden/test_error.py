@@ -21,6 +21,7 @@ from gcexp.codes import (
     FractionalRepetition,
     GraphCode,
     Kronecker,
+    Quorum,
     RandomRegularCode,
     RegularBipartiteCode,
     SoftBIBD,
@@ -31,7 +32,7 @@ from gcexp.command.error import errors, format_errors
 from gcexp.decoding_error.error import MAX_SEARCHED, bears, equal_weight, error, errors_of
 from gcexp.decoding_error.straggler_sets import all_sets, random_sets, without
 from gcexp.decoding_error.subset_errors import Rows, rows, search_worst, worst_of_size
-from gcexp.errors import UserError
+from gcexp.errors import DecodingError, UserError
 from gcexp.theory import errors as theory
 from tests.conftest import refusals
 
@@ -361,3 +362,10 @@ test_kinds_refuse = refusals(
     (lambda: errors(["p=few"]), "'few'"),
     error=UserError,
 )
+
+
+def test_a_promise_that_does_not_hold_is_no_guarantee():
+    for quorums in ((), [Quorum(range(5), [(1, 4)])]):
+        code = Code(np.eye(5) + np.roll(np.eye(5), 1, axis=1), quorums=quorums)
+        with pytest.raises(DecodingError):
+            error(code, 1)

@@ -28,6 +28,7 @@ from gcexp.codes import (
     Uncoded,
     UnevenShards,
 )
+from gcexp.codes.quorums import Quorums
 from gcexp.errors import DecodingError, ParameterError
 from gcexp.schema import checked
 from tests.conftest import refusals
@@ -177,6 +178,31 @@ def test_wrong_weights_are_caught(factor):
         code.decode([[1, 1, 1, 0, 0]])
 
 
+class Blind(Code):
+    """Weighs whatever it should have heard."""
+
+    def __init__(self):
+        super().__init__(np.eye(3), promise="least_squares")
+
+    def weights(self, responses):
+        return np.ones((len(responses), 3))
+
+
+class Flat(Blind):
+    """Forgets that there are several patterns."""
+
+    def weights(self, responses):
+        return responses[0] * 1.0
+
+
+def test_weights_of_a_stranger_are_held_against_what_was_heard():
+    assert Blind().decode([[1, 1, 1]]).exact
+    with pytest.raises(DecodingError, match="worker 1"):
+        Blind().decode([[1, 0, 1]])
+    with pytest.raises(DecodingError, match=r"\(3,\).*\(2, 3\)"):
+        Flat().decode([[1, 1, 1], [1, 0, 1]])
+
+
 def test_a_part_that_is_met_is_whole_though_another_is_not():
     """Or `recovered`, which counts ones, would miss what rounding left at 1 - 1e-16."""
     part = CyclicRepetition(7, 3)
@@ -259,6 +285,10 @@ test_what_does_not_fit_is_refused = refusals(
     (lambda: Code(np.eye(3), owner=[0]), "worker"),
     (lambda: Code(np.eye(3), blocks=2), "blocks=2"),
     (lambda: Code(np.eye(3), promise="exact"), "promise"),
+    (lambda: Code([[1, np.nan]]), "NaN"),
+    (lambda: Code(np.eye(3), quorums=[Quorum([0, 3], [(1, 1)])]), r"n-1 = 2.*\[0, 3\]"),
+    (lambda: Code(np.eye(2), quorums=Quorums([[0, 1], [2, 3]], [(1, 1)])), "n-1 = 1"),
+    (lambda: Code(np.eye(3), quorums=[(range(3), [(1, 2)])]), "Quorum"),
     (lambda: Code(np.eye(2)).decode([[1, 0], [1]]), "responses"),
     (lambda: Code(np.eye(2)).encode([["a"] * 2] * 2), "gradients"),
     (lambda: Code(np.eye(2)).encode([[1, 2], [3]]), "gradients"),

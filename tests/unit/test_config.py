@@ -420,6 +420,11 @@ def test_arguments_that_are_refused_are_named(refused, function, values, names):
     assert refused(names, arguments, function, values, "given").startswith(("given", "dict"))
 
 
+class Unfinished(Code):
+    def __init__(self):
+        self.n = 3
+
+
 @pytest.mark.parametrize(
     ("target", "names"),
     [
@@ -430,6 +435,7 @@ def test_arguments_that_are_refused_are_named(refused, function, values, names):
         (7, "7"),
         ("builtins.dict", ("code._target_", "builtins.dict", "Code")),
         ("gcexp.delays.distributions.Pareto", ("Pareto", "Code")),
+        (f"{__name__}.Unfinished", ("Unfinished", "super().__init__")),
     ],
 )
 def test_targets_that_cannot_be_built(refused, target, names):

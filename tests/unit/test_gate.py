@@ -105,6 +105,7 @@ MISTAKES = [
     (plotted("level: [0.5, .inf]"), ("plot", "level", "inf")),
     (plotted("slope: .inf, xscale: log, yscale: log"), ("plot", "slope", "inf")),
     (plotted("dashed: [CGD]"), ("plot.dashed", "'CGD'", "'CGC'")),
+    (("paper/figures/curves.yaml", '"β = {code.beta}"', "partial"), ("'partial'", "{code.d}", "panel")),
     (plotted("where: {label: CGD}"), ("plot.where", "'CGD'", "'CGC'")),
     (plotted("where: {label: []}"), ("where", "label")),
     (plotted("where: {label: {a: b}}"), ("where", "label")),
