@@ -19,7 +19,7 @@ from gcexp.decoding_error.straggler_sets import random_sets, runs
 from gcexp.decoding_error.subset_errors import rows
 from gcexp.seeding import rng
 
-_MOST_TRIED = 60  # workers up to which a promise is tried: rounding spoils no code of so few
+_MOST_TRIED = 20  # workers; with more, rounding alone may spoil a code that decodes in exact arithmetic
 _RANDOM = 16  # sets that are tried beside consecutive stragglers
 
 
@@ -29,7 +29,7 @@ def worst_errors(code: Code, sizes: Sequence[int], seed: int, limits: Limits) ->
     Raises
     ------
     DecodingError
-        For a code of up to 60 workers that breaks its promise with consecutive or a few random stragglers.
+        For a code of up to 20 workers that breaks its promise with consecutive or a few random stragglers.
     """
     errors: dict[int, WorstError] = {}
     for s in sizes:
