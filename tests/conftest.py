@@ -49,7 +49,7 @@ plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
 # scripts, not to be imported for doctests
 collect_ignore = ["distributed/ranks.py", "faults", "warm.py"]
 # What a test cannot make untrue: what is known of installed packages, of a text, and of a file by its times and size.
-LASTING = ("plugins", "version_of", "_tree_of", "_content_of_file")
+LASTING = ("plugins", "version_of", "_tree_of", "_content_of_file", "_load", "_in_text", "_aliases_in")
 
 # Loaded by every Python that a test starts: the quick preset must do without a network.
 GUARD = """\

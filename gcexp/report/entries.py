@@ -13,7 +13,7 @@ from gcexp.report.figure import FigureFile
 from gcexp.report.placeholders import fill_in
 from gcexp.run.compose import compose
 from gcexp.run.option_checks import sentence_with_group
-from gcexp.run.options import SHARED, option_file, search_path
+from gcexp.run.options import SHARED, Folders, option_file, search_path
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
 from gcexp.run.seeds import check_count, check_horizon, seed_range, spell_number, spell_seeds
@@ -34,12 +34,13 @@ def runs_of(
     `codes` are those of several figures, which often share them.
     """
     codes = codes or Codes()
+    folders = search_path()
     entry_of: dict[str, int] = {}
     seen: set[tuple] = set()
     for number, entry in enumerate(file.runs):
         for keys in _expand_entry(file.common | entry, file.quick):
             keys = _substitute(keys, instead)
-            run = run_of_keys(keys, checked=checked, codes=codes)
+            run = run_of_keys(keys, checked=checked, codes=codes, folders=folders)
             row_key = (run.label, run.id, run.columns)
             first_entry = entry_of.setdefault(run.label, number)
             in_two_entries = first_entry != number and file.kind != "timings"
@@ -78,13 +79,15 @@ def _substitute(keys: dict, instead: dict[str, dict]) -> dict:
     return found
 
 
-def run_of_keys(keys: dict[str, Any], *, checked: bool = True, codes: Codes | None = None) -> Run:
-    """One run of its keys, as they stand in a figure file; `checked` and `codes` as of `Run.of`."""
+def run_of_keys(
+    keys: dict[str, Any], *, checked: bool = True, codes: Codes | None = None, folders: Folders | None = None
+) -> Run:
+    """One run of its keys, as they stand in a figure file; `checked`, `codes` and `folders` as of `Run.of`."""
     keys = {str(key): value for key, value in keys.items()}
     _require_keys(keys)
     overrides = _overrides_of_keys(keys)
     trains = any(text.startswith("task=") for text in overrides)
-    run = Run.of(overrides, trains=trains, checked=False, codes=codes)
+    run = Run.of(overrides, trains=trains, checked=False, codes=codes, folders=folders)
     _ = run.id  # keys whose values can stand in no file name are refused
     columns = _own_columns(keys, run)
     run = replace(run, label=_label(keys, run), columns=columns)

@@ -29,13 +29,16 @@ REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?:\.\w+)*)\}")
 # --- Composition
 
 
-def compose(overrides: list[str]) -> dict[str, Any]:
+def compose(overrides: list[str], folders: Folders | None = None) -> dict[str, Any]:
     """Resolved config of one run from overrides such as ``scheme=frc code.d=5 delay=pareto n=30``.
 
-    The same result as one full Hydra composition; a test compares them.
+    The same result as one full Hydra composition; a test compares them. Who composes many runs at a time hands over
+    the `search_path`, so that it is found once.
     """
     choices, values = split_overrides(overrides)
-    return _compose(choices, values)
+    if folders is None:
+        folders = search_path()
+    return _compose(choices, values, folders)
 
 
 def split_overrides(overrides: list[str]) -> tuple[dict[str, str], dict[str, Any]]:
@@ -56,9 +59,9 @@ def split_overrides(overrides: list[str]) -> tuple[dict[str, str], dict[str, Any
     return choices, values
 
 
-def _compose(choices: dict[str, str], values: dict[str, Any]) -> dict[str, Any]:
+def _compose(choices: dict[str, str], values: dict[str, Any], folders: Folders) -> dict[str, Any]:
     """The config of the chosen options with values of single keys above them, references resolved."""
-    config = _of_options(choices, search_path())
+    config = _of_options(choices, folders)
     for key, value in values.items():
         if option_checks.is_device_of_a_task_without_one(config, key):
             config = config | {"task": option_checks.with_device(config["task"], value)}
@@ -184,28 +187,30 @@ def meanings(overrides: list[str]) -> dict[str, str]:
 # --- Codes in figure files, and several values
 
 
-def composed_codes(node: Any) -> Any:
+def composed_codes(node: Any, folders: Folders | None = None) -> Any:
     """Every mapping ``{code: OPTION, KEY: VALUE, ...}`` in arguments of an analysis replaced by what it composes to.
 
     ``n`` and other shared keys are those of a run; every other key is one of the code. Where ``n`` is a list, the
     mapping stands for one code per entry, and every other list has one value for each of them. (So an option that wants
     a list itself has a list of lists there.)
     """
+    if folders is None:
+        folders = search_path()
     if isinstance(node, list):
-        return [composed_codes(value) for value in node]
+        return [composed_codes(value, folders) for value in node]
     if not isinstance(node, dict):
         return node
     if not isinstance(node.get("code"), str):
-        return {key: composed_codes(value) for key, value in node.items()}
+        return {key: composed_codes(value, folders) for key, value in node.items()}
     if isinstance(node.get("n"), list):
-        return [composed_codes(one) for one in _one_per_size(node)]
+        return [composed_codes(one, folders) for one in _one_per_size(node)]
     values = {}
     for key, value in node.items():
         if key in SHARED:
             values[key] = value
         elif key != "code":
             values[f"code.{key}"] = value
-    return _compose({"code": node["code"]}, values)["code"]
+    return _compose({"code": node["code"]}, values, folders)["code"]
 
 
 def _one_per_size(node: dict[str, Any]) -> Iterator[dict[str, Any]]:

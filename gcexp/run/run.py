@@ -19,6 +19,7 @@ from gcexp.run import paths
 from gcexp.run.build import build, is_redrawn, require_dotted_name, values_under
 from gcexp.run.compose import compose
 from gcexp.run.dependencies import stage_fingerprint
+from gcexp.run.options import Folders
 from gcexp.run.records import collect_reads
 from gcexp.run.scheme import Codes, build_scheme, require_trainable
 from gcexp.run.seeds import check_count, check_horizon, seed_list, seed_range, spell_number, spell_seeds
@@ -87,6 +88,7 @@ class Run:
         checked: bool = True,
         label: str = "",
         codes: Codes | None = None,
+        folders: Folders | None = None,
     ) -> Run:
         """Compose a run, and check all of it.
 
@@ -105,6 +107,8 @@ class Run:
             What a table calls it.
         codes : Codes, optional
             Where codes are built that several runs share.
+        folders : tuple of str, optional
+            Where options are looked for, if this is known already.
 
         Raises
         ------
@@ -112,7 +116,7 @@ class Run:
             For an unknown key or option, with the nearest match, and for values that the mathematics does not allow.
         """
         overrides = tuple(overrides)
-        config = compose(list(overrides)) | dict(objects or {})
+        config = compose(list(overrides), folders) | dict(objects or {})
         run = cls(overrides, config, trains, label, codes=codes or Codes())
         run._check_length()
         if trains:
