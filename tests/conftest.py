@@ -23,6 +23,7 @@ import pytest
 import gcexp.report
 import gcexp.run
 from gcexp.errors import ParameterError, UserError
+from gcexp.run import records
 from tests.warm import Child, collect_garbage_seldom
 
 collect_garbage_seldom()  # also of what is collected to be tested
@@ -49,7 +50,10 @@ plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
 # scripts, not to be imported for doctests
 collect_ignore = ["distributed/ranks.py", "faults", "warm.py"]
 # What a test cannot make untrue: what is known of installed packages, of a text, and of a file by its times and size.
-LASTING = ("plugins", "version_of", "_tree_of", "_content_of_file", "_load", "_in_text", "_aliases_in")
+LASTING = (
+    *("plugins", "version_of", "_tree_of", "_content_of_file"),
+    *("_is_own_outside", "_load", "_in_text", "_aliases_in"),
+)
 
 # Loaded by every Python that a test starts: the quick preset must do without a network.
 GUARD = """\
@@ -358,6 +362,18 @@ def refused_command(capsys):
 def same_path(monkeypatch):
     """A command that is run here puts the folder of a project on the path: for this test alone."""
     monkeypatch.setattr(sys, "path", [*sys.path])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def jobs_without_tests():
+    """A record lists what a job has loaded, and no job has loaded our tests: two hundred modules to look for."""
+    with pytest.MonkeyPatch.context() as patch:
+
+        def own_modules(found=records.own_modules):
+            return {name: path for name, path in found().items() if not name.startswith("tests.")}
+
+        patch.setattr(records, "own_modules", own_modules)
+        yield
 
 
 @pytest.fixture

@@ -198,6 +198,7 @@ class Store:
         """
         ids: dict[str, str] = {}
         inputs = inputs_of(config, data)
+        params = params_of(config)
         for seed, of_run in points.items():
             if seed != PARENT:
                 of_seed = {"kind": "seed", "seed": seed, PARENT_TAG: ids[PARENT]}
@@ -212,7 +213,7 @@ class Store:
                 self.client.set_terminated(run, "FINISHED", start)
             if inputs:
                 self.client.log_inputs(run, datasets=inputs)
-            self.log(run, start, of_run, config)
+            self.log(run, start, of_run, params)
             ids[seed] = run
         return ids
 
@@ -222,19 +223,19 @@ class Store:
         created = self.client.create_run(experiment, start_time=start, run_name=name, tags=tags)
         return created.info.run_id
 
-    def log(self, run: str, start: int, points: Iterable[Point], config: dict | None = None) -> None:
-        """Write points whose value is finite, and a resolved config as params."""
+    def log(
+        self, run: str, start: int, points: Iterable[Point], params: dict[str, str] | None = None
+    ) -> None:
+        """Write points whose value is finite, and params."""
         from mlflow.entities import Metric, Param
 
-        params = []
-        if config:
-            params = [Param(name, value) for name, value in params_of(config).items()]
+        new_params = [Param(name, value) for name, value in (params or {}).items()]
         metrics = []
         for point in points:
             if math.isfinite(point.value):
                 time = start + round(1000 * point.at)
                 metrics.append(Metric(point.name, point.value, time, point.step))
-        self.client.log_batch(run, params=params, metrics=metrics[:_MOST_POINTS], synchronous=True)
+        self.client.log_batch(run, params=new_params, metrics=metrics[:_MOST_POINTS], synchronous=True)
         for first in range(_MOST_POINTS, len(metrics), _MOST_POINTS):
             few = metrics[first : first + _MOST_POINTS]
             self.client.log_batch(run, metrics=few, synchronous=True)

@@ -7,6 +7,7 @@ import importlib.util
 import re
 import symtable
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -123,14 +124,23 @@ def _imports(tree: ast.Module, module: str) -> dict[str, str]:
     is_package = file is not None and file.name == "__init__.py"
     package = module if is_package else module.rpartition(".")[0]
     found: dict[str, str] = {}
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.ImportFrom):
+    for node in import_statements(tree):
+        if isinstance(node, ast.Import):
             continue
         with suppress(ImportError):  # relative beyond the top
             origin = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
             for alias in node.names:
                 found[alias.asname or alias.name] = f"{origin}.{alias.name}"
     return found
+
+
+def import_statements(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """All that a module imports, also inside of functions; expressions, which hold no statement, are left out."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif not isinstance(node, ast.expr):
+            yield from import_statements(node)
 
 
 @cache

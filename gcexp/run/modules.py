@@ -7,6 +7,7 @@ import re
 import sys
 import sysconfig
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import entry_points
@@ -30,20 +31,19 @@ def is_own(path: str) -> bool:
     Modules of gcexp are not among them: they count by the rooms of `gcexp.run.dependencies`. Of installed packages only
     the papers that come with gcexp and plug-ins are.
     """
-    return _is_own_seen_from(os.getcwd(), path)
+    return _is_own_outside(_foreign_folders(os.getcwd() + os.sep), os.path.abspath(path))
 
 
 @cache  # a training asks for all of its three thousand modules whenever it keeps its state
-def _is_own_seen_from(here: str, path: str) -> bool:
-    """Whether a module is one that a person edits; its path may be relative to the working folder `here`."""
-    path = os.path.abspath(path)
+def _is_own_outside(foreign: tuple[str, ...], path: str) -> bool:
+    """The same, where the folders of others are known."""
     if not path.endswith(".py") or path.startswith(_PACKAGE):
         return False
     installed = _INSTALLED.search(path)
     if installed:
         plugged = {"gcexp_papers", *(name.partition(".")[0] for name in plugins())}
         return installed[1].removesuffix(".py") in plugged
-    return not path.startswith(_foreign_folders(here + os.sep))
+    return not path.startswith(foreign)
 
 
 @cache
@@ -58,11 +58,15 @@ def _foreign_folders(here: str) -> tuple[str, ...]:
 def own_modules() -> dict[str, str]:
     """Where every loaded module of a person's own is, by name."""
     found = {}
-    here = os.getcwd()
+    foreign = _foreign_folders(os.getcwd() + os.sep)
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__dict__", {}).get("__file__")  # of some modules getattr would import more
-        if isinstance(file, str) and _is_own_seen_from(here, file):
-            found[name] = os.path.abspath(file)
+        if not isinstance(file, str):
+            continue
+        if not os.path.isabs(file):
+            file = os.path.abspath(file)
+        if _is_own_outside(foreign, file):
+            found[name] = file
     return found
 
 
@@ -71,32 +75,32 @@ def spec_of(module: str) -> ModuleSpec | None:
     return _spec_of(module, {})
 
 
-def _spec_of(module: str, packages: dict[str, ModuleSpec | None]) -> ModuleSpec | None:
-    """The same, where `packages` are those that have been looked for before; those of this module join them."""
+def _spec_of(module: str, known: dict[str, ModuleSpec | None]) -> ModuleSpec | None:
+    """The same, where `known` are the modules that have been looked for before; this one and its packages join them."""
+    if module in known:
+        return known[module]
+    known[module] = None
     package, _, _ = module.rpartition(".")
     folders = None  # for a module without a package: those of sys.path
     if package:
-        if package not in packages:
-            packages[package] = _spec_of(package, packages)
-        package_spec = packages[package]
+        package_spec = _spec_of(package, known)
         if package_spec is None or package_spec.submodule_search_locations is None:
             return None
         folders = package_spec.submodule_search_locations
-    try:
-        return PathFinder.find_spec(module, folders)
-    except (ImportError, ValueError, KeyError):  # KeyError: inside a namespace package
-        return None
+    with suppress(ImportError, ValueError, KeyError):  # KeyError: inside a namespace package
+        known[module] = PathFinder.find_spec(module, folders)
+    return known[module]
 
 
 def sources(modules: Iterable[str]) -> dict[str, Path | None]:
     """Where the text of each module is, by its name; None where it has none or is not there.
 
-    Each package is looked for once, whatever many modules it has.
+    Each of them and of their packages is looked for once.
     """
-    packages: dict[str, ModuleSpec | None] = {}
+    known: dict[str, ModuleSpec | None] = {}
     found: dict[str, Path | None] = {}
     for module in modules:
-        spec = _spec_of(module, packages)
+        spec = _spec_of(module, known)
         found[module] = None
         if spec is not None and spec.origin is not None and spec.origin.endswith(".py"):
             found[module] = Path(spec.origin)

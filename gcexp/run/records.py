@@ -56,7 +56,8 @@ class Seen:
     def record(self) -> dict[str, dict]:
         """Modules by name, files by path and libraries by name, each with what it is now."""
         own = own_modules()
-        places = sources(own)
+        packages = {name.rpartition(".")[0] for name in own} - {""}
+        places = sources(own.keys() | packages)
         modules = set[str]()
         files = set(self.files)
         for name, path in own.items():
@@ -67,7 +68,7 @@ class Seen:
                 files.add(path)  # run or loaded by its path
         modules.discard("")
         now: dict[str, dict] = {
-            "modules": {name: self._content(place) for name, place in sources(sorted(modules)).items()},
+            "modules": {name: self._content(places[name]) for name in sorted(modules)},
             "files": {_short(path): self._content(path) for path in sorted(files)},
             "versions": _versions_used(own),
         }
