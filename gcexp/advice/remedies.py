@@ -203,27 +203,28 @@ def _searched(x: np.ndarray, groups: np.ndarray, awaited: int, seed: int) -> np.
 
     def done(some: np.ndarray) -> np.ndarray:
         """When some groups (..., size) have finished, by their rows (..., R)."""
+        of_some = by_worker.take(some, axis=0)
         if awaited == 1:
-            return by_worker[some].min(-2)  # much faster
-        return np.partition(by_worker[some], awaited - 1, axis=-2)[..., awaited - 1, :]
+            return of_some.min(-2)  # much faster
+        return np.partition(of_some, awaited - 1, axis=-2)[..., awaited - 1, :]
 
-    groups = groups.copy()
     times = done(groups)
     best = times.max(0).sum()  # smallest where the mean is, and sooner there
+    groups = groups.copy()
     draw = rng(seed, "advice.search")
     first = draw.integers(count, size=_SWAPS)
     second = (first + 1 + draw.integers(count - 1, size=_SWAPS)) % count
     seats = draw.integers(size, size=(_SWAPS, 2))
-    for pair, seat in zip(np.stack([first, second], axis=1), seats, strict=True):
-        groups[pair, seat] = groups[pair, seat][::-1]
-        before = times[pair]
-        times[pair] = done(groups[pair])
-        total = times.max(0).sum()
+    for pair, (seat, other_seat) in zip(np.stack([first, second], axis=1), seats.tolist(), strict=True):
+        swapped = groups[pair]
+        swapped[0, seat], swapped[1, other_seat] = swapped[1, other_seat], swapped[0, seat]
+        times_if_swapped = times.copy()
+        times_if_swapped[pair] = done(swapped)
+        total = times_if_swapped.max(0).sum()
         if total < best:
             best = total
-        else:  # back to their seats
-            groups[pair, seat] = groups[pair, seat][::-1]
-            times[pair] = before
+            groups[pair] = swapped
+            times = times_if_swapped
     return groups
 
 

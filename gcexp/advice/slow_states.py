@@ -126,7 +126,8 @@ def _log_normal(y: np.ndarray, mean: np.ndarray, sd: float) -> np.ndarray:
 def smoothed(y: np.ndarray, chain: Chain) -> tuple[float, np.ndarray, np.ndarray]:
     """Log-likelihood, chance (T, n) of being slow, and expected transitions (2, 2) from row to column.
 
-    Forwards and backwards one number is carried for each worker: the odds of being slow.
+    One number is carried for each worker: forwards the odds of being slow by what was seen before, and backwards the
+    factor of these odds by what was seen afterwards. A step is the same in both directions, with other rates.
     """
     fast = _log_normal(y, chain.base, chain.sd_fast)
     slow = _log_normal(y, chain.base + chain.gap, chain.sd_slow)
@@ -134,15 +135,19 @@ def smoothed(y: np.ndarray, chain: Chain) -> tuple[float, np.ndarray, np.ndarray
     p01, p10 = chain.p01, chain.p10
     T, n = y.shape
 
-    odds = np.empty_like(y)  # of being slow, by what was seen until then
-    prior = np.full(n, p01 / p10)
-    for t in range(T):
-        odds[t] = ratio[t] * prior
-        prior = (p01 + (1 - p10) * odds[t]) / ((1 - p01) + p10 * odds[t])
-    later = np.ones_like(y)  # the factor of these odds by what was seen afterwards
-    for t in range(T - 2, -1, -1):
-        ahead = ratio[t + 1] * later[t + 1]
-        later[t] = (p10 + (1 - p10) * ahead) / ((1 - p01) + p01 * ahead)
+    ratio_both_ways = np.stack([ratio, ratio[::-1]], axis=1)
+    # Arrays (2, n) of what is the same for all workers: in a loop of many short steps single numbers take longer.
+    rate_in = np.repeat([[p01], [p10]], n, axis=1)
+    rate_out = np.repeat([[p10], [p01]], n, axis=1)
+    stays_slow = np.full((2, n), 1 - p10)
+    stays_fast = np.full((2, n), 1 - p01)
+    carried = np.empty((T, 2, n))
+    carried[0] = [[p01 / p10], [1.0]]
+    for t in range(T - 1):
+        odds = ratio_both_ways[t] * carried[t]
+        carried[t + 1] = (rate_in + stays_slow * odds) / (stays_fast + rate_out * odds)
+    odds = ratio * carried[:, 0]
+    later = carried[::-1, 1]
 
     filtered = odds / (1 + odds)
     stationary = np.full((1, n), p01 / (p01 + p10))
