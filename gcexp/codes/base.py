@@ -172,11 +172,11 @@ class Code:
         self, encoding, owner=None, *, blocks=1, quorums=(), promise="indicator", recovers=None, n=None
     ):
         try:
-            B = sparse.csr_array(encoding)
+            B = sparse.csr_array(encoding, copy=True)
         except (TypeError, ValueError):
             raise ParameterError(f"encoding must be a matrix of numbers, got {quoted(encoding)}") from None
         require(B.ndim == 2, f"encoding must be a matrix, got an array of shape {B.shape}")
-        self.encoding = B.astype(np.complex128 if np.iscomplexobj(B) else np.float64)
+        self.encoding = B.astype(np.complex128 if np.iscomplexobj(B) else np.float64, copy=False)
         require(bool(np.isfinite(self.encoding.data).all()), "encoding contains NaN or infinite entries")
         M, columns = B.shape
         try:

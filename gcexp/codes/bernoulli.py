@@ -7,7 +7,7 @@ import numpy as np
 from gcexp.codes.approximate import ApproximateCode
 from gcexp.errors import require
 from gcexp.schema import checked
-from gcexp.seeding import rng
+from gcexp.seeding import rngs
 
 _MOST_DRAWN = 10**8  # entries of the assignment, as 10 000 workers with as many partitions have
 
@@ -68,8 +68,8 @@ class BernoulliCode(ApproximateCode):
         )
         self.d, self.p, self.seed = d, d / k, seed
         is_held = np.zeros((n, k), dtype=bool)
-        for w in range(n):
-            is_held[w] = self._row(k, rng(seed, "assignment", w))
+        for w, random in enumerate(rngs(seed, "assignment", range(n))):
+            is_held[w] = self._row(k, random)
         super().__init__(is_held.astype(float), decoder, scale=1 / self.p)
 
     def _row(self, k: int, random: np.random.Generator) -> np.ndarray:

@@ -10,7 +10,7 @@ from gcexp.codes.base import Code
 from gcexp.codes.divisors import divisors
 from gcexp.errors import ParameterError, require
 from gcexp.schema import checked
-from gcexp.seeding import rng
+from gcexp.seeding import rngs
 
 
 def degree_law(epsilon: float) -> np.ndarray:
@@ -116,8 +116,7 @@ class BatchRaptor(Code):
                 f"eps-BRC needs batch to divide n, got n={n}, batch={batch} (allowed: {divisors(n)})"
             )
         self._sums = np.zeros((n, n // batch), dtype=bool)
-        for w in range(n):
-            draw = rng(seed, "assignment", w)
+        for w, draw in enumerate(rngs(seed, "assignment", range(n))):
             degree = min(int(draw.choice(len(law), p=law)) + 1, n // batch)
             self._sums[w, draw.choice(n // batch, size=degree, replace=False)] = True
         super().__init__(np.repeat(self._sums, batch, axis=1), recovers=0)

@@ -9,7 +9,7 @@ import numpy as np
 from gcexp.codes.base import Code
 from gcexp.errors import require, require_known
 from gcexp.schema import checked
-from gcexp.seeding import rng
+from gcexp.seeding import rngs
 
 LAYOUTS = ("cyclic", "random")
 
@@ -91,11 +91,11 @@ class StochasticGradientCode(Code):
         require(0 <= p < 1, f"stochastic gradient coding needs 0 <= p < 1, got p={p}")
         require_known("layout", layout, LAYOUTS)
         B = np.zeros((n, k))
-        for i, copy in enumerate(copies):
+        for i, (copy, draw) in enumerate(zip(copies, rngs(seed, "assignment", range(k)), strict=True)):
             if layout == "cyclic":
                 holders = (i - np.arange(copy)) % n
             else:
-                holders = rng(seed, "assignment", i).choice(n, size=copy, replace=False)
+                holders = draw.choice(n, size=copy, replace=False)
             B[holders, i] = 1 / (copy * (1 - p))
         super().__init__(B, promise="linear")
         self.d = d if same_of_all else tuple(copies)

@@ -32,13 +32,15 @@ class CodeContract:
 
     @cached_property
     def responses(self) -> np.ndarray:
-        """Everything, nothing, random patterns, and those that just meet the quorums."""
+        """Everything, nothing, random patterns, and those that just meet the quorums, each once."""
         code, draw = self.code, np.random.default_rng(0)
         tight = _tightest(code, draw)
         assert code.met(tight).all(), "a pattern that meets every quorum is not met"
         random = draw.integers(0, code.messages + 1, (20, code.n))
         all_or_none = code.messages * draw.integers(0, 2, (20, code.n))
-        return np.concatenate([[code.messages, 0 * code.messages], random, all_or_none, tight])
+        patterns = np.concatenate([[code.messages, 0 * code.messages], random, all_or_none, tight])
+        _, first_places = np.unique(patterns, axis=0, return_index=True)
+        return patterns[np.sort(first_places)]
 
     @cached_property
     def decoding(self):
@@ -94,7 +96,7 @@ class CodeContract:
         """
         code, decoding = self.code, self.decoding
         combined = np.real(decoding.weights @ code.encoding.toarray())
-        expected = np.stack([np.kron(c, np.eye(code.blocks)) for c in decoding.coefficients])
+        expected = _on_every_block(decoding.coefficients, code.blocks)
         off = np.abs(combined - expected).max((1, 2))
         certain = decoding.residual <= RESIDUAL_BOUND
         near = off[certain] <= decoding.residual[certain] + 1e-12
@@ -149,7 +151,7 @@ class CodeContract:
                 f"promised are {code.recovers} partitions, and {fewest:g} are recovered"
             )
             combined = np.real(decoding.weights[met] @ code.encoding.toarray())
-            exact = np.stack([np.kron(row, np.eye(code.blocks)) for row in c])
+            exact = _on_every_block(c, code.blocks)
             np.testing.assert_allclose(combined, exact, rtol=0, atol=1e-9)  # rounding hides nothing
         if code.promise == "least_squares":
             weights = Code.weights_of(code, code.received(responses))
@@ -256,6 +258,11 @@ class CodeContract:
         short = np.ones((1, code.n + 1), dtype=int)
         for bad in (good.astype(float), short, good + 1, good - good.max() - 1):
             assert_refused(code.decode, bad)
+
+
+def _on_every_block(coefficients: np.ndarray, blocks: int) -> np.ndarray:
+    """Coefficients (U, k) as what weights times encoding have to be, (U, blocks, k * blocks)."""
+    return np.kron(coefficients[:, None], np.eye(blocks)[None])
 
 
 def _tightest(code: Code, draw: np.random.Generator) -> np.ndarray:

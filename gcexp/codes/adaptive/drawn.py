@@ -19,6 +19,7 @@ MOST_PATTERNS = 500  # on which a drawn E is judged, per number of stragglers: a
 #: Three draws that are all worse end the search.
 HOPELESS = 1e3
 E_BITS = 20  # a drawn E is rounded to multiples of 2^-20, so that its products with short numbers are exact
+_SETS_AT_ONCE = 8  # few, so that a bad draw is given up soon
 
 
 class Prefix:
@@ -136,7 +137,7 @@ def search(
     for trial in range(search_seeds):
         E = _draw(n, d, L, construction, rng(seed, "assignment", trial))
         try:
-            bound = _bound(E, n, d, L, silent, arithmetic, smallest_bound)
+            bound = _bound(E, n, d, L, silent, arithmetic, limit=min(smallest_bound, HOPELESS))
         except np.linalg.LinAlgError:
             continue
         if bound < smallest_bound:
@@ -145,8 +146,8 @@ def search(
             break
     require(
         smallest_bound < 1,
-        f"adaptive code with n={n}, d={d}, rounds={L}: rounding leaves nothing of the decoded gradient (an error of "
-        f"{smallest_bound:.0e} at worst for the best drawn E); take fewer rounds, such as rounds={d}, or groups of d "
+        f"adaptive code with n={n}, d={d}, rounds={L}: rounding leaves nothing of the decoded gradient (errors reach "
+        f"{smallest_bound:.0e} with the best drawn E); take fewer rounds, such as rounds={d}, or groups of d "
         "workers",
     )
     E = _draw(n, d, L, construction, rng(seed, "assignment", best_trial))
@@ -157,7 +158,7 @@ def search(
 def _bound(E: np.ndarray, n: int, d: int, L: int, silent: dict, arithmetic: str, limit: float) -> float:
     """Rounding error of a decoded coefficient at most: eps |W| |E| |M|, or eps |W| |B| for `extended`.
 
-    Infinity as soon as it is above `limit`.
+    Where it is above `limit`, some number above it: the search ends there.
     """
     B, size = _build(E, n, d, L, "float64")
     if arithmetic == "extended":
@@ -166,9 +167,9 @@ def _bound(E: np.ndarray, n: int, d: int, L: int, silent: dict, arithmetic: str,
     worst = 0.0
     for r, sets in silent.items():
         prefix = Prefix(E, n, d, L, r, "float64")
-        for some in np.split(sets, range(32, len(sets), 32)):
+        for some in np.split(sets, range(_SETS_AT_ONCE, len(sets), _SETS_AT_ONCE)):
             rounding_error = np.abs(prefix(some)) @ size[: n * r]
             worst = max(worst, float(rounding_error.max()))
             if worst > limit:
-                return np.inf
+                return worst
     return worst
