@@ -81,10 +81,11 @@ def draw_cell(axes: Axes, x: int, y: int, ratio: float, text: str, *, hatched: b
     low, high = np.log(_ENDS)
     share = float(np.clip((np.log(ratio) - low) / (high - low), 0, 1))
     face = tuple(_LIGHT + share * (_DARK - _LIGHT))
-    axes.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=0.6))
+    # No patch, by which the axes would find their ends anew: whoever draws cells sets these.
+    axes.add_artist(Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=0.6))
     if hatched:
         lines = {"fill": False, "edgecolor": "#b4b4b4", "linewidth": 0, "hatch": "////"}
-        axes.add_patch(Rectangle((x, y), 1, 1, **lines))
+        axes.add_artist(Rectangle((x, y), 1, 1, **lines))
     colour = "white" if share > _HALF else "black"
     cell = axes.text(x + 0.5, y + 0.52, text, ha="center", va="center", fontsize=FONT, color=colour)
     cell.set_in_layout(False)  # within the axes, which are laid out: none of hundreds is measured

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tomllib
 import zipfile
 from email import message_from_string
@@ -14,6 +13,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hatchling.builders.sdist import SdistBuilder
+from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -23,8 +24,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LOCKS = "".join((ROOT / name).read_text() for name in ("requirements.lock", "requirements-docs.lock"))
 PINS = dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", LOCKS, re.M))
-# Modules that read the clone's own files: git's list of files, and workflows of a host.
-OF_THE_CLONE = ("tests/unit/test_provenance.py", "tests/unit/test_stability.py")
+# Tests that read the clone's own files: options, pages, its environment, and workflows of a host.
+OF_THE_CLONE = (
+    "tests/unit/test_provenance.py::test_continuous_integration_says_what_it_took",
+    "tests/unit/test_provenance.py::test_a_clone_that_was_moved_uses_itself",
+    *(f"tests/unit/test_stability.py::test_{what}" for what in ("options", "keys", "one_version_everywhere")),
+)
 
 OUTSIDE = {name: text for name, text in os.environ.items() if not name.startswith(("GCEXP_", "PYTHON"))}
 
@@ -35,19 +40,15 @@ def called(*command, **more):
     return done.stdout
 
 
-def build(source, folder, *more):
-    called(sys.executable, "-m", "hatchling", "build", "-d", str(folder), *more, cwd=source)
-    return {path.suffix: path for path in folder.iterdir()}
-
-
 def digest(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 @pytest.fixture(scope="session")
 def built(once):
     """Wheel and sdist, by suffix."""
-    folder = once("dist", lambda place: build(ROOT, place))
+    command = [sys.executable, *"-m hatchling build -d".split()]
+    folder = once("dist", lambda place: called(*command, str(place), cwd=ROOT))
     return {path.suffix: path for path in folder.iterdir()}
 
 
@@ -66,11 +67,8 @@ def wheel(built, once):
 def sdist(built, once):
     """Folder of the unpacked sdist."""
 
-    def unpack(folder):
-        with tarfile.open(built[".gz"]) as archive:
-            archive.extractall(folder, filter="data")
-
-    return once("sdist", unpack) / f"gcexp-{PROJECT['version']}"
+    folder = once("sdist", lambda place: called("tar", "-xf", str(built[".gz"]), "-C", str(place)))
+    return folder / f"gcexp-{PROJECT['version']}"
 
 
 @pytest.fixture(scope="session")
@@ -90,12 +88,10 @@ def installed(built, once):
 
 
 @pytest.mark.slow
-def test_two_builds_give_the_same_bytes(built, sdist, tmp_path):
-    """The wheel once from the clone and once from the source distribution."""
-    (again,) = build(ROOT, tmp_path / "again", "-t", "sdist").values()
+def test_another_process_builds_the_same_bytes(built, tmp_path):
+    """This is the other process; the wheel is built again of what goes into a container."""
+    (again,) = SdistBuilder(str(ROOT)).build(directory=str(tmp_path))
     assert digest(again) == digest(built[".gz"])
-    (from_sdist,) = build(sdist, tmp_path / "of_sdist", "-t", "wheel").values()
-    assert digest(from_sdist) == digest(built[".whl"])
 
 
 @pytest.mark.slow
@@ -129,29 +125,9 @@ def test_its_extras_are_those_of_which_the_commands_speak(wheel):
     assert base == {Requirement(text).name for text in PROJECT["dependencies"]} and "torch" not in base
 
 
-@pytest.mark.slow
-def test_a_wheel_that_is_installed_works_without_the_clone(installed, tmp_path):
-    """Hydra finds its options as well."""
-    python, gcexp = installed / "bin/python", installed / "bin/gcexp"
-    (packages,) = (installed / "lib").glob("python*/site-packages")
-    where = {"cwd": tmp_path, "env": OUTSIDE}
-    command = re.search(r"^gcexp (simulate .*)$", (ROOT / "docs/package.md").read_text(), re.M)[1]
-    assert called(gcexp, *command.split(), **where).count("cgc") == 5
-    assert called(gcexp, "--version", **where).split()[-1] == PROJECT["version"]
-    options = "defaults: [delay: pareto, _self_]\nhydra: {searchpath: ['pkg://gcexp.conf']}\n"
-    (tmp_path / "config.yaml").write_text(options)
-    assert called(python, "-c", HYDRA, **where).split() == ["3", str(packages / "gcexp")]
-
-
-HYDRA = """
-import gcexp, os
-from hydra import compose, initialize_config_dir
-with initialize_config_dir(os.getcwd(), version_base="1.3"):
-    print(compose("config", ["delay.shape=3"])["delay"]["shape"], os.path.dirname(gcexp.__file__))
-"""
-# As in an environment without the extras: what they bring cannot be imported.
+# As in an environment without the extras: what they bring cannot be imported. Hydra finds the options as well.
 ALONE = f"""
-import sys
+import os, sys
 class Absent:
     def find_spec(self, name, *_):
         if name.partition(".")[0] in {sorted(name for packages in EXTRAS.values() for name in packages)}:
@@ -159,9 +135,14 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 from gcexp.command.main import main
 print([main(line.split()) for line in sys.argv[1:]])
+import gcexp
+from hydra import compose, initialize_config_dir
+with initialize_config_dir(os.getcwd(), version_base="1.3"):
+    print(compose("config", ["delay.shape=3"])["delay"]["shape"], os.path.dirname(gcexp.__file__))
 """
+SHOWN = re.search(r"^gcexp (simulate .*)$", (ROOT / "docs/package.md").read_text(), re.M)[1]
 COMMANDS = {
-    "simulate scheme=cgc n=6 s=1 delay=pareto iterations=20 seeds=1": 0,
+    SHOWN: 0,
     "simulate scheme=cgc n=10 s=1 delay=pai_job1 iterations=20 seeds=1": 0,
     "list": 0,
     "theory partial_recovery.lower_bound n=15 s=9 alpha=2/3": 0,
@@ -176,11 +157,19 @@ COMMANDS = {
 
 @pytest.mark.paper("partial_recovery")
 @pytest.mark.slow
-def test_it_runs_without_the_extras(installed, tmp_path):
-    command = [installed / "bin/python", "-c", ALONE, *COMMANDS]
+def test_an_installed_wheel_works_without_the_clone_and_the_extras(installed, tmp_path):
     where = {"cwd": tmp_path, "env": OUTSIDE}
+    assert called(installed / "bin/gcexp", "--version", **where).split()[-1] == PROJECT["version"]
+    options = "defaults: [delay: pareto, _self_]\nhydra: {searchpath: ['pkg://gcexp.conf']}\n"
+    (tmp_path / "config.yaml").write_text(options)
+    command = [installed / "bin/python", "-c", ALONE, *COMMANDS]
     done = subprocess.run(command, capture_output=True, text=True, check=False, **where)
-    assert done.stdout.endswith(f"{[*COMMANDS.values()]}\n"), done.stdout[-2000:] + done.stderr
+    (packages,) = (installed / "lib").glob("python*/site-packages")
+    *printed, codes, composed = done.stdout.splitlines()
+    assert codes == f"{[*COMMANDS.values()]}", done.stdout[-2000:] + done.stderr
+    assert composed.split() == ["3", str(packages / "gcexp")]
+    _, *seeds = printed[:6]  # by the command of the page, behind a head
+    assert [line.split()[0] for line in seeds] == ["cgc"] * 5
     learn, workflow = done.stderr.strip().splitlines()
     assert "torch" in learn and "'gcexp[learn]'" in learn
     assert "pydantic" in workflow and "'gcexp[workflow]'" in workflow
@@ -198,8 +187,6 @@ def test_the_lock_pins_all_that_is_asked_for():
 
 @pytest.mark.slow
 def test_tests_of_the_sdist_pass_or_say_why_not(sdist):
-    for name in OF_THE_CLONE:
-        assert (sdist / name).is_file(), name
     outside = os.environ | {"PYTHONPATH": str(sdist), "GIT_CEILING_DIRECTORIES": str(sdist.parent)}
     command = [sys.executable, "-m", "pytest", "-n0", "-q", "-rs", "-p", "no:cacheprovider", "-m", "not slow"]
     said = called(*command, *OF_THE_CLONE, cwd=sdist, env=outside)
@@ -208,20 +195,24 @@ def test_tests_of_the_sdist_pass_or_say_why_not(sdist):
 
 
 @pytest.mark.slow
-def test_containers_are_built_from_what_a_wheel_needs(built, tmp_path):
-    """No container runtime is asked for: a wheel of the files that a recipe copies has the bytes of ours."""
+def test_containers_are_built_from_what_a_wheel_needs(built, sdist, tmp_path):
+    """No container runtime is asked for: a wheel of the files that a recipe copies has the bytes of ours.
+
+    They come from the source distribution, so that this has what a wheel needs too.
+    """
     docker = re.findall(r"^COPY (\S+) (\S+)$", (ROOT / "containers/Dockerfile").read_text(), re.M)
     files = re.search(r"%files\n(.*?)\n\n", (ROOT / "containers/gcexp.def").read_text(), re.S)[1]
     apptainer = [tuple(line.split()) for line in files.splitlines()]
     assert docker and all(source == target for source, target in docker)
     assert apptainer == [(source, f"/srv/gcexp/{target}") for source, target in docker]
+    image = tmp_path / "image"
     for source, target in docker:
-        (tmp_path / "image" / target).parent.mkdir(parents=True, exist_ok=True)
-        if (ROOT / source).is_dir():
-            shutil.copytree(ROOT / source, tmp_path / "image" / target)
+        (image / target).parent.mkdir(parents=True, exist_ok=True)
+        if (sdist / source).is_dir():
+            shutil.copytree(sdist / source, image / target, copy_function=os.link)
         else:
-            shutil.copy(ROOT / source, tmp_path / "image" / target)
-    (wheel,) = build(tmp_path / "image", tmp_path / "dist", "-t", "wheel").values()
+            os.link(sdist / source, image / target)
+    (wheel,) = WheelBuilder(str(image)).build(directory=str(tmp_path))
     assert digest(wheel) == digest(built[".whl"])
 
 
