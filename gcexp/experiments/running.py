@@ -210,8 +210,8 @@ def _list_impossible(table: Result, points: Sweep) -> None:
     count = len(points.impossible)
     all_points = count + len(points.runs)
     warnings.warn(
-        f"{count} of {all_points} points are impossible and left out, see table.impossible; "
-        f"{name_of_point(first)}: {reason}",
+        f"{count} of {all_points} points are impossible and left out; {name_of_point(first)}: {reason}; "
+        "in Python table.impossible lists all of them",
         stacklevel=3,
     )
 

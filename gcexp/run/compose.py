@@ -233,10 +233,13 @@ def split_sweep(overrides: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
 
-    try:
-        parsed = OverridesParser.create().parse_overrides(overrides)
-    except HydraException as error:
-        raise UserError(f"not an override: {' '.join(str(error).split())}") from None
+    parser = OverridesParser.create()
+    parsed = []
+    for text in overrides:
+        try:
+            parsed.append(parser.parse_override(text))
+        except HydraException as error:
+            raise UserError(f"not an override: {text!r} ({' '.join(str(error).split())})") from None
     single: list[str] = []
     several: dict[str, list[str]] = {}
     for override, text in zip(parsed, overrides, strict=True):

@@ -19,6 +19,7 @@ from gcexp.run.options import (
     about_trace,
     code_behind,
     is_option,
+    no_option,
     option_names,
     own_file,
     text_of,
@@ -79,7 +80,7 @@ def option_of(group: str, name: str, folders: Folders) -> Option:
     """An option by its file, or by the code or the trace that stands for it."""
     option = _found(group, name, folders)
     if option is None:
-        raise UserError(unknown(group, name, option_names(group)))
+        raise no_option(group, name)
     bases = [(group, layer) for layer in option.layers if layer != SELF]
     for other, wanted in [*bases, *option.chosen.items()]:
         if wanted is not None and not is_option(other, wanted, folders):

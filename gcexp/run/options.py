@@ -240,7 +240,16 @@ def option_file(group: str, option: str, folders: Folders | None = None) -> Path
         trace = trace_behind(option, folders)
         if trace is not None:
             return Path(trace)
-    raise UserError(unknown(group, option, option_names(group, folders)))
+    raise no_option(group, option)
+
+
+def no_option(group: str, name: str) -> UserError:
+    """That there is no option of a name, and which there are; of a file of times, what replays it."""
+    if group == "delay" and os.path.exists(name):
+        return UserError(
+            f"delay={name} names a file, not a delay model: delay=trace delay.file={name} replays it"
+        )
+    return UserError(unknown(group, name, option_names(group)))
 
 
 def option_names(group: str, folders: Folders | None = None) -> list[str]:

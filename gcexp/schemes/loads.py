@@ -221,9 +221,8 @@ class _LoadsFromLastIteration:
         iteration in which others are idle; those behind it are computed again.
         """
         S, T, n = parts.shape[1:]
-        before = np.concatenate(
-            [measured[:, :, None], parts], axis=2
-        )  # at t the parts of the iteration before t
+        # At t the parts of the iteration before t.
+        before = np.concatenate([measured[:, :, None], parts], axis=2)
         loads = np.empty((S, T, n))
         is_idle = np.zeros((S, n), bool)
         begin = np.zeros(S, int)  # the iterations of each seed before this one have their loads

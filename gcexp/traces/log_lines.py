@@ -59,7 +59,8 @@ def pairs_of(text: str) -> tuple[list[dict[str, str]], list[str]]:
     for line in text.split("\n"):
         pairs = _PAIR.findall(line)
         if len(pairs) > 1:
-            rows.append(dict(pairs))
+            begin = line[: line.index(f"{pairs[0][0]}=")]
+            rows.append(_with_worker(dict(pairs), begin))
         else:
             others += bool(line.strip())
     of_steps = [row for row in rows if _has(tuple(row), "iteration")]
@@ -106,7 +107,18 @@ def _object_in(line: str) -> dict | None:
             return None
     if not isinstance(found, dict) or len(found) < 2:
         return None
-    return found
+    return _with_worker(found, line[:begin])
+
+
+def _with_worker(row: dict, begin: str) -> dict:
+    """A row that says no worker, with the one that the begin of its line says, as ``[rank3]:`` of torchrun."""
+    if not begin.strip() or _has(tuple(row), "worker"):
+        return row
+    of_worker = {}
+    for name, number in fields_in(begin).items():
+        if name in (BRACKETS, LABEL) or name_of(name).fits("worker"):
+            of_worker[name] = number
+    return of_worker | row
 
 
 def cure_of_prose(text: str) -> str:

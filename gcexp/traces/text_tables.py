@@ -36,6 +36,9 @@ def of_text(text: str, place: str, told: list[str]) -> Table:
         rows, more = read(text)
         if _are_timed(rows) and not (_lack_iteration(rows) and is_log(text)):
             return of_rows(rows, place, [*told, *more])
+    rows, more = objects_of(text)
+    if rows and not _lack_iteration(rows):  # of which a sentence tells that they have no times
+        return of_rows(rows, place, [*told, *more])
     bars = sentence_of_bars(text)
     if bars:
         raise DataError(f"{place}: {bars}")

@@ -187,7 +187,12 @@ def _guessed_workers(table: Table, names: Names, writing: Writing) -> list[str]:
     pattern, group = numbered(table.columns)
     if group and pattern != "*":
         raise DataError(f"{told}columns=workers:{typed(pattern)} where each of these columns is a worker")
-    raise DataError(f"{told}columns=workers:* where each column is a worker{table.cure}")
+    told += "columns=workers:* where each column is a worker"
+    if table.names.has("iteration") and not table.names.has(
+        "time"
+    ):  # a worker would have made it a long table
+        told += "; scores of a training without a worker and a time do not show who is slow"
+    raise DataError(f"{told}{table.cure}")
 
 
 def _runs_of_a_job(table: Table, panel: list[str]) -> list[str]:

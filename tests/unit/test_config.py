@@ -276,6 +276,11 @@ def test_mistakes_in_overrides_are_sentences(refused, overrides):
     refused(OVERRIDES[overrides], compose, overrides.split())
 
 
+def test_a_log_in_place_of_a_delay_model_is_told_how_to_be_replayed(here, refused):
+    (here / "mine.csv").touch()
+    refused("delay=trace delay.file=mine.csv", compose, ["delay=mine.csv"])
+
+
 @pytest.mark.parametrize(
     ("file", "text", "names"),
     [

@@ -36,6 +36,10 @@ def test_cfg_job_refuses_what_the_run_refuses(refused_command, given):
     refused_command(given[0].partition("=")[0], "run", *given, "--cfg", "job")
 
 
+def test_a_sweep_with_a_space_names_the_word_that_is_no_override(refused_command):
+    refused_command("'scheme=cgc,'", "run", "-m", "scheme=cgc,", "frc")
+
+
 @pytest.mark.parametrize("verb", [["run", "--cfg", "job"], ["show"], ["simulate"], ["error"]])
 def test_config_dir_adds_options(verb, refused_command):
     Path("mine/delay").mkdir(parents=True)

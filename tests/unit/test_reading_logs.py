@@ -319,6 +319,10 @@ LOGS = {
         {},
         [[1, 2]],
     ),
+    "[rank1] step=0 time=2\n[rank0] step=0 time=3\n": ({}, [[3, 2]]),
+    "(rank 1) {'step': 0, 'time': 2}\n(rank 0) {'step': 0, 'time': 3}\n": ({}, [[3, 2]]),
+    "1: step=5 time=2\n0: step=5 time=3\n1: step=6 time=2\n0: step=6 time=3\n": ({}, [[3, 2], [3, 2]]),
+    'b-1  | {"step": 0, "time": 2}\nb-0  | {"step": 0, "time": 3}\n': ({}, [[3, 2]]),
     "{'step': 0, 'rank': 0, 'time': 2}\n{'step': 0, 'rank': 1, 'time': 3}\n": ({}, [[2, 3]]),
     "step,rank,time\n0,0,1\nstep,rank,time\n1,0,2\n": ({}, [[1], [2]]),
     "Rank [1] Iter [50/100]: loss -0.5, time 2e-1\nRank [0] Iter [50/100]: loss 5., time 3\n": (
@@ -522,6 +526,8 @@ DOUBTFUL = {
     "step,rank,timestamp\n0,0,2024-05-01T12:00:00\n": "columns=end:timestamp",
     "rank,start,end\n0,1,2\n": "columns=iteration:none",
     "step,time\n0,1\n1,2\n": ("one worker alone", "columns=worker:"),
+    "epoch,loss,accuracy\n0,2.5,0.1\n1,2,0.3\n": ("epoch, loss", "scores"),
+    "{'loss': 2.5, 'epoch': 0.02}\n{'loss': 2.1, 'epoch': 0.04}\n": ("it has loss, epoch", "scores"),
     "step,rank,time\n0,0,1\n0,0,2\n": ("twice", "columns=iteration:"),
     "step,rank,time\n" + "".join(f"{t},0,1\n" for t in [*range(9), *range(5, 20)]): (
         "twice",
