@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from fractions import Fraction
-from math import ceil, comb, exp, gcd, inf, log, sqrt
+from math import ceil, comb, exp, floor, gcd, inf, log, sqrt
 from typing import NamedTuple
 
 from gcexp.errors import require, require_known
@@ -205,8 +205,9 @@ def most_stragglers(n: int, y: int, alpha: float | Fraction) -> int:
     require(1 <= y <= n, f"the number of copies needs 1 <= y <= n, got n={n}, y={y}")
     missing = 1 - exact(alpha)
     # rho_y = C(s,y) / C(n,y) never falls with s.
-    larger = bisect_right(range(n), missing * comb(n, y), key=lambda s: choose(s, y))
-    return larger - 1
+    most_sets = floor(missing * comb(n, y))
+    too_many = bisect_right(range(n), most_sets, key=lambda s: choose(s, y))
+    return too_many - 1
 
 
 def combinatorial(n: int, y: int) -> Cost:
