@@ -446,6 +446,18 @@ def empty_store(once):
 
 
 @pytest.fixture(scope="session")
+def linear_mixture(once):
+    """The prepared data set of this name, which takes a fifth of a second to generate; only to be read."""
+
+    def make(folder):
+        from gcexp.data import prepare
+
+        prepare("linear_mixture", folder / "linear_mixture.npz")
+
+    return once("linear_mixture", make) / "linear_mixture.npz"
+
+
+@pytest.fixture(scope="session")
 def published_figure():
     """A published figure by its target, read once; that it can be built is checked where its table is made."""
     from gcexp.report import figurefile

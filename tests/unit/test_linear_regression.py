@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -17,7 +18,7 @@ import pytest
 from gcexp import figures
 from gcexp.command import runs
 from gcexp.command.main import main
-from gcexp.data import Dataset, prepare
+from gcexp.data import Dataset
 from gcexp.run.run import Run
 from gcexp.seeding import rng
 from gcexp.tasks import GradientDescent
@@ -89,10 +90,10 @@ def test_training_reaches_least_squares():
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, linear_mixture):
     """Working folder of a run: prepared data and nothing else."""
     made_in = tmp_path_factory.mktemp("run")
-    prepare("linear_mixture", made_in / "data" / "prepared" / "linear_mixture.npz")
+    shutil.copytree(linear_mixture.parent, made_in / "data" / "prepared")
     return made_in
 
 
