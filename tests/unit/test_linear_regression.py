@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,19 +92,6 @@ def folder(tmp_path_factory, linear_mixture):
     made_in = tmp_path_factory.mktemp("run")
     shutil.copytree(linear_mixture.parent, made_in / "data" / "prepared")
     return made_in
-
-
-@pytest.mark.slow
-def test_a_training_job_needs_no_torch_and_gives_the_same_bits_twice(folder):
-    job = """
-import sys, gcexp.command.main as c
-arguments = "job train task=linear_regression optimizer.learning_rate=0.1 iterations=30 seeds=1".split()
-assert all(c.main([*arguments, "-o", name]) == 0 for name in ("a.npz", "b.npz"))
-assert "torch" not in sys.modules and "sklearn" not in sys.modules
-"""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "GCEXP_CONF": str(ROOT / "conf")}
-    subprocess.run([sys.executable, "-c", job], cwd=folder, env=environment, check=True)
-    assert (folder / "a.npz").read_bytes() == (folder / "b.npz").read_bytes()
 
 
 # --- mistakes
