@@ -45,7 +45,7 @@ plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
 # scripts, not to be imported for doctests
 collect_ignore = ["distributed/ranks.py", "faults", "warm.py"]
 # What a test cannot make untrue: what is known of installed packages, of a text, and of a file by its times and size.
-LASTING = ("plugins", "version_of", "_tree_of", "_content_of_file", "_is_own_outside")
+LASTING = ("plugins", "version_of", "syntax_tree", "_content_of_file", "_is_own_outside")
 
 # Loaded by every Python that a test starts: the quick preset must do without a network.
 GUARD = """\
