@@ -51,7 +51,7 @@ plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
 collect_ignore = ["distributed/ranks.py", "faults", "warm.py"]
 # What a test cannot make untrue: what is known of installed packages, of a text, and of a file by its times and size.
 LASTING = (
-    *("plugins", "version_of", "_tree_of", "_content_of_file"),
+    *("plugins", "version_of", "syntax_tree", "_content_of_file"),
     *("_is_own_outside", "_load", "_in_text", "_aliases_in"),
 )
 
@@ -452,6 +452,18 @@ def empty_store(once):
         mlflow_store.Store(f"sqlite:///{folder}/empty.db")
 
     return once("store", make) / "empty.db"
+
+
+@pytest.fixture(scope="session")
+def linear_mixture(once):
+    """The prepared data set of this name, which takes a fifth of a second to generate; only to be read."""
+
+    def make(folder):
+        from gcexp.data import prepare
+
+        prepare("linear_mixture", folder / "linear_mixture.npz")
+
+    return once("linear_mixture", make) / "linear_mixture.npz"
 
 
 @pytest.fixture(scope="session")

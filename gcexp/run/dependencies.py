@@ -18,7 +18,7 @@ from typing import Any
 
 from gcexp.run.build import values_under
 from gcexp.run.contents import content_hash, short_hash
-from gcexp.run.module_text import import_statements, leads_to_own_module
+from gcexp.run.module_text import import_statements, leads_to_own_module, syntax_tree
 from gcexp.run.records import versions_of
 
 
@@ -264,7 +264,7 @@ def _learning(classes: frozenset[str]) -> list[str]:
 def _imported_names(file: Path) -> list[str]:
     """Dotted names of all that a module imports: modules, and names in modules, which may be modules themselves."""
     names = []
-    for node in import_statements(ast.parse(file.read_bytes())):
+    for node in import_statements(syntax_tree(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         else:  # none in the package is relative

@@ -80,7 +80,7 @@ def _parse(module: str) -> tuple[ast.Module, dict[str, str]] | None:
     text = _text(module)
     if text is None:
         return None
-    tree = _tree_of(text)
+    tree = syntax_tree(text)
     return tree, _imports(tree, module)
 
 
@@ -143,9 +143,9 @@ def import_statements(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
             yield from import_statements(node)
 
 
-@cache
-def _tree_of(text: str) -> ast.Module:
-    """What Python reads in a text."""
+@cache  # a plan asks for the same modules by several names
+def syntax_tree(text: str) -> ast.Module:
+    """What Python reads in a text; only to be looked at."""
     return ast.parse(text)
 
 
@@ -160,7 +160,7 @@ def _text(module: str) -> str | None:
         return None
     try:
         text = file.read_text("utf-8")
-        _tree_of(text)
+        syntax_tree(text)
     except SyntaxError as error:
         error.filename = str(file)
         raise UserError(no_python(error)) from None

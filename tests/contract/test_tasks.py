@@ -23,13 +23,15 @@ HERE = {
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
+def data(tmp_path_factory, linear_mixture):
     folder = tmp_path_factory.mktemp("prepared")
 
     def of(name):
         if name == "cifar10":
             x = np.zeros((20, 3, 32, 32), dtype=np.uint8)
             return Dataset(name, x, np.arange(20) % 10, x[:4], np.arange(4), "")
+        if name == "linear_mixture":
+            return load(linear_mixture)
         if not (place := folder / f"{name}.npz").is_file():
             prepare(name, place)
         return load(place)

@@ -15,7 +15,7 @@ from gcexp.tasks import mlp
 from tests.conftest import unload, write_files
 
 RUN = ["scheme=cgc", "n=6", "s=2", "delay=pareto", "task=digits_mlp", "iterations=3", "seeds=1"]
-LINEAR = ["scheme=uncoded", "n=10", "task=linear_regression", "iterations=3", "seeds=1"]
+LOGISTIC = ["scheme=uncoded", "n=10", "task=access_rows_logistic", "iterations=3", "seeds=1"]
 
 
 def trained_again(config: dict, output: str):
@@ -96,12 +96,12 @@ def test_the_device_that_auto_means_is_recorded_and_decides_a_training(trained, 
 
 
 def test_a_task_in_numpy_takes_the_processor_as_its_device(here, refused):
-    prepared_file("linear_mixture")
-    plain = compose(LINEAR)
+    prepared_file("access_rows")
+    plain = compose(LOGISTIC)
     for name in ("auto", "cpu"):
-        assert compose([*LINEAR, f"task.device={name}"]) == plain  # so that a training that is there stays
+        assert compose([*LOGISTIC, f"task.device={name}"]) == plain  # so that a training that is there stays
     for name in ({*of_torch.DEVICES} - {"auto", "cpu"}) | {"gpu"}:
-        refused(name, compose, [*LINEAR, f"task.device={name}"])
+        refused(name, compose, [*LOGISTIC, f"task.device={name}"])
     trained_again(plain, "numpy.npz")
     assert json.loads(Path("numpy.provenance.json").read_text())["device"] == "cpu"
 
