@@ -205,8 +205,8 @@ def most_stragglers(n: int, y: int, alpha: float | Fraction) -> int:
     require(1 <= y <= n, f"the number of copies needs 1 <= y <= n, got n={n}, y={y}")
     missing = 1 - exact(alpha)
     # rho_y = C(s,y) / C(n,y) never falls with s.
-    larger = bisect_right(range(n), missing * comb(n, y), key=lambda s: choose(s, y))
-    return larger - 1
+    most_hidden = int(missing * comb(n, y))
+    return bisect_right(range(n), most_hidden, key=lambda s: choose(s, y)) - 1
 
 
 def combinatorial(n: int, y: int) -> Cost:
