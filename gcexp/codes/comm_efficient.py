@@ -58,9 +58,9 @@ class ShortMessageCode(Code):
     hold partition i. Worker w sends ``C[w]`` times all blocks. For any t workers F, the m columns of ``V_F^{-1}
     [e_{n-d}, ..., e_{t-1}]`` turn their messages into the last m columns of B: the sum of the partitions, block by
     block. A family gives B (n*m, t), V (t, n) and these weights; here rows are scaled, responders chosen, weights kept.
-    B and V hold exact objects where `arithmetic` is rational. Where they were made whole numbers, each block's entries
-    of B V times its `unit` (m,), over `denominator`, are those of the code. Of more than t responders the first t in
-    the order `prefer` are used.
+    B and V hold exact objects where `arithmetic` is rational. Where they were made whole numbers, the entries of B V
+    for each partition and block times its `unit` (n, m), over `denominator`, are those of the code. Of more than t
+    responders the first t in the order `prefer` are used.
     """
 
     @checked
@@ -73,10 +73,10 @@ class ShortMessageCode(Code):
         self._weights_of_pattern: dict[bytes, np.ndarray] = {}  # by the pattern's bits
         self._prefer = np.arange(n) if prefer is None else np.asarray(prefer)
         held = np.sort(arcs(n, d))
-        C = np.zeros((n, n, m), dtype=B.dtype)
+        C, units = np.zeros((n, n, m), dtype=B.dtype), np.broadcast_to(unit, (n, m))
         for i in range(n):
             holders = np.flatnonzero((held == i).any(1))
-            C[holders, i] = (B[i * m : (i + 1) * m] @ V[:, holders]).T * unit
+            C[holders, i] = (B[i * m : (i + 1) * m] @ V[:, holders]).T * units[i]
         columns = (held[:, :, None] * m + np.arange(m)).reshape(n, d * m)  # the assignment, zeros too
         sent = np.take_along_axis(C.reshape(n, n * m), columns, axis=1)
         sends = (sent != 0).any(1)

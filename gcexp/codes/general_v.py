@@ -54,27 +54,35 @@ def solve_rational(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     return numerator * Fraction(1, determinant)
 
 
-def general_rows(V, d: int, m: int) -> np.ndarray:
+def general_rows(V: np.ndarray, d: int, m: int) -> tuple[np.ndarray, np.ndarray]:
     r"""Rows B of the code of a matrix V: row block i is [R_i | I], R_i = -V[n-d:, Q_i] V[:n-d, Q_i]^{-1}.
 
     V is (n-d+m, n) and B (n*m, n-d+m); the explicit rows are derived in this library.
     Q_i = {i+1, ..., i+n-d} (mod n) are the workers that do not hold partition i: B V is zero there. For
-    ``V[r, w] = theta_w^r`` these are the rows of `polynomial_rows`. A V of fractions gives exact rows.
+    ``V[r, w] = theta_w^r`` these are the rows of `polynomial_rows`.
+
+    Returned are B and what each row block is to be divided by, (n,): 1, or for a V of whole numbers plus or minus the
+    determinant of V[:n-d, Q_i], so that B is whole and exact.
     """
     t, n = V.shape
     z = t - m  # workers without a given partition
     B = np.zeros((n, m, t), dtype=V.dtype)
-    B[:, range(m), range(z, t)] = 1
+    divisors = np.ones(n, dtype=V.dtype)
     for i, Q in enumerate(arcs(n, z + 1)[:, 1:]):
+        A, b = V[:z, Q].T, V[z:, Q].T
         try:
-            solve = solve_rational if V.dtype == object else np.linalg.solve
-            B[i, :, :z] = -solve(V[:z, Q].T, V[z:, Q].T).T
+            if V.dtype == object:
+                numerators, divisors[i] = solve_exactly(A, b)
+            else:
+                numerators = np.linalg.solve(A, b)
         except (ZeroDivisionError, np.linalg.LinAlgError):
             raise ParameterError(
                 f"V needs an invertible V[:n-d, Q] for the workers Q = {Q.tolist()} without partition {i}, "
                 "it is singular"
             ) from None
-    return B.reshape(n * m, t)
+        B[i, :, :z] = -numerators.T
+        B[i, range(m), range(z, t)] = divisors[i]
+    return B.reshape(n * m, t), divisors
 
 
 class GeneralCommunicationEfficient(ShortMessageCode):
@@ -164,19 +172,26 @@ class GeneralCommunicationEfficient(ShortMessageCode):
         t = n - d + m
         rows = _best_drawn(n, d, m, s, tries, seed) if V is None else V
         exact = fraction_rows("V", rows, (t, n))
-        matrix = exact if arithmetic == "rational" else exact.astype(float)
-        super().__init__(general_rows(matrix, d, m), matrix, d, m, s, scales, arithmetic)
-        self._whole = lcm(*(x.denominator for x in exact.flat))
+        if arithmetic == "rational":
+            self._whole = lcm(*(x.denominator for x in exact.flat))
+            matrix = np.vectorize(int, otypes=[object])(exact * self._whole)
+            B, divisors = general_rows(matrix, d, m)
+            unit = np.array([Fraction(1, divisor * self._whole) for divisor in divisors])[:, None]
+            super().__init__(B, matrix, d, m, s, scales, arithmetic, unit)
+        else:
+            matrix = exact.astype(float)
+            B, _ = general_rows(matrix, d, m)
+            super().__init__(B, matrix, d, m, s, scales, arithmetic)
 
     def _ratios(self, responders):
         numerators = np.zeros((len(responders), self.m, self.n), dtype=object)
         denominators = np.ones_like(numerators)
-        V, t = np.vectorize(int, otypes=[object])(self._V * self._whole), len(self._V)
+        t = len(self._V)
         unit = np.eye(t, dtype=int)[:, t - self.m :]
         for u, workers in enumerate(responders):
             F = np.flatnonzero(workers)
             try:
-                numerator, determinant = solve_exactly(V[:, F], unit)
+                numerator, determinant = solve_exactly(self._V[:, F], unit)
             except ZeroDivisionError:
                 raise ParameterError(
                     f"V needs every n-d+m columns independent, the columns {F.tolist()} are not"
@@ -206,7 +221,8 @@ def _best_drawn(n: int, d: int, m: int, s: int, tries: int, seed: int) -> list[l
 
     def bound(V: np.ndarray) -> float:
         try:
-            draft = ShortMessageCode(general_rows(V, d, m), V, d, m, s, scales=None, arithmetic="float64")
+            B, _ = general_rows(V, d, m)
+            draft = ShortMessageCode(B, V, d, m, s, scales=None, arithmetic="float64")
             weights = draft._solve(draft._responders(responses))
         except ParameterError:  # singular
             return np.inf

@@ -49,7 +49,7 @@ def weight_law(n: int, rho: float, mu: float) -> np.ndarray:
         law, t = np.zeros(n + 1), min(floor(n * rho), n - 1)
         law[t], law[t + 1] = 1 - (n * rho - t), n * rho - t
         return law
-    return _fewest_empty(n, n * rho, n * (n - 1) * min(mu, rho))
+    return _fewest_empty(n, float(n * rho), float(n * (n - 1) * min(mu, rho)))
 
 
 def _fewest_empty(n: int, first: float, second: float) -> np.ndarray:
@@ -86,12 +86,14 @@ def _supports(n: int, mean: float) -> Iterator[tuple[int, int, int]]:
 
 def _law_on(n: int, support: tuple[int, int, int], first: float, second: float) -> np.ndarray | None:
     """The law on three weights with the two moments; None where one of its probabilities were negative."""
-    law = np.zeros(n + 1)
+    probabilities = []
     for a in support:
         b, c = (w for w in support if w != a)
-        law[a] = (second + first - (b + c) * first + b * c) / ((a - b) * (a - c))
-    if law.min() < -_EDGE * max(1, n * n / 1000):  # what rounding of n^2 mu may leave
+        probabilities.append((second + first - (b + c) * first + b * c) / ((a - b) * (a - c)))
+    if min(probabilities) < -_EDGE * max(1, n * n / 1000):  # what rounding of n^2 mu may leave
         return None
+    law = np.zeros(n + 1)
+    law[list(support)] = probabilities
     return law.clip(0) / law.clip(0).sum()
 
 
