@@ -6,7 +6,6 @@ import ast
 import inspect
 import os
 import re
-import runpy
 import shlex
 import shutil
 import subprocess
@@ -22,7 +21,7 @@ import gcexp
 from gcexp.command.init import init
 from gcexp.command.main import COMMANDS, main, parser
 from gcexp.report.figurefile import RULES, read_figure, target_files
-from tests.conftest import unload, write_files
+from tests.conftest import Project, unload, write_files
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -34,8 +33,14 @@ PAGES = [page for page in PAGES if MADE not in page.parents]
 FILES = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
 
 
+@pytest.fixture
+def no_picture(monkeypatch):
+    """Other tests look at the picture of a run."""
+    monkeypatch.setattr("gcexp.command.runs._plot", lambda *_: None)
+
+
 @pytest.mark.slow
-def test_adding_a_scheme(tmp_path, monkeypatch, forget, capsys):
+def test_adding_a_scheme(tmp_path, monkeypatch, forget, capsys, no_picture):
     page = (ROOT / "docs" / "adding-a-scheme.md").read_text()
     files = dict(FILES.findall(page))
     assert len(files) == 13
@@ -61,24 +66,19 @@ def test_adding_a_scheme(tmp_path, monkeypatch, forget, capsys):
         assert code == 0 and shown in output, errors
     code, output, errors = said("gcexp show scheme=mirror n=5")
     assert (code, output) == (2, "") and "n=5" in errors
-    plain = [sys.executable, *"-m pytest -q -n0 -p no:cacheprovider -c".split(), ROOT / "pyproject.toml"]
     *_, folder, _, word = contract.split()
     # the command and the page's own tests at once
     # Other modules of the folder have no such word.
-    of_codes = [ROOT / folder / "test_codes.py", ROOT / folder / "test_schemes.py"]
+    of_codes = [f"{ROOT}/{folder}/test_codes.py", f"{ROOT}/{folder}/test_schemes.py"]
+    plain = ["-q", "-n0", "-p", "no:cacheprovider", "-c", f"{ROOT}/pyproject.toml"]
     command = [*plain, "-rp", *of_codes, ".", "-k", f"{word} or mylab"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    passed = re.findall(r"^PASSED (.*)", done.stdout, re.MULTILINE)
+    places = os.pathsep.join(map(str, (tmp_path / ".guard", tmp_path, ROOT)))
+    mine = Project(tmp_path, PYTHONPATH=places, GCEXP_SEARCHPATH=os.environ["GCEXP_SEARCHPATH"]).guarded()
+    code, output = mine.begin("pytest", *command).ended()
+    assert code == 0, output
+    passed = re.findall(r"^PASSED (.*)", output, re.MULTILINE)
     for part in ("tests/contract/test_codes.py::", "test_mylab.py::", "mylab/mirror.py::"):
-        assert any(part in name for name in passed), done.stdout
-
-
-@pytest.fixture
-def no_picture(monkeypatch):
-    """Other tests look at the picture of a run."""
-    monkeypatch.setattr("gcexp.command.runs._plot", lambda *_: None)
+        assert any(part in name for name in passed), output
 
 
 @pytest.mark.slow
@@ -91,7 +91,7 @@ def test_the_journey(tmp_path, monkeypatch, forget, capsys, no_picture):
     forget()
     unload("mylab")
     draw = np.random.default_rng(0)
-    times = [f"{t},{w},{1 + draw.exponential():.6g}" for t in range(60) for w in range(256)]
+    times = [f"{t},{w},{1 + draw.exponential():.6g}" for t in range(20) for w in range(256)]
     Path("lambda.csv").write_text("\n".join(["iteration,worker,time", *times, ""]))
     x, y = draw.normal(size=(60, 20)), draw.integers(0, 2, 60)
     np.savez("mine.npz", x_train=x[:40], y_train=y[:40], x_test=x[40:], y_test=y[40:])
@@ -121,7 +121,9 @@ def away(tmp_path, monkeypatch):
 @pytest.mark.parametrize("script", sorted((ROOT / "docs/examples").glob("*.py")), ids=lambda path: path.stem)
 def test_examples_of_the_gallery_run(script, monkeypatch):
     monkeypatch.chdir(script.parent)  # as the gallery does
-    found = runpy.run_path(str(script))
+    program = script.read_text().replace("iterations=80", "iterations=4")  # of the one that trains
+    found: dict = {}
+    exec(program, found)
     lines = [line for axes in found["figure"].axes for line in axes.lines]
     assert lines and all(len(line.get_xdata()) for line in lines), "a drawing of something"
 
@@ -180,7 +182,7 @@ RUN = ("list", "show", "theory", "error", "simulate", "run", "schema", "compare"
 #: A name in a sentence, what a reader has to put in, and what runs in a project: there other tests run it.
 ELSEWHERE = re.compile(
     r"^gcexp (?!list|theory)(trace )?\w+$|=[A-Z]{3}|--config-dir|--submit| -m$|n=256|task=mine|mirror|mypaper|mylab"
-    r"|profiled|dataset=mine"
+    r"|profiled|dataset=mine|task=small_cnn|n=12,24,36"
 )
 
 
