@@ -6,7 +6,7 @@ of whoever asks, before the command's own entry point runs. Where a project has 
 forgets ours first.
 
     python tests/warm.py serve FOLDER        in which it puts its socket and bin/; until its standard input ends
-    python tests/warm.py ask FOLDER ...      a command: what bin/gcexp and `bin/python -m snakemake` call
+    python tests/warm.py ask FOLDER ...      a command: what bin/gcexp, bin/snakemake and `bin/python -m snakemake` call
 """
 
 import functools
@@ -61,9 +61,9 @@ IMPORTED = {
     "job plot": DRAWING,
     "job page": DRAWING,
 }
-GCEXP = """\
+COMMAND = """\
 #!/bin/sh
-exec {ask} gcexp "$@"
+exec {ask} "$(basename "$0")" "$@"
 """
 PYTHON = """\
 #!/bin/sh
@@ -112,7 +112,7 @@ def serve(home: str) -> None:
     """Fork for every connection, until standard input has ended and no child is left to send jobs."""
     os.mkdir(f"{home}/bin")
     asking = f'"{sys.executable}" -IS "{os.path.abspath(__file__)}" ask "{home}"'
-    for name, text in (("gcexp", GCEXP), ("python", PYTHON)):
+    for name, text in (("gcexp", COMMAND), ("snakemake", COMMAND), ("python", PYTHON)):
         with open(f"{home}/bin/{name}", "w") as script:
             script.write(text.format(ask=asking, python=sys.executable))
         os.chmod(f"{home}/bin/{name}", 0o755)
