@@ -6,7 +6,7 @@ of whoever asks, before the command's own entry point runs. Where a project has 
 forgets ours first.
 
     python tests/warm.py serve FOLDER        in which it puts its socket and bin/; until its standard input ends
-    python tests/warm.py ask FOLDER ...      a command: what bin/gcexp and `bin/python -m snakemake` call
+    python tests/warm.py ask FOLDER ...      a command: what bin/gcexp, bin/snakemake and `bin/python -m snakemake` call
 """
 
 import functools
@@ -22,17 +22,28 @@ import weakref
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PLANNING = """
-jsonschema rich._emoji_codes scipy.sparse smart_open
+graphlib jsonschema packaging.version rich._emoji_codes scipy.sparse smart_open threadpoolctl
 snakemake.cli snakemake.dag snakemake.storage snakemake.workflow snakemake_logger_plugin_rich.handler
-gcexp.codes.accuracy gcexp.command.progress gcexp.command.snakemake_inside gcexp.data.described gcexp.delays
-gcexp.report.end_message gcexp.report.request gcexp.run.measurement gcexp.schemes gcexp.timeline
+gcexp.codes.accuracy gcexp.command.failure gcexp.command.progress gcexp.command.snakemake_inside gcexp.data.described
+gcexp.delays gcexp.report.end_message gcexp.report.plan gcexp.report.request gcexp.run.measurement gcexp.schemes
+gcexp.timeline
 """
-TRAINING = (
-    "pandas scipy.sparse.csgraph torch gcexp.report.jobs gcexp.tasks.mlp gcexp.tasks.training gcexp.timeline"
-)
+#: Classes of what most tests plan, whose sources every plan reads.
+PLANNED = {
+    "task": "gcexp.tasks.mlp.MultilayerPerceptron",
+    "optimizer": "gcexp.tasks.optimizers.GradientDescent",
+    "delay": "gcexp.delays.distributions.Pareto",
+}
+TRAINING = """
+multiprocessing.synchronize pandas.io.formats.csvs pyarrow.pandas_compat scipy.sparse.csgraph torch
+gcexp.command.job gcexp.command.main gcexp.report.jobs gcexp.report.table gcexp.run.verification gcexp.tasks.mlp
+gcexp.tasks.training gcexp.timeline
+"""
 DRAWING = """
-matplotlib.backends.backend_agg matplotlib.backends.backend_pdf pandas gcexp.figures.compose gcexp.report.jobs
-gcexp.report.page
+fontTools.subset fontTools.ttLib.tables.O_S_2f_2 fontTools.ttLib.tables._h_h_e_a
+matplotlib.backends.backend_agg matplotlib.backends.backend_pdf matplotlib.style pandas PIL.JpegImagePlugin
+pyarrow.pandas_compat
+gcexp.analysis.claims gcexp.command.job gcexp.command.main gcexp.figures.compose gcexp.report.jobs gcexp.report.page
 """
 # What every rank would import again: DDP the first line, compiling the others.
 RANKS = """
@@ -50,9 +61,9 @@ IMPORTED = {
     "job plot": DRAWING,
     "job page": DRAWING,
 }
-GCEXP = """\
+COMMAND = """\
 #!/bin/sh
-exec {ask} gcexp "$@"
+exec {ask} "$(basename "$0")" "$@"
 """
 PYTHON = """\
 #!/bin/sh
@@ -101,7 +112,7 @@ def serve(home: str) -> None:
     """Fork for every connection, until standard input has ended and no child is left to send jobs."""
     os.mkdir(f"{home}/bin")
     asking = f'"{sys.executable}" -IS "{os.path.abspath(__file__)}" ask "{home}"'
-    for name, text in (("gcexp", GCEXP), ("python", PYTHON)):
+    for name, text in (("gcexp", COMMAND), ("snakemake", COMMAND), ("python", PYTHON)):
         with open(f"{home}/bin/{name}", "w") as script:
             script.write(text.format(ask=asking, python=sys.executable))
         os.chmod(f"{home}/bin/{name}", 0o755)
@@ -154,13 +165,18 @@ def _import_for(command: list[str]) -> None:
 
 @functools.cache
 def _read_for_plans() -> None:
-    """Read the library's sources, and ask every plug-in of Snakemake for its options."""
+    """Read the library's sources and what is installed, and ask every plug-in of Snakemake for its options."""
     import snakemake.cli
 
     from gcexp.run.dependencies import STAGES, stage_fingerprint
+    from gcexp.run.modules import plugins
+    from gcexp.run.scheme import require_trainable
 
+    parts = {part: {"_target_": target} for part, target in PLANNED.items()}
     for stage in STAGES:
-        stage_fingerprint(stage)
+        stage_fingerprint(stage, parts)
+    require_trainable(parts | {"bound": False, "exact": False})
+    plugins()
     snakemake.cli.get_argument_parser()
 
 

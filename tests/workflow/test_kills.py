@@ -11,7 +11,7 @@ import numpy as np
 import psutil
 import pytest
 
-from tests.conftest import LONG, assert_same_arrays, at_work, wait
+from tests.conftest import LONG, WARM_PROCESSES, assert_same_arrays, at_work, wait
 
 pytestmark = pytest.mark.workflow
 
@@ -166,6 +166,8 @@ def test_what_a_kill_left_goes_at_the_next_start(project):
 
 def test_a_second_make_waits_for_the_first(project):
     project.edit(project.figure, "kind: lines", "kind: lines, xlim: [0, 1]")
+    (project / ".venv").mkdir()
+    (project / ".venv/bin").symlink_to(f"{os.environ[WARM_PROCESSES]}/bin")  # whose Snakemake is a fork
     with open(project / ".snakemake/make.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         second = project.make("reproduce", "TARGETS=small_three small", "ARGS=-n")

@@ -58,8 +58,9 @@ def git(folder, *arguments):
 def test_a_project_from_nothing_to_a_figure(fresh, project_in, tmp_path):
     home = project_in(tmp_path / "home")
     home.folder.mkdir()
+    home.guarded()
     before = git(fresh.code, "status", "--porcelain")
-    code, output = home.gcexp("init", "mine")
+    code, output = home.begin("gcexp", "init", "mine").ended()
     assert code == 0 and "snakemake mine_first" in output, output
     mine = project_in(home / "mine").guarded()
     (mine / "mine/figures/clocks.yaml").write_text(CLOCKS)
