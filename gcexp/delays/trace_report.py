@@ -223,6 +223,11 @@ def _priced(trace: TraceFile, loads: Loads) -> str:
         compute = trace.values["compute"][loads.own_rows]
         times = trace.values["time"][loads.own_rows]
         share = np.nansum(compute) / np.nansum(times)
+        if loads.several:
+            return (
+                f"loads: column compute holds {share:.0%} of the time; what share grows with the load, gcexp advise "
+                f"measures from the loads of this file, as phi at load {loads.own:g}"
+            )
         return f"loads: {share:.0%} of the time, column compute, grows with the load (delay.pricing=additive)"
     assumed = (
         "loads: delay.phi=0 assumes that all of a time grows with the worker's load, so that twice the data takes "

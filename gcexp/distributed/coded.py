@@ -117,16 +117,7 @@ class Coded:
         self._ended = time.monotonic()  # when the last step's exchange did
         self._computing: list[float] = []  # seconds of each step before its exchange
 
-        # Rank 0 says the token, and every rank checks that it has been given the same.
-        same = repr((scheme.code, scheme.wait, length, form, scheme.code.encoding.toarray().tolist()))
-        digest = hashlib.sha256(same.encode()).digest()
-        sent = torch.tensor(list(secrets.token_bytes(32) + digest), dtype=torch.uint8)
-        dist.broadcast(sent, 0, group=group)
-        token = bytes(sent[:32].tolist())
-        digest_of_rank_0 = bytes(sent[32:].tolist())
-        alike = digest_of_rank_0 == digest
-        require(alike, f"rank {self._rank} has not the scheme, form and model of rank 0")
-
+        token = _token_of_rank_0(scheme, length, form, group)
         most_answers = max(2, most_kept // (4 * length))
         seat = Seat(self._rank, length, token, bind, patience, most_answers)
         keys = f"gcexp/{hashlib.sha256(token).hexdigest()[:16]}"  # which no other exchange has
@@ -289,6 +280,19 @@ class Coded:
         if exchanging > computing:
             told = f"messages take {exchanging:.3g} s of a step, computing {computing:.3g} s"
             warnings.warn(f"{told}: form='ring' moves less through rank 0", stacklevel=2)
+
+
+def _token_of_rank_0(scheme: Scheme, length: int, form: str, group) -> bytes:
+    """A random token that rank 0 sends to all ranks; raise `ParameterError` on one that was given something else."""
+    given = repr((scheme.code, scheme.wait, length, form, scheme.code.encoding.toarray().tolist()))
+    digest = hashlib.sha256(given.encode()).digest()
+    sent = torch.tensor(list(secrets.token_bytes(32) + digest), dtype=torch.uint8)
+    dist.broadcast(sent, 0, group=group)
+    token = bytes(sent[:32].tolist())
+    digest_of_rank_0 = bytes(sent[32:].tolist())
+    alike = digest_of_rank_0 == digest
+    require(alike, f"rank {dist.get_rank()} has not the scheme, form and model of rank 0")
+    return token
 
 
 @dataclass(frozen=True)

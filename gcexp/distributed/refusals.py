@@ -10,6 +10,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.parallel import DistributedDataParallel
 
 from gcexp.errors import require, require_known
+from gcexp.schema import quoted
 from gcexp.schemes import Fastest, Scheme
 from gcexp.schemes.limits import is_relative
 
@@ -37,6 +38,8 @@ def check_model(model) -> None:
 
 def check_scheme(scheme: Scheme, ranks: int, form: str, late: str) -> None:
     """Refuse a scheme that a backward pass cannot follow."""
+    is_built = isinstance(scheme, Scheme)
+    require(is_built, f"a model is coded by an object as Scheme(code, wait), got {quoted(scheme)}")
     code, wait = scheme.code, scheme.wait
     require_known("form", form, ("star", "ring"))
     if form == "ring":

@@ -222,6 +222,7 @@ def test_schemes_that_a_backward_pass_cannot_follow_are_refused_by_name():
         "CyclicMDS.* complex": alike(codes.CyclicMDS(n=3, s=1)),
         "wait=restart": Scheme(Uncoded(n=3), Restart((1.0,), (1.0,), (1.0, 1.0))),
         "Fewest": Scheme(codes.Clustered(n=3, clusters=1, d=2), Fewest()),
+        r"Scheme\(code, wait\).* 'cgc'": "cgc",
         "decodes: false": Scheme(codes.Uncoded(3), Fastest(s=1), decodes=False),
         "SelectiveRepeat": Scheme(codes.CyclicRepetition(3, s=1), SelectiveRepeat()),
         "1.5x.* multiple": Scheme(Uncoded(3), Deadline("1.5x")),

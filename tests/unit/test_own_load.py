@@ -129,6 +129,8 @@ def test_check_takes_no_schedule_of_loads_for_drift(capsys):
     assert not re.search("drift: times|bursts: ", told)
     assert "100 iterations at load 0.5 serve phi only" in told and f"mean {x[:100].mean():.6g}" in told
     assert report(trace_of(frame(x, np.full(200, 8.0)))).count("loads:") == 1
+    told = report(trace_of(frame(x, loads).assign(compute=0.1)))
+    assert "delay.pricing" not in told and "phi at load 1" in told
 
 
 def test_chunks_have_loads_as_well(refused):
