@@ -119,6 +119,11 @@ class RenderOptions:
         return options
 
 
+def style_file() -> Path:
+    """The style file of all figures."""
+    return conf_dir() / "style" / "paper.mplstyle"
+
+
 @dataclass(frozen=True)
 class Figure:
     """One target under one preset, ready to be planned, and how its drawing is wanted."""
@@ -298,7 +303,7 @@ class Figure:
     @property
     def style(self) -> Path:
         """The style file it is drawn with, which counts by its lines, as the looks beside it do."""
-        return conf_dir() / "style" / "paper.mplstyle"
+        return style_file()
 
     @property
     def products(self) -> list[str]:

@@ -12,7 +12,7 @@ from gcexp.errors import ParameterError, UserError, require_known
 from gcexp.figures.plots import parse as parse_plot
 from gcexp.figures.stylefiles import check_style
 from gcexp.report.entries import runs_of, substitutes
-from gcexp.report.figure import Figure, FigureFile
+from gcexp.report.figure import Figure, FigureFile, style_file
 from gcexp.report.figurechecks import check_figure
 from gcexp.report.paper import check_paper
 from gcexp.report.placeholders import check_texts
@@ -137,14 +137,12 @@ def named_figures(targets: Collection[str], preset: str, checks: bool = True) ->
     paths = target_files()
     for target in targets:
         require_known("figure", target, paths)
-    codes = Codes()
-    found = [read_figure(paths[target], preset, checks, codes) for target in targets]
-    if checks and found:
-        check_style(found[0].style)  # of all figures
-        folders = dict.fromkeys(paths[target].parent.parent for target in targets)
-        for folder in folders:
+    if checks and targets:
+        check_style(style_file())
+        for folder in dict.fromkeys(paths[target].parent.parent for target in targets):
             check_paper(folder)
-    return found
+    codes = Codes()
+    return [read_figure(paths[target], preset, checks, codes) for target in targets]
 
 
 def figure(target: str, preset: str, checks: bool = True) -> Figure:

@@ -208,24 +208,33 @@ def check_both_doors(refused, refused_command, names):
 
 
 @pytest.mark.parametrize(("edited", "names"), MISTAKES, ids=lambda value: str(value)[:60])
-def test_a_mistake_is_told_when_it_is_read(written, refused, refused_command, edited, names):
+def test_a_mistake_is_told_when_it_is_read(written, refused, edited, names):
     edit(*edited)
-    check_both_doors(refused, refused_command, names)
+    refused(names, figurefile.figures, "quick")
 
 
 @pytest.mark.parametrize(("edited", "names"), OF_DATA, ids=lambda value: str(value)[:60])
-def test_a_wrong_description_of_data_is_told_when_it_is_read(
-    written, refused, refused_command, edited, names
-):
+def test_a_wrong_description_of_data_is_told_when_it_is_read(written, refused, edited, names):
     edit("paper/figures/curves.yaml", "digits_mlp", "digits_mlp, task.dataset: mine")
     edit(*edited)
-    check_both_doors(refused, refused_command, names)
+    refused(names, figurefile.figures, "quick")
+
+
+def test_the_command_says_the_same_of_a_mistake_in_each_file(written, refused, refused_command):
+    mistake_in = {edited[0]: (edited, names) for edited, names in MISTAKES}
+    assert mistake_in.keys() <= FILES.keys() and len(mistake_in) == 7
+    for file, (edited, names) in mistake_in.items():
+        right = Path(file).read_text()
+        edit(*edited)
+        check_both_doors(refused, refused_command, names)
+        Path(file).write_text(right)
+        unload("paper")
 
 
 @pytest.mark.parametrize("file", ["paper/paper.yaml", "paper/figures/curves.yaml", "conf/style/looks.toml"])
-def test_a_file_that_is_no_text(written, refused, refused_command, file):
+def test_a_file_that_is_no_text(written, refused, file):
     Path(file).write_bytes(b"\xff\xfe")
-    check_both_doors(refused, refused_command, (file, "utf-8"))
+    refused((file, "utf-8"), figurefile.figures, "quick")
 
 
 def test_a_mistake_in_another_paper_stops_nobody(written):
