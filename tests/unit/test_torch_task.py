@@ -47,15 +47,15 @@ def linear(outputs=3, **more):
 @pytest.mark.slow
 def test_the_small_network_by_its_option_file(tmp_path):
     prepare("digits", tmp_path / "digits.npz")
-    task = build(compose(["task=small_cnn", "scheme=uncoded", "task.evaluate_every=60"]), "task")
+    task = build(compose(["task=small_cnn", "scheme=uncoded", "task.evaluate_every=20"]), "task")
     data = load(tmp_path / "digits.npz")
     problem = task.problem(data, 0)
     w = problem.initial()
     assert w.shape == (9930,) and (w != task.problem(data, 1).initial()).any()
     ones = [problem.gradient(w, np.ones(k), 0) for k in (1, 20)]
     np.testing.assert_array_equal(*ones)  # one exact trajectory serves every k
-    found = train(task, GradientDescent(0.1), data, [0], [60], progress=False)
-    assert found.scores["test_accuracy"][0, -1] > 0.7
+    found = train(task, GradientDescent(0.1), data, [0], [20], progress=False)
+    assert found.scores["test_accuracy"][0, -1] > 0.5
 
 
 def test_real_targets_with_one_output():
