@@ -221,7 +221,9 @@ class _LoadsFromLastIteration:
         iteration in which others are idle; those behind it are computed again.
         """
         S, T, n = parts.shape[1:]
-        before = np.concatenate([measured[:, :, None], parts], axis=2)  # at t the parts of the iteration before t
+        before = np.concatenate(
+            [measured[:, :, None], parts], axis=2
+        )  # at t the parts of the iteration before t
         loads = np.empty((S, T, n))
         is_idle = np.zeros((S, n), bool)
         begin = np.zeros(S, int)  # the iterations of each seed before this one have their loads
