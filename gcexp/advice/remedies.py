@@ -27,6 +27,7 @@ KINDS = {
     "chunks": "redundancy in chunks",
 }
 _SWAPS, _ROWS = 300, 200  # tried when groups are searched for, and rows on which they are compared
+_TOGETHER = 32  # swaps that are tried together
 
 
 def growth(load, phi):
@@ -193,39 +194,65 @@ def dealt(workers: np.ndarray, groups: int) -> np.ndarray:
 
 
 def _searched(x: np.ndarray, groups: np.ndarray, awaited: int, seed: int) -> np.ndarray:
-    """Groups after random swaps between two of them, each kept if the mean time falls."""
+    """Groups after random swaps between two of them, each kept if the mean time falls.
+
+    Few swaps are kept. So some are tried together on the same groups, and those behind one that is kept again.
+    """
     count, size = groups.shape
     if count < 2:
         return groups
     spread = np.linspace(0, len(x) - 1, min(len(x), _ROWS)).astype(int)
     rows = x[np.unique(spread)]
     by_worker = np.ascontiguousarray(rows.T)  # what is looked at are a few workers in all rows
-
-    def done(some: np.ndarray) -> np.ndarray:
-        """When some groups (..., size) have finished, by their rows (..., R)."""
-        of_some = by_worker.take(some, axis=0)
-        if awaited == 1:
-            return of_some.min(-2)  # much faster
-        return np.partition(of_some, awaited - 1, axis=-2)[..., awaited - 1, :]
-
-    times = done(groups)
-    best = times.max(0).sum()  # smallest where the mean is, and sooner there
-    groups = groups.copy()
     draw = rng(seed, "advice.search")
-    first = draw.integers(count, size=_SWAPS)
-    second = (first + 1 + draw.integers(count - 1, size=_SWAPS)) % count
+    one = draw.integers(count, size=_SWAPS)
+    other = (one + 1 + draw.integers(count - 1, size=_SWAPS)) % count
     seats = draw.integers(size, size=(_SWAPS, 2))
-    for pair, (seat, other_seat) in zip(np.stack([first, second], axis=1), seats.tolist(), strict=True):
-        swapped = groups[pair]
-        swapped[0, seat], swapped[1, other_seat] = swapped[1, other_seat], swapped[0, seat]
-        times_if_swapped = times.copy()
-        times_if_swapped[pair] = done(swapped)
-        total = times_if_swapped.max(0).sum()
-        if total < best:
-            best = total
-            groups[pair] = swapped
-            times = times_if_swapped
+    swaps = np.column_stack([one, other, seats])
+
+    groups = groups.copy()
+    done = _heard(by_worker[groups].swapaxes(1, 2), awaited)
+    best = done.max(0).sum()  # smallest where the mean is, and sooner there
+    begin = 0
+    while begin < _SWAPS:
+        totals = _totals_after(swaps[begin : begin + _TOGETHER], groups, awaited, by_worker)
+        falls = totals < best
+        tried = len(totals)
+        if falls.any():
+            kept = int(falls.argmax())
+            first, second, seat, other_seat = swaps[begin + kept]
+            groups[first, seat], groups[second, other_seat] = groups[second, other_seat], groups[first, seat]
+            best = totals[kept]
+            tried = kept + 1
+        begin += tried
     return groups
+
+
+def _totals_after(swaps: np.ndarray, groups: np.ndarray, awaited: int, by_worker: np.ndarray) -> np.ndarray:
+    """Time (K,) that all rows take together after each of some swaps alone, from times `by_worker` (n, R).
+
+    A swap is a row of `swaps` (K, 4): two groups, and the seat of each whose workers change places.
+    """
+    ordered = np.sort(by_worker[groups], axis=1)
+    never = np.full_like(ordered[:, :1], np.inf)
+    ordered = np.concatenate([-never, ordered, never], axis=1)
+    before, done, behind = ordered[:, awaited - 1], ordered[:, awaited], ordered[:, awaited + 1]
+
+    def done_with(group: np.ndarray, leaving: np.ndarray, coming: np.ndarray) -> np.ndarray:
+        """When groups (K,) have finished in which one worker has left and another has come, (K, R)."""
+        # Whoever comes is the last that is awaited, if not earlier or later than these two of those who stay.
+        earliest = np.where(leaving <= before[group], done[group], before[group])
+        latest = np.where(leaving <= done[group], behind[group], done[group])
+        return np.clip(coming, earliest, latest)
+
+    one, other, seat, other_seat = swaps.T
+    of_one = by_worker[groups[one, seat]]
+    of_other = by_worker[groups[other, other_seat]]
+    slowest_of_pair = np.maximum(done_with(one, of_one, of_other), done_with(other, of_other, of_one))
+    every = np.arange(len(groups))
+    is_in_pair = (every == one[:, None]) | (every == other[:, None])
+    slowest_of_others = np.where(is_in_pair[..., None], 0.0, done).max(1)
+    return np.maximum(slowest_of_pair, slowest_of_others).sum(1)
 
 
 def remedies(n: int, d_max: float, moves: bool = False) -> Iterator[Remedy]:

@@ -336,8 +336,9 @@ def test_a_bound_that_no_number_holds_is_infinite():
 
 
 @pytest.mark.parametrize("cap", [None, 1.5])
-def test_loads_of_the_last_row_follow_who_had_something_to_do(cap):
+def test_loads_of_the_last_row_follow_who_had_something_to_do(cap, monkeypatch):
     """As row by row, also where the clock asks for some rows at a time: who had no work keeps what is known of it."""
+    monkeypatch.setattr("gcexp.schemes.loads._TOGETHER", 8)
     draw = np.random.default_rng(0)
     whole = draw.integers(1, 9, (2, 30, 5)).astype(float)
     fixed, growing = 0.6 * whole, 0.4 * whole
