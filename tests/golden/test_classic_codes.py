@@ -25,6 +25,7 @@ from gcexp.codes.regular_bipartite import RegularBipartiteCode, random_biregular
 from gcexp.codes.stochastic import StochasticGradientCode
 from gcexp.decoding_error.straggler_sets import all_sets, random_sets
 from gcexp.designs.graphs import circulant, margulis, paley, random_regular, second_eigenvalue
+from gcexp.seeding import rng
 from gcexp.theory.classic_codes import bernoulli_error, expander_bound, graph_error, stochastic_error
 from tests.conftest import refusals
 
@@ -207,6 +208,13 @@ def test_stochastic_mean_error_by_enumeration():
     assert probability @ decoding.error == pytest.approx(1 / 7, abs=1e-12) == stochastic_error(p, 3)
     np.testing.assert_allclose(probability @ decoding.coefficients, 1)  # unbiased
     assert (code.load == 3).all()
+
+
+def test_stochastic_holders_are_those_of_a_stream_for_each_partition():
+    code = StochasticGradientCode(8, 3, 0.2, seed=5)
+    for i in range(8):
+        holders = rng(5, "assignment", i).choice(8, size=3, replace=False)
+        assert set(np.flatnonzero(code.assignment[:, i])) == set(holders)
 
 
 @pytest.mark.slow

@@ -29,6 +29,7 @@ from gcexp.codes import (
     Uncoded,
 )
 from gcexp.command.error import errors, format_errors
+from gcexp.decoding_error import adversary
 from gcexp.decoding_error.error import MAX_SEARCHED, bears, equal_weight, error, errors_of
 from gcexp.decoding_error.straggler_sets import all_sets, random_sets, without
 from gcexp.decoding_error.subset_errors import Rows, rows, search_worst, worst_of_size
@@ -273,6 +274,18 @@ def test_errors_along_an_order_are_those_of_its_sets(kind):
         for s, found in enumerate(errors_along):
             responses = ~np.isin(np.arange(9), order[:s])
             assert found == pytest.approx(mine.decoded(responses[None])[0], abs=1e-9)
+
+
+def test_bad_sets_begin_with_the_worst_of_random_orders(monkeypatch):
+    monkeypatch.setattr(adversary, "path", lambda *_: iter(()))
+    monkeypatch.setattr(adversary, "_SWAPS", 0)
+    mine, wanted = Rows(np.random.default_rng(9).standard_normal((9, 12))), [2, 5]
+    found, _ = adversary.bad_sets(mine, np.ones(9, dtype=int), wanted, np.random.default_rng(3))
+    draw = np.random.default_rng(3)
+    orders = [np.arange(9), *(draw.permutation(9) for _ in range(adversary._TRIALS))]
+    for s, error_found in zip(wanted, found, strict=True):
+        responses = np.array([~np.isin(np.arange(9), order[:s]) for order in orders])
+        assert error_found == pytest.approx(mine.decoded(responses).max(), abs=1e-9)
 
 
 def test_the_worst_six_of_sixty_are_known():

@@ -78,6 +78,13 @@ def test_work_counts_partitions_once(interleaved):
     np.testing.assert_array_equal(Code([[1, 1, 0], [0, 1, 0]], owner=[0, 0]).load, [2])
 
 
+def test_a_code_keeps_an_encoding_of_its_own():
+    given = sparse.csr_array(np.eye(3))
+    code = Code(given)
+    given.data[:] = 9.0
+    np.testing.assert_array_equal(code.encoding.toarray(), np.eye(3))
+
+
 def test_the_assignment_of_sparse_entries():
     """Stored zeros are part of it, and an entry that stands twice is one partition."""
     B = sparse.csr_array((np.array([1.0, 0.0, 1.0]), ([0, 0, 1], [0, 1, 1])), shape=(2, 2))

@@ -109,9 +109,8 @@ def more_than_one_straggler_is_usual():
     """More than one straggler is likelier than not, among all 20 for p >= 0.3 and in some group for p >= 0.23."""
     for sizes, first in (([20], 30), (theory.group_sizes(20, 3), 23)):
         for per_cent in range(first, 100):
-            at_most_one = 1.0
-            for u in sizes:
-                at_most_one *= float(theory.first_epoch(u, per_cent / 100, 1)[0].sum())
+            p = per_cent / 100
+            at_most_one = prod(_binomial(u, 0, p) + _binomial(u, 1, p) for u in sizes)
             yield at_most_one < 0.5
 
 
