@@ -11,10 +11,12 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 
 from gcexp.command import job
 from gcexp.errors import DataError
-from gcexp.figures import draw, overlap, parse, plots, read_table, rows, save, style, typeset, write_table
+from gcexp.figures import draw, lines, overlap, parse, plots, read_table, rows, save, style, typeset, write_table
+from gcexp.figures.compose import draw_on
 from gcexp.figures.lines import GRID, middle
 from gcexp.report import figurefile
 from gcexp.report.figure import RenderOptions
@@ -59,11 +61,20 @@ PLOTS = {
 }
 
 
+SUFFIXES = {"lines": (".pdf",), "bars": (".png",), "table": (".md", ".tex")}
+
+
+def panel(frame, plot):
+    """Axes with a plot of one panel: laying out what stands around it takes most of the time of a figure."""
+    axes = Figure().subplots()
+    draw_on(axes, frame, parse(plot))
+    return axes
+
+
 def drawn(kind, folder):
     """Files of a figure of a kind."""
     frame, plot = PLOTS[kind]
-    suffixes = (".md", ".tex") if kind == "table" else (".pdf", ".png")
-    paths = [folder / f"{kind}{suffix}" for suffix in suffixes]
+    paths = [folder / f"{kind}{suffix}" for suffix in SUFFIXES[kind]]
     save(draw(frame, {"kind": kind} | plot, "A title with $5 and β", "simulated clock"), paths)
     return paths
 
@@ -138,16 +149,16 @@ def test_the_middle_of_seeds_that_are_missing():
     assert one[0] == 1 and np.isnan(one[1:]).all()
 
 
-def curve_lines(figure):
-    return [line for line in figure.axes[0].lines if len(line.get_xdata()) > 2]
+def curve_lines(axes):
+    return [line for line in axes.lines if len(line.get_xdata()) > 2]
 
 
 def test_curve_is_the_median_and_goes_on_while_any_seed_runs():
-    x, y = curve_lines(draw(curves(seeds=3), LINES | {"xlim": [0, 2]}))[0].get_data()
+    x, y = curve_lines(panel(curves(seeds=3), LINES | {"xlim": [0, 2]}))[0].get_data()
     # seeds end at 1.0, 1.1, 1.2 and keep their score
     assert x[np.isfinite(y)].max() == pytest.approx(1.2, abs=0.01)
     assert y[0] == pytest.approx(0.1)
-    x, y = curve_lines(draw(curves(seeds=1), LINES))[0].get_data()
+    x, y = curve_lines(panel(curves(seeds=1), LINES))[0].get_data()
     assert y[np.searchsorted(x, 0.5) + 1] == pytest.approx(0.1 + 0.8 * (1 - np.exp(-2.5)))
 
 
@@ -157,11 +168,11 @@ def test_curves_differ_in_colour_dash_and_marker(refused):
         labels[:7],
         ["fractional repetition", "uncoded"],
     ):  # the last two are both black in the table
-        figure = draw(curves(names, seeds=2), LINES)
-        lines = curve_lines(figure)
-        assert len({line.get_color() for line in lines}) == len(names)
-        assert len({line.get_marker() for line in lines}) == len(names)
-        assert [text.get_text() for text in figure.legends[0].get_texts()] == names
+        axes = panel(curves(names, seeds=2), LINES)
+        curves_drawn = curve_lines(axes)
+        assert len({line.get_color() for line in curves_drawn}) == len(names)
+        assert len({line.get_marker() for line in curves_drawn}) == len(names)
+        assert [text.get_text() for text in axes.get_legend().get_texts()] == names
     with style.use_style():
         assert len({str(sorted(look.items(), key=str)) for look in style.looks(labels).values()}) == 20
         first = [*style.looks(labels[:10]).values()]
@@ -250,13 +261,15 @@ def test_the_note_says_how_many_seeds_each_line_has():
     frame = curves(("a", "b", "c"))
     frame = frame[(frame["label"] != "c") | (frame["seed"] == 0)]
 
-    def note(**plot):
-        return " ".join(draw(frame, LINES | plot, note="Digits.").texts[-1].get_text().split())
+    def said(**plot):
+        with style.use_style():
+            return lines.drawing(frame, parse(LINES | plot)).words
 
     for band, word in (("range", "smallest"), ("quartiles", "quartiles"), ("none", "median")):
-        assert "3 seeds (1 of c)" in note(band=band) and word in note(band=band)
-        assert note(band=band).endswith("Digits.")
-    assert "0.3" in note(level=[0.3, 0.5]) and "0.5" in note(level=[0.3, 0.5])
+        assert "3 seeds (1 of c)" in said(band=band) and word in said(band=band)
+    assert "0.3" in said(level=[0.3, 0.5]) and "0.5" in said(level=[0.3, 0.5])
+    note = draw(frame, LINES, note="Digits.").texts[-1].get_text()
+    assert " ".join(note.split()) == f"{said()} Digits."
     seeds = {"cgc": 5, "cyclic": 10, "frc": 5, "brc": 10, "forget": 5}
     many = pd.DataFrame({"label": [name for name, count in seeds.items() for _ in range(count)]})
     many["seed"] = many.groupby("label").cumcount()
@@ -266,10 +279,10 @@ def test_the_note_says_how_many_seeds_each_line_has():
 def test_equal_lines_are_told_apart():
     frame = grid(label="abcd", x=range(1, 6))
     frame["y"] *= frame["label"].map({"a": 1, "b": 1.0001, "c": 2, "d": 1})
-    lines = draw(frame, XY).axes[0].lines
-    widths = [line.get_linewidth() for line in lines]
+    found = panel(frame, XY).lines
+    widths = [line.get_linewidth() for line in found]
     assert widths[0] > widths[1] > widths[3] == widths[2]  # those drawn first are seen beside the others
-    assert [line.get_markevery() for line in lines] == [[0, 3], [1, 4], [0, 1, 2, 3, 4], [2]]
+    assert [line.get_markevery() for line in found] == [[0, 3], [1, 4], [0, 1, 2, 3, 4], [2]]
 
 
 def test_no_marker_hides_another_one():
@@ -318,21 +331,21 @@ def test_a_slow_line_does_not_push_the_others_to_the_edge():
     frame = curves()
     slow = frame["label"] == "b"
     frame.loc[slow, "simulated_time_s"] *= 20
-    assert draw(frame, LINES).axes[0].get_xscale() == "log"
-    assert draw(frame, LINES | {"xscale": "linear"}).axes[0].get_xscale() == "linear"
-    assert draw(frame, LINES | {"xlim": [0, 2]}).axes[0].get_xscale() == "linear"
-    assert draw(curves(), LINES).axes[0].get_xscale() == "linear"
+    assert panel(frame, LINES).get_xscale() == "log"
+    assert panel(frame, LINES | {"xscale": "linear"}).get_xscale() == "linear"
+    assert panel(frame, LINES | {"xlim": [0, 2]}).get_xscale() == "linear"
+    assert panel(curves(), LINES).get_xscale() == "linear"
 
 
 def test_iterations_are_points_and_clocks_are_steps():
     """A table with seeds and iterations is a curve only over a clock."""
     frame, plot = running(), LINES | {"x": "iteration", "y": "time"}
-    line = draw(frame, plot | {"band": "none"}).axes[0].lines[0]
+    line = panel(frame, plot | {"band": "none"}).lines[0]
     assert line.get_xdata().tolist() == [1, 10, 100] and line.get_ydata() == pytest.approx([11.5, 12.5, 13.5])
     one = frame[frame["seed"] == 0].drop(columns="seed")  # a clock without seeds is one seed
     for stepped in (frame, one):
-        assert len(draw(stepped, plot | {"steps": True}).axes[0].lines[0].get_xdata()) == GRID
-    clocked = draw(curves(), LINES | {"steps": False, "where": {"seed": 0}}).axes[0].lines[0]
+        assert len(panel(stepped, plot | {"steps": True}).lines[0].get_xdata()) == GRID
+    clocked = panel(curves(), LINES | {"steps": False, "where": {"seed": 0}}).lines[0]
     assert len(clocked.get_xdata()) == 21
 
 
@@ -361,12 +374,16 @@ def test_words_of_panels():
     frame, plot = grid(label="a", swept="mp", x=(1, 2)), XY | {"panel": "swept"}
     given = {"panel_titles": {"m": ""}, "xlabel": {"p": "probability"}, "ylabel": "time"}
     for more, words in (
-        ({}, [("m", "x", "y"), ("p", "x", "")]),
-        (given, [("", "x", "time"), ("p", "probability", "")]),
-        ({"panel_titles": "swept {}"}, [("swept m", "x", "y"), ("swept p", "x", "")]),
+        ({}, [("m", "x", "y"), ("p", "x", "y")]),
+        (given, [("", "x", "time"), ("p", "probability", "time")]),
+        ({"panel_titles": "swept {}"}, [("swept m", "x", "y"), ("swept p", "x", "y")]),
     ):
-        axes = draw(frame, plot | more).axes
-        assert [(one.get_title(), one.get_xlabel(), one.get_ylabel()) for one in axes] == words
+        with style.use_style():
+            panels = lines.drawing(frame, parse(plot | more)).panels
+        assert [(one.title, one.below, one.left) for one in panels] == words
+    axes = draw(frame, plot | given).axes
+    found = [(one.get_title(), one.get_xlabel(), one.get_ylabel()) for one in axes]
+    assert found == [("", "x", "time"), ("p", "probability", "")]  # the label of the second one is that of the first
 
 
 @pytest.mark.parametrize(
@@ -400,7 +417,7 @@ def test_bars_are_means_with_intervals_and_marks():
     assert [axes.get_title() for axes in figure.axes] == ["n = 10", "n = 15"]
     assert figure.legends[0].get_texts()[0].get_text() == "Table VI"
     numbers = pd.DataFrame({"label": [*"abcd"], "y": [7.756, 11, 123.4, -0.5]})
-    texts = draw(numbers, {"kind": "bars", "y": "y"}).axes[0].texts
+    texts = panel(numbers, {"kind": "bars", "y": "y"}).texts
     assert [text.get_text() for text in texts] == ["7.76", "11.0", "123", "−0.500"]
 
 
@@ -474,7 +491,7 @@ def test_a_plot_that_does_not_fit_its_table_names_what_does_not(refused, frame, 
 
 @pytest.mark.slow
 def test_files_and_styles_that_cannot_be(refused, tmp_path):
-    figure = draw(curves(), LINES)
+    figure = draw(curves(), LINES, width=2)
     refused("'.md'", save, figure, [tmp_path / "x.md"])
     refused("none.mplstyle", lambda: draw(curves(), LINES, style=tmp_path / "none.mplstyle"))
     (tmp_path / "file").write_text("")
