@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def comparison(
     figure: Figure, frame: pd.DataFrame, level: float | None = None, more: Sequence[float] = ()
 ) -> pd.DataFrame:
-    """The medians of a figure's runs with what their codes compute and send, the fastest first; see `medians_of_runs`."""
+    """`medians_of_runs` with what their codes compute and send, the fastest first."""
     import pandas as pd
 
     found = medians_of_runs(figure, frame, level, more)
