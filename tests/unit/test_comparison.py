@@ -11,6 +11,7 @@ from gcexp.command.main import main
 from gcexp.figures.rows import time_to
 from gcexp.figures.tables import read_table
 from gcexp.report.comparison import add_identifying_columns, comparison, format_comparison
+from gcexp.report.evidence import first_passages
 from gcexp.report.figurefile import figure
 from gcexp.report.published import table_of
 from gcexp.run.compose import compose
@@ -67,6 +68,16 @@ def test_from_the_shell(shown, capsys):
     assert read["label"].tolist() == comparison(*shown, 0.9)["label"].tolist()
     assert main(["compare", TARGET, "--preset", "paper", "--format", "markdown"]) == 0
     assert capsys.readouterr().out.startswith("| label | seeds | time\\_to\\_0.88 |")
+
+
+def test_a_page_shows_the_medians_of_the_comparison(shown):
+    made, frame = shown
+    compared = comparison(made, frame).set_index("label")
+    on_page = first_passages(made, table_of(made))
+    assert [row.label for row in on_page.rows] == [run.label for run in made.runs]
+    for row in on_page.rows:
+        times = compared.loc[row.label, [f"time_to_{on_page.level:g}", "low", "high", "seeds_reached"]]
+        assert [row.median, row.low, row.high, row.reached] == times.tolist()
 
 
 def test_rows_with_one_label_are_told_apart(published_figure):

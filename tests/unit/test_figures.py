@@ -1,9 +1,6 @@
 """Tables and plots: the same bytes every time, and a sentence for what does not fit."""
 
 import itertools
-import os
-import subprocess
-import sys
 from argparse import ArgumentParser
 
 import numpy as np
@@ -14,6 +11,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from gcexp.command import job
+from gcexp.command.main import main
 from gcexp.errors import DataError
 from gcexp.figures import draw, overlap, parse, plots, read_table, rows, save, style, typeset, write_table
 from gcexp.figures.compose import draw_on
@@ -21,6 +19,7 @@ from gcexp.figures.lines import GRID, drawing, middle
 from gcexp.report import figurefile
 from gcexp.report.figure import RenderOptions
 from gcexp.report.published import published_table
+from tests.conftest import Project
 
 
 def curves(labels=("a", "b"), seeds=3, iterations=20):
@@ -54,14 +53,6 @@ LINES = {"kind": "lines"}
 BARS_PART = {"kind": "bars", "y": "time", "where": {"iteration": 100}}
 LINES_PART = LINES | {"x": "iteration", "y": "time", "band": "interval", "dashed": ["bound"], "xscale": "log"}
 XY = LINES | {"x": "x", "y": "y"}
-PLOTS = {
-    "lines": (curves(), {"xlim": [0, 0.8], "level": 0.5}),
-    "bars": (timings(), {"reference": {"a": 0.001}}),
-    "table": (timings(), {"formats": {"mean_iteration_time_s": ".4f"}}),
-}
-
-
-SUFFIXES = {"lines": (".pdf",), "bars": (".png",), "table": (".md", ".tex")}
 
 
 def panel(frame, plot):
@@ -71,37 +62,35 @@ def panel(frame, plot):
     return axes
 
 
-def drawn(kind, folder):
-    """Files of a figure of a kind."""
-    frame, plot = PLOTS[kind]
-    paths = [folder / f"{kind}{suffix}" for suffix in SUFFIXES[kind]]
-    save(draw(frame, {"kind": kind} | plot, "A title with $5 and β", "simulated clock"), paths)
-    return paths
-
-
-AGAIN = """
-import runpy, sys
-from pathlib import Path
-tests = runpy.run_path(sys.argv[1])
-with tests["pyplot"].rc_context({"font.size": 30, "lines.linewidth": 9}):
-    for kind in tests["PLOTS"]:
-        tests["drawn"](kind, Path(sys.argv[2]))
-tests["write_table"](tests["curves"](), Path(sys.argv[2], "t.csv"))
-"""
+# Lines, bars and a table.
+FORMATS = {
+    "adaptive_fig3": (".pdf",),
+    "dynamic_clustering_fig3": (".png",),
+    "dynamic_clustering_recoverable": (".md", ".tex"),
+}
 
 
 @pytest.mark.slow
-def test_equal_figures_are_equal_bytes_in_another_process(tmp_path):
+@pytest.mark.paper("adaptive", "dynamic_clustering")
+def test_equal_figures_are_equal_bytes_in_another_process(tmp_path, monkeypatch):
     """Hash seeds, temporary names, the clock and a user's own settings differ between processes."""
-    environment = os.environ | {"PYTHONHASHSEED": "1"}
-    subprocess.run([sys.executable, "-c", AGAIN, __file__, tmp_path], check=True, env=environment)
-    here = tmp_path / "here"
-    made = [path for kind in PLOTS for path in drawn(kind, here)]
-    write_table(curves(), here / "t.csv")
-    for path in [*made, here / "t.csv"]:
-        text = path.read_bytes()
-        assert text == (tmp_path / path.name).read_bytes() and str(tmp_path).encode() not in text
-        if path.suffix == ".pdf":  # vectors with fonts that may be edited, and no date
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+    elsewhere = Project(there).guarded()
+    monkeypatch.chdir(here)
+    for target, suffixes in FORMATS.items():
+        names = [f"drawing{suffix}" for suffix in suffixes]
+        table = str(published_table(target))
+        command = ["job", "plot", target, "--preset", "paper", "-i", table, "-o", *names]
+        code, output = elsewhere.begin("gcexp", *command).ended()
+        assert code == 0, output
+        with pyplot.rc_context({"font.size": 30, "lines.linewidth": 9}):
+            assert main(command) == 0
+    for suffix in itertools.chain(*FORMATS.values()):
+        text = (here / f"drawing{suffix}").read_bytes()
+        assert text == (there / f"drawing{suffix}").read_bytes() and str(tmp_path).encode() not in text
+        if suffix == ".pdf":  # vectors with fonts that may be edited, and no date
             assert b"/Subtype /CIDFontType2" in text or b"/Subtype /TrueType" in text
             assert not any(word in text for word in (b"/Type3", b"CreationDate", b"/Subtype /Image"))
     assert pyplot.get_fignums() == []  # pyplot holds no figure
