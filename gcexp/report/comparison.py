@@ -21,7 +21,22 @@ if TYPE_CHECKING:
 def comparison(
     figure: Figure, frame: pd.DataFrame, level: float | None = None, more: Sequence[float] = ()
 ) -> pd.DataFrame:
-    """Medians over the seeds that all runs of a figure of kind curves or timings have, the fastest first.
+    """`medians_of_runs` with what their codes compute and send, the fastest first."""
+    import pandas as pd
+
+    found = medians_of_runs(figure, frame, level, more)
+    loads = pd.DataFrame([run.loads() for run in figure.runs])
+    times = []
+    for name in found:
+        if name.startswith("time_to_") or name == "mean_iteration_time_s":
+            times.append(name)
+    return found.join(loads).sort_values(times, kind="stable")
+
+
+def medians_of_runs(
+    figure: Figure, frame: pd.DataFrame, level: float | None = None, more: Sequence[float] = ()
+) -> pd.DataFrame:
+    """Medians over the seeds that all runs of a figure of kind curves or timings have, a row for each run.
 
     The index is the place of the run among the figure's. `level` is the score whose first passage is compared, by
     default the figure's own, with the interval of its median by the sign test; `more` are further levels of a score
@@ -43,14 +58,8 @@ def comparison(
         seeds = [of_seed for _, of_seed in rows_of_shared.groupby("seed")]
         line: dict[str, Any] = {"label": run.label, "run": run.id, "seeds": len(seeds)}
         line |= medians(seeds, scores, level, more)
-        line |= run.loads()
         lines.append(line)
-    found = pd.DataFrame(lines)
-    times = []
-    for name in found:
-        if name.startswith("time_to_") or name == "mean_iteration_time_s":
-            times.append(name)
-    return found.sort_values(times, kind="stable")
+    return pd.DataFrame(lines)
 
 
 def add_identifying_columns(found: pd.DataFrame, figure: Figure) -> pd.DataFrame:
@@ -76,7 +85,7 @@ def add_identifying_columns(found: pd.DataFrame, figure: Figure) -> pd.DataFrame
 def medians(
     seeds: list[pd.DataFrame], scores: list[str], level: float | None, more: Sequence[float]
 ) -> dict[str, float]:
-    """What `comparison` says of one run, from the rows of each of its seeds."""
+    """What `medians_of_runs` says of one run, from the rows of each of its seeds."""
     if scores:
         return _of_curves(seeds, scores, level, more)
     if "reached_s" in seeds[0]:

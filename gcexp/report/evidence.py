@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from gcexp.figures.tables import read_table, scores_of
 from gcexp.files import read_json, used
-from gcexp.report.comparison import add_identifying_columns, comparison
+from gcexp.report.comparison import add_identifying_columns, medians_of_runs
 from gcexp.report.figurefile import named_figures
 from gcexp.report.published import published_table
 from gcexp.run.provenance import provenance_file
@@ -94,7 +94,7 @@ def first_passages(figure: Figure, table: Path) -> FirstPassages | None:
     seeds_of_runs = [set(rows["seed"]) for _, rows in frame.groupby(["label", "run"])]
     if not set.intersection(*seeds_of_runs):
         return None
-    found = add_identifying_columns(comparison(figure, frame).sort_index(), figure)
+    found = add_identifying_columns(medians_of_runs(figure, frame), figure)
     columns = list(found.columns)
     keys = tuple(columns[2 : columns.index("seeds")])  # between label and run, and the medians
     rows = []

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from gcexp.command.main import main
-from gcexp.experiments import compare
 from gcexp.figures.rows import time_to
 from gcexp.figures.tables import read_table
 from gcexp.report.comparison import add_identifying_columns, comparison, format_comparison
+from gcexp.report.evidence import first_passages
 from gcexp.report.figurefile import figure
 from gcexp.report.published import table_of
 from gcexp.run.compose import compose
@@ -24,8 +24,8 @@ TARGET = "partial_recovery_fig4_fixed_s"
 
 
 @pytest.fixture(scope="module")
-def shown():
-    made = figure(TARGET, "paper")
+def shown(published_figure):
+    made = published_figure(TARGET)
     return made, read_table(table_of(made))
 
 
@@ -70,17 +70,29 @@ def test_from_the_shell(shown, capsys):
     assert capsys.readouterr().out.startswith("| label | seeds | time\\_to\\_0.88 |")
 
 
-def test_rows_with_one_label_are_told_apart():
+def test_a_page_shows_the_medians_of_the_comparison(shown):
+    made, frame = shown
+    compared = comparison(made, frame).set_index("label")
+    on_page = first_passages(made, table_of(made))
+    assert [row.label for row in on_page.rows] == [run.label for run in made.runs]
+    for row in on_page.rows:
+        times = compared.loc[row.label, [f"time_to_{on_page.level:g}", "low", "high", "seeds_reached"]]
+        assert [row.median, row.low, row.high, row.reached] == times.tolist()
+
+
+def test_rows_with_one_label_are_told_apart(published_figure):
     """By the columns of the figure's own where they do, and by no more than it takes."""
-    found = compare("dynamic_clustering_ablation", preset="paper")
+    made = published_figure("dynamic_clustering_ablation")
+    frame = read_table(table_of(made))
+    found = add_identifying_columns(comparison(made, frame[frame["seed"] < 3]), made)
     read = pd.read_csv(io.StringIO(format_comparison(found, "csv")))
     assert list(read)[:5] == ["label", "run", "setting", "known", "seeds"]
     assert not read.duplicated(["label", "setting", "known"]).any() and read["label"].duplicated().any()
-    assert "| GC-SC | n = 12, P = 4, r = 2, m = 2 | – | 400 |" in format_comparison(found, "markdown")
+    assert "| GC-SC | n = 12, P = 4, r = 2, m = 2 | – | 3 |" in format_comparison(found, "markdown")
 
 
 def test_a_swept_label_is_told_apart_by_its_key():
-    made = figure("dynamic_clustering_sweeps", "quick")
+    made = figure("dynamic_clustering_sweeps", "quick", checks=False)
     found = pd.DataFrame({"label": [run.label for run in made.runs], "run": [run.id for run in made.runs]})
     apart = add_identifying_columns(found, made)
     assert not apart.drop(columns="run").duplicated().any()

@@ -1,6 +1,7 @@
 """Tables of runs: the columns they have, rows of kind timings, and paired differences between schemes."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,9 @@ def read(text):
     return read_figure(path, "paper")
 
 
+@cache
 def table(*edits):
+    """The table of the figure file above after some edits; only to be looked at."""
     text = TIMED
     for old, new in edits:
         assert old in text
