@@ -114,7 +114,7 @@ def unload(*packages):
 def commit(folder):
     """The commit of all that lies in a folder."""
     git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.org"]
-    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
+    for arguments in (["init", "-q", "--template="], ["add", "-A"], ["commit", "-q", "-m", "all"]):
         subprocess.run([*git, *arguments], check=True)
     return subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip()
 
@@ -268,6 +268,7 @@ def small_project(folder):
     project = real_project(folder, "gcexp_papers")
     new_paper(project / "small")
     (project / project.figure).write_text(FIGURE)
+    project.edit("conf/style/paper.mplstyle", "savefig.dpi:            300", "savefig.dpi: 30")
     return project
 
 
@@ -461,6 +462,8 @@ def built(shared):
         project = small_project(folder)
         (folder / ".gitignore").write_text((ROOT / ".gitignore").read_text() + "/.guard/\n/done\n/.venv\n")
         commit(folder)
+        pack = ["git", "-C", str(folder), "gc", "--quiet"]  # or half of what each copy copies are files of git
+        subprocess.run(pack, check=True)
         code, output = project.snakemake("-j2")
         assert code == 0, output
         (folder / "done").write_text(output)
