@@ -489,9 +489,10 @@ def real(tmp_path):
 
 
 def pytest_configure(config):
-    """Let what a test run starts hear Ctrl-C, and start the server that forks commands, one for all workers."""
+    """Let what a test run starts hear Ctrl-C and look for no translations, and start the server that forks commands."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell started the test run in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ["LANGUAGE"] = "C"  # or argparse looks for translations in 250 places for each command
     if "PYTEST_XDIST_WORKER" not in os.environ:
         config.add_cleanup(_start_warm_processes())
 
