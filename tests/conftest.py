@@ -462,8 +462,8 @@ def built(shared):
         project = small_project(folder)
         (folder / ".gitignore").write_text((ROOT / ".gitignore").read_text() + "/.guard/\n/done\n/.venv\n")
         commit(folder)
-        pack = ["git", "-C", str(folder), "gc", "--quiet"]  # or half of what each copy copies are files of git
-        subprocess.run(pack, check=True)
+        # Into one pack: half of the files of each copy would be objects of git.
+        subprocess.run(["git", "-C", str(folder), "gc", "--quiet"], check=True)
         code, output = project.snakemake("-j2")
         assert code == 0, output
         (folder / "done").write_text(output)
@@ -489,7 +489,7 @@ def real(tmp_path):
 
 
 def pytest_configure(config):
-    """Let what a test run starts hear Ctrl-C and look for no translations, and start the server that forks commands."""
+    """Let what a test run starts hear Ctrl-C, and start the server that forks commands, one for all workers."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell started the test run in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ["LANGUAGE"] = "C"  # or argparse looks for translations in 250 places for each command
