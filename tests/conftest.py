@@ -118,7 +118,7 @@ def unload(*packages):
 def commit(folder):
     """The commit of all that lies in a folder."""
     git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.org"]
-    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
+    for arguments in (["init", "-q", "--template="], ["add", "-A"], ["commit", "-q", "-m", "all"]):
         subprocess.run([*git, *arguments], check=True)
     return subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip()
 
@@ -272,6 +272,7 @@ def small_project(folder):
     project = real_project(folder, "gcexp_papers")
     new_paper(project / "small")
     (project / project.figure).write_text(FIGURE)
+    project.edit("conf/style/paper.mplstyle", "savefig.dpi:            300", "savefig.dpi: 30")
     return project
 
 
@@ -489,6 +490,8 @@ def built(shared):
         project = small_project(folder)
         (folder / ".gitignore").write_text((ROOT / ".gitignore").read_text() + "/.guard/\n/done\n/.venv\n")
         commit(folder)
+        # Into one pack: half of the files of each copy would be objects of git.
+        subprocess.run(["git", "-C", str(folder), "gc", "--quiet"], check=True)
         code, output = project.snakemake("-j2")
         assert code == 0, output
         (folder / "done").write_text(output)
@@ -517,6 +520,7 @@ def pytest_configure(config):
     """Let what a test run starts hear Ctrl-C, and start the server that forks commands, one for all workers."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell started the test run in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ["LANGUAGE"] = "C"  # or argparse looks for translations in 250 places for each command
     if "PYTEST_XDIST_WORKER" not in os.environ:
         config.add_cleanup(_start_warm_processes())
 
