@@ -154,8 +154,11 @@ def _schemes(words: list[str]) -> list[str | dict[str, Any]]:
     """
     named: list[_NamedScheme] = []
     for word in words:
+        key, _, values = word.partition("=")
         if not re.match(r"[\w.]+=", word):
             named.append(_NamedScheme(word))
+        elif key == "phi":
+            raise UserError(f"phi is that of all schemes, and an option: --phi {values.replace(',', ' ')}")
         elif named:
             named[-1].add(word)
         else:

@@ -121,7 +121,9 @@ def _number(key: str, text: str) -> int:
 
 def format_errors(found: dict) -> str:
     """A line for each s."""
-    lines = [f"{found['code']}: {found['kind']} stragglers, {found['decoding']} decoding"]
+    lines = [
+        f"{found['code']}: error ||c - 1||^2 / k, {found['kind']} stragglers, {found['decoding']} decoding"
+    ]
     for one in found["errors"]:
         lines.append(f"s = {one['s']:3.4g}  {_in_words(found['kind'], one)}")
     if found["note"]:

@@ -106,8 +106,13 @@ def _read(given: Sequence[str]) -> argparse.Namespace:
     if not more:
         return arguments
     name_of_list = getattr(arguments, "rest", None)
-    if name_of_list is None or any(word.startswith("-") for word in more):
-        reader.error(f"unrecognized arguments: {' '.join(more)}")
+    strange = [word for word in more if word.startswith("-")]
+    if name_of_list is None or strange:
+        told = f"unrecognized arguments: {' '.join(more)}"
+        if name_of_list is not None and strange[0].startswith("--"):
+            key = strange[0].lstrip("-").partition("=")[0].replace("-", "_")
+            told += f"; if {key} is a key, it is given as {key}=VALUE"
+        reader.exit(2, f"gcexp: {told}; gcexp {given[0]} --help says what there is\n")
     words = getattr(arguments, name_of_list)
     setattr(arguments, name_of_list, [*words, *more])
     return arguments

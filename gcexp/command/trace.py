@@ -55,11 +55,11 @@ def run(arguments) -> None:
         return
     from gcexp.traces.reading import trace_of
 
-    for line in imported(sources, arguments.output, arguments.warm_up, **keywords(options, trace_of)):
+    for line in import_log(sources, arguments.output, arguments.warm_up, **keywords(options, trace_of)):
         print(line)
 
 
-def imported(
+def import_log(
     sources: list[str],
     output: Path | None = None,
     warm_up: int | None = None,

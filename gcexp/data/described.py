@@ -217,7 +217,11 @@ def _arrays(described: Description, path: Path) -> tuple[list[np.ndarray], list[
         if described.features is not None and not isinstance(described.features, str):
             raise ValueError("features names one array of an npz file")
         features = described.features or "x"
-        _require_names(path, "array", [described.target, features], stored.files)
+        wanted = [described.target, features]
+        is_split = any(name.lower() in _SPLIT for name in stored.files)
+        if is_split and not set(wanted) <= set(stored.files):
+            wanted = list(_SPLIT)
+        _require_names(path, "array", wanted, stored.files)
         return [_member(stored, features)], [_member(stored, described.target)]
 
 

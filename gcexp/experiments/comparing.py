@@ -24,7 +24,7 @@ def compare(of: str | Result, level: float | None = None, preset: str = "paper")
         Score whose first passage is compared, in simulated seconds; by default the figure's own. Without a level, and
         where nothing was trained, mean iteration times are compared.
     preset : str
-        Of the figure.
+        Of the figure: here paper unless it is said, whose tables are published, and quick in ``gcexp compare``.
 
     Returns
     -------

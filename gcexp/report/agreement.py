@@ -15,7 +15,7 @@ from gcexp.errors import UserError, require_known
 from gcexp.report.columns import SAVED
 from gcexp.report.figure import Figure
 from gcexp.report.figurefile import PRESETS, figure, target_files
-from gcexp.report.published import published_table
+from gcexp.report.published import command_that_makes, published_table
 from gcexp.run import paths
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ def compare_with_published(targets: Sequence[str] = (), preset: str | None = Non
     missing = set(targets) - {fresh.target for fresh in fresh_figures}
     if missing:
         first = min(missing)
-        raise UserError(f"there is no fresh table of {first}; make it first: snakemake {first}")
+        command = command_that_makes(first, presets[0])
+        raise UserError(f"there is no fresh table of {first}; make it first: {command}")
     if not fresh_figures:
         folders = " or ".join(paths.REPORT.format(preset=name) for name in presets)
         raise UserError(f"there is no fresh table in {folders}; make some first: make reproduce")

@@ -27,7 +27,7 @@ from gcexp.files import write_text
 from gcexp.progress import bar
 from gcexp.report.figurefile import target_files
 from gcexp.report.printed import Printed, read_printed_numbers
-from gcexp.report.published import PUBLISHED, published_table
+from gcexp.report.published import PUBLISHED, command_that_makes, published_table
 from gcexp.report.statements import (
     COMMITTED,
     OUTCOME_COLUMNS,
@@ -102,13 +102,14 @@ class _Tables:
         return self._read[figure]
 
     def _located(self, target: str) -> Path:
-        made = Path(paths.TABLE.format(preset=self._preset or "paper", target=target))
+        preset = self._preset or "paper"
+        made = Path(paths.TABLE.format(preset=preset, target=target))
         if self._preset is None:
             place = published_table(target, self._published)
         else:
             place = made
         if place is None or not place.is_file():
-            raise UserError(f"there is no table {made}; make it first: snakemake {target}")
+            raise UserError(f"there is no table {made}; make it first: {command_that_makes(target, preset)}")
         return place
 
 

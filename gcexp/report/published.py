@@ -33,8 +33,21 @@ def table_of(figure: Figure) -> Path:
         return made
     published = published_table(figure.target) if figure.preset == "paper" else None
     if published is None:
-        raise UserError(f"there is no table {made}; make it first: snakemake {figure.target}")
+        raise UserError(
+            f"there is no table {made}; make it first: {command_that_makes(figure.target, figure.preset)}"
+        )
     return published
+
+
+def command_that_makes(target: str, preset: str) -> str:
+    """What a person types to make a figure under a preset.
+
+    >>> command_that_makes("mine_first", "quick"), command_that_makes("mine_first", "paper")
+    ('snakemake mine_first', 'snakemake mine_first --config preset=paper')
+    """
+    if preset == "quick":  # which is made where no preset is named
+        return f"snakemake {target}"
+    return f"snakemake {target} --config preset={preset}"
 
 
 def published_table(target: str, folder: Path = PUBLISHED) -> Path | None:

@@ -126,11 +126,9 @@ def require_horizon(run: Run, timeline: Timeline) -> None:
 
 def join_rows(figure: Figure, frames: list[pd.DataFrame]) -> pd.DataFrame:
     """Rows of all runs, with the figure's own columns and the keys of its runs behind label and id of the run."""
-    absent = dict.fromkeys(figure.own_columns)  # None, where a run has no such column
     rows = []
     for run, frame in zip(figure.runs, frames, strict=True):
-        values = absent | dict(run.columns)
-        rows.append(frame.assign(**values))
+        rows.append(frame.assign(**dict(run.columns)))
     table = pd.concat(rows, ignore_index=True)
     for key, value_of_run in key_columns(figure.runs).items():
         table[key] = table["run"].map(value_of_run)

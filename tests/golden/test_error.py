@@ -211,7 +211,7 @@ def test_command():
     assert json.loads(json.dumps(found))["errors"][8]["exact"] is True
     assert [e["s"] for e in found["errors"]] == list(range(9))
     text = format_errors(errors(["code=soft_bibd", "n=40", "code.d=6", "s=20", "max_sets=10"]))
-    assert "between" in text and "s =  20" in text
+    assert "between" in text and "s =  20" in text and "||c - 1||^2 / k" in text
     assert "± " in format_errors(errors(["code=bernoulli", "n=12", "kind=random", "s=[2,4]", "trials=20"]))
     assert "without [0, 3]" in format_errors(errors(["code=bernoulli", "n=12", "stragglers=[0,3]"]))
     own = errors(["code=cyclic_repetition", "n=12", "code.s=3", "s=3"])

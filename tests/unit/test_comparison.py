@@ -106,4 +106,4 @@ def test_a_missing_table_says_how_to_make_it(here, monkeypatch, refused_command,
     monkeypatch.setattr("gcexp.report.figurefile.figure", lambda *_: shown[0])
     # Nothing is published either.
     monkeypatch.setattr("gcexp.report.published.bundled", lambda name: here / name)
-    refused_command(f"snakemake {TARGET}", "compare", TARGET)
+    refused_command(f"snakemake {TARGET} --config preset=paper", "compare", TARGET)

@@ -259,6 +259,7 @@ ARCHIVES = {
     "dates": ({"x.npy": stored(X), "y.npy": stored(Y.astype("datetime64[s]"))}, [], "datetime64"),
     "records": ({"x.npy": stored(X), "y.npy": stored(np.zeros(6, [("a", int)]))}, [], "targets"),
     "complex": ({"x.npy": stored(X), "y.npy": stored(Y + 1j)}, [], "complex"),
+    "a split that is called otherwise": ({"X_train.npy": stored(X)}, [], "no array x_train, y_train, x_test"),
 }
 PARTS = ("x_train", "y_train", "x_test", "y_test")
 SPLITS = {

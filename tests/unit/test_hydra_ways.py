@@ -40,6 +40,12 @@ def test_a_sweep_with_a_space_names_the_word_that_is_no_override(refused_command
     refused_command("'scheme=cgc,'", "run", "-m", "scheme=cgc,", "frc")
 
 
+def test_a_key_that_is_given_as_an_option_and_an_option_as_a_key(refused_command):
+    refused_command(("phi=VALUE", "gcexp advise --help"), "advise", "pai-job1", "--phi", "0.5")
+    for words in (["phi=0,0.5"], ["cgc", "phi=0,0.5"]):
+        refused_command("--phi 0 0.5", "benchmark", "pai-job1", *words)
+
+
 @pytest.mark.parametrize("verb", [["run", "--cfg", "job"], ["show"], ["simulate"], ["error"]])
 def test_config_dir_adds_options(verb, refused_command):
     Path("mine/delay").mkdir(parents=True)

@@ -157,7 +157,7 @@ def groups_stay_accurate(table):
 # --- Fig. 3: formulas over p -----------------------------------------------------------------------------------
 
 _RANGES = ["wide", "near zero", "beyond"]
-#: Half a unit of the last digit of what the paper prints: what "about" may mean, whatever comes out.
+#: Half a unit of the last digit in which the paper prints a p: as far off may a crossing be that it calls "about" p.
 HALF_A_DIGIT = {"0.01": 0.005, "0.23": 0.005, "0.3": 0.05}
 
 
@@ -177,8 +177,10 @@ def order_of_the_curves(table):
     here = {"range": _RANGES, "positive": 1}
     gains = here | {"scheme": ["G-CGC(1)", "G-CGC(2)", "G-AGC"]}
     yield "fig3_group_better", within(number(table, "gain_of_groups_s", gains, "min", rows=612), above=0)
-    for end in ("min", "max"):
-        same = number(table, "gain_of_groups_s", {"range": _RANGES, "scheme": "G-CGC(0)"}, end, rows=206)
+    for statistic in ("min", "max"):
+        same = number(
+            table, "gain_of_groups_s", {"range": _RANGES, "scheme": "G-CGC(0)"}, statistic, rows=206
+        )
         yield "fig3_group_equal_s0", equals(same, 0, 1e-9)
     adaptive = here | {"scheme": ["AGC", "G-AGC"]}
     ahead = within(number(table, "below_best_cgc_s", adaptive, "min", rows=408), above=0)
@@ -192,8 +194,8 @@ def order_of_the_curves(table):
 def best_fixed_codes(table):
     """The best s_max changes from 0 to 1 and from 1 to 2 where the paper says, and is 2 for p from 0.6 to 0.9."""
 
-    def best(family: str, part: str, end: str, rows: int) -> float:
-        return number(table, "best_s_max", {"range": part, "scheme": f"{family}(0)"}, end, rows=rows)
+    def best(family: str, part: str, statistic: str, rows: int) -> float:
+        return number(table, "best_s_max", {"range": part, "scheme": f"{family}(0)"}, statistic, rows=rows)
 
     for family in ("CGC", "G-CGC"):
         yield "fig3_best0", equals(_crossing(table, family, 0), 0.01, HALF_A_DIGIT["0.01"])

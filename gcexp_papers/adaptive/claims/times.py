@@ -160,17 +160,21 @@ def decoding_time_is_worth_it():
 
 
 def _mean_by_states(scheme: str, p: float) -> np.ndarray:
-    """Mean iteration time of an ungrouped scheme for each number of stragglers in the first epoch, by equations."""
+    """Mean iteration time of an ungrouped scheme for each number of stragglers in the first epoch, (n + 1,).
+
+    The mean time that is left after an epoch with too many stragglers solves a linear system over their numbers.
+    """
     cost, s_max = experiment.prices(scheme), experiment.most_stragglers(scheme)
     n = experiment.N
     move = np.zeros((n + 1, n + 1))
     for before in range(n + 1):
         for after in range(before + 1):
             move[before, after] = _binomial(before, after, p)
-    going = np.arange(s_max + 1, n + 1)  # left over after an epoch that was not the last
-    # time from the start of a later epoch: final with s <= s_max, or one more epoch lost
-    ends = move[going, : s_max + 1] @ np.array(cost.later) + move[np.ix_(going, going)].sum(1) * cost.lost[1]
-    rest = np.linalg.solve(np.eye(len(going)) - move[np.ix_(going, going)], ends)
+    too_many = np.arange(s_max + 1, n + 1)  # stragglers with whom the master starts one more epoch
+    again = move[np.ix_(too_many, too_many)]
+    # The next epoch is either the last one, with at most s_max stragglers, or lost as well.
+    next_epoch = move[too_many, : s_max + 1] @ np.array(cost.later) + again.sum(1) * cost.lost[1]
+    rest = np.linalg.solve(np.eye(len(too_many)) - again, next_epoch)
     return experiment.OVERHEAD + np.concatenate([cost.first, cost.lost[0] + rest])
 
 
