@@ -11,6 +11,7 @@ from gcexp.report import figurefile
 from gcexp.report.figure import RenderOptions
 from gcexp.report.figurechecks import check_figure
 from gcexp.run import paths as run_paths
+from gcexp.run import scheme
 from gcexp.run.run import run_of_path
 from gcexp.run.seeds import seed_range
 from tests.conftest import write_files
@@ -114,6 +115,19 @@ def test_products_of_a_figure():
     table = read(("kind: lines", "kind: table"), preset="quick")
     assert {Path(p).suffix for p in table.drawings} == {".md", ".tex"}
     assert all(p.startswith("reports/quick/tables/paper_target") for p in table.drawings)
+
+
+def test_a_code_is_built_once_for_all_figures(monkeypatch):
+    built = []
+
+    def counted(node, build=scheme._built):
+        built.append(node)
+        return build(node)
+
+    monkeypatch.setattr(scheme, "_built", counted)
+    write_files(Path("paper/figures"), {"one.yaml": SMALL, "other.yaml": TIMED})
+    assert [len(figure.runs) for figure in figurefile.figures("paper")] == [3, 3]
+    assert [node.get("beta") for node in built] == [None, 4, 6]
 
 
 # --- Paths back to runs
