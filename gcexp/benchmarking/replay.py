@@ -56,12 +56,10 @@ class Replay:
         """The replay of a file: rows behind the prefix, once each."""
         from gcexp.delays import Trace
         from gcexp.traces.reading import read_trace
-        from gcexp.traces.record import TraceFile
 
         require(n is None or n >= 1, f"n is a number of workers >= 1, got {n}")
         read = read_trace(file)
-        source = file if isinstance(file, TraceFile) else str(file)
-        whole = Trace(source, phi=phi, **trace)
+        whole = Trace(read, phi=phi, **trace)
         whole.draw((0,), 1, n or 1)  # says what is wrong with rows, column, pricing and n
         times = read.values["time"][whole.played_rows(read)]
         delay = replace(whole, skip=0)
