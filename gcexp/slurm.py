@@ -12,6 +12,9 @@ from gcexp.errors import UserError
 
 _ANSWERS = 20  # seconds in which a controller answers
 _MOST_AWAY = 600  # seconds that a controller may be away
+_NO_CLUSTER = (
+    "DNS SRV lookup failed"  # what Slurm's programs say where no file and no server names a controller
+)
 _PAUSE = 3  # seconds between two looks at the queue
 _MOST_UNKNOWN = 180  # seconds after which a job that Slurm answers about, and does not know, is lost
 #: The state of a lost job: Slurm itself has no word for what it does not know.
@@ -153,9 +156,15 @@ def _jobs_in_accounting(name: str, jobs: Sequence[str]) -> set[str] | None:
 
 
 def wait_until_it_answers() -> None:
-    """Return when Slurm's controller answers, or after some minutes, when what is asked of it next fails."""
+    """Return when Slurm's controller answers, or after some minutes, when what is asked of it next fails.
+
+    Where this machine belongs to no cluster there is nobody to wait for.
+    """
     end = time.monotonic() + _MOST_AWAY
-    while _told("sinfo", "--noheader") is None and time.monotonic() < end:
+    while time.monotonic() < end and shutil.which("sinfo") is not None:
+        answer = _answer("sinfo", "--noheader")
+        if answer is not None and (answer.returncode == 0 or _NO_CLUSTER in answer.stderr):
+            return
         time.sleep(_PAUSE)
 
 

@@ -109,6 +109,23 @@ def clock(monkeypatch):
     return now
 
 
+def test_nobody_waits_for_a_controller_where_there_is_no_cluster(monkeypatch, clock):
+    answers = [None, (1, "Connection refused"), (1, "fetch_config: DNS SRV lookup failed"), (0, "")]
+
+    def answer(*_):
+        given = answers.pop(0)
+        return given and SimpleNamespace(returncode=given[0], stderr=given[1])
+
+    monkeypatch.setattr(slurm, "_answer", answer)
+    monkeypatch.setattr(slurm.time, "sleep", lambda _: None)
+    monkeypatch.setattr(slurm.shutil, "which", lambda name: name)
+    slurm.wait_until_it_answers()
+    assert len(answers) == 1
+    monkeypatch.setattr(slurm.shutil, "which", lambda name: None)
+    slurm.wait_until_it_answers()
+    assert len(answers) == 1
+
+
 def lost_at(unknown, clock, *seconds):
     """What is lost of three jobs, asked at some seconds."""
     found = []
