@@ -5,13 +5,14 @@ one is asked for, since many tests only plan. It reads nothing of a project; a c
 of whoever asks, before the command's own entry point runs. Where a project has library code of its own, the child
 forgets ours first.
 
-    python tests/warm.py serve FOLDER        in which it puts its socket and bin/; until its standard input ends
+    python tests/warm.py serve FOLDER        in which it puts its sockets and bin/; until its standard input ends
     python tests/warm.py ask FOLDER ...      a command: what bin/gcexp, bin/snakemake and `bin/python -m snakemake` call
 """
 
 import functools
 import gc
 import importlib
+import io
 import json
 import os
 import runpy
@@ -61,6 +62,7 @@ IMPORTED = {
     "job plot": DRAWING,
     "job page": DRAWING,
 }
+SERVERS = ("plans", "jobs")
 COMMAND = """\
 #!/bin/sh
 exec {ask} "$(basename "$0")" "$@"
@@ -93,7 +95,7 @@ class Child:
         group: int = 0,
     ):
         self._asking = socket.socket(socket.AF_UNIX)
-        self._asking.connect(f"{home}/socket")
+        self._asking.connect(f"{home}/{_server_of(command)}")
         socket.send_fds(self._asking, [b"."], files)
         self._asking.sendall(json.dumps([command, folder, environment, group]).encode())
         self._asking.shutdown(socket.SHUT_WR)
@@ -109,7 +111,10 @@ class Child:
 
 
 def serve(home: str) -> None:
-    """Fork for every connection, until standard input has ended and no child is left to send jobs."""
+    """Fork for every connection, until standard input has ended and no child is left to send jobs.
+
+    There are two servers, since a fork takes longer the more its server has imported: plans do without what jobs need.
+    """
     os.mkdir(f"{home}/bin")
     asking = f'"{sys.executable}" -IS "{os.path.abspath(__file__)}" ask "{home}"'
     for name, text in (("gcexp", COMMAND), ("snakemake", COMMAND), ("python", PYTHON)):
@@ -117,30 +122,60 @@ def serve(home: str) -> None:
             script.write(text.format(ask=asking, python=sys.executable))
         os.chmod(f"{home}/bin/{name}", 0o755)
     collect_garbage_seldom()  # nor do children, which inherit it
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(f"{home}/socket")
-        listening.listen(64)
-        print("ready", flush=True)
-        watched, children = [listening, sys.stdin], set()
-        while sys.stdin in watched or children:
-            ready, _, _ = select.select(watched, [], [], 0.1 if children else None)
-            if sys.stdin in ready:
-                watched.remove(sys.stdin)
-            if listening in ready:
-                connection, _ = listening.accept()
-                _, files, _, _ = socket.recv_fds(connection, 1, 3)
-                with connection.makefile() as said:
-                    command, folder, environment, group = json.load(said)
-                _import_for(command)
-                child = os.fork()
-                if child == 0:
-                    listening.close()
-                    _become(home, connection, files, command, folder, environment, group)
-                connection.close()
-                for descriptor in files:
-                    os.close(descriptor)
-                children.add(child)
-            children -= {child for child in children if os.waitpid(child, os.WNOHANG)[0]}
+    listening = {}
+    for name in SERVERS:
+        listening[name] = socket.socket(socket.AF_UNIX)
+        listening[name].bind(f"{home}/{name}")
+        listening[name].listen(64)
+    plans_ended, plans_go_on = socket.socketpair()
+    print("ready", flush=True)
+    for_jobs = os.fork()
+    if for_jobs == 0:
+        listening["plans"].close()
+        plans_go_on.close()
+        _fork_for_connections(home, listening["jobs"], until=plans_ended)
+        os._exit(0)
+    listening["jobs"].close()
+    plans_ended.close()
+    _fork_for_connections(home, listening["plans"], until=sys.stdin, own=plans_go_on)
+    plans_go_on.close()
+    os.waitpid(for_jobs, 0)
+
+
+def _fork_for_connections(
+    home: str,
+    listening: socket.socket,
+    until: io.TextIOBase | socket.socket,
+    own: socket.socket | None = None,
+) -> None:
+    """Fork for every connection until a file has ended and no child is left; children close what is the server's."""
+    watched, children = [listening, until], set()
+    while until in watched or children:
+        ready, _, _ = select.select(watched, [], [], 0.1 if children else None)
+        if until in ready:
+            watched.remove(until)
+        if listening in ready:
+            connection, _ = listening.accept()
+            _, files, _, _ = socket.recv_fds(connection, 1, 3)
+            with connection.makefile() as said:
+                command, folder, environment, group = json.load(said)
+            _import_for(command)
+            child = os.fork()
+            if child == 0:
+                listening.close()
+                if own is not None:
+                    own.close()
+                _become(home, connection, files, command, folder, environment, group)
+            connection.close()
+            for descriptor in files:
+                os.close(descriptor)
+            children.add(child)
+        children -= {child for child in children if os.waitpid(child, os.WNOHANG)[0]}
+
+
+def _server_of(command: list[str]) -> str:
+    """The server that forks a command."""
+    return "plans" if _kind(command) == "snakemake" else "jobs"
 
 
 def _kind(command: list[str]) -> str:
