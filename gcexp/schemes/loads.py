@@ -232,8 +232,8 @@ class _LoadsFromLastIteration:
             every = np.arange(len(seeds))
             rows = np.minimum(begin[seeds, None] + together, T - 1)
             known = np.where(is_idle[seeds, None], measured[:, seeds, None], before[:, seeds[:, None], rows])
-            fixed, growing = known
-            found = water_loads(fixed, growing, self._cap)
+            known_fixed, known_growing = known
+            found = water_loads(known_fixed, known_growing, self._cap)
             loads[seeds[:, None], rows] = found
             others_are_idle = ((found == 0) != is_idle[seeds, None]).any(-1)
             others_are_idle[:, -1] = True
