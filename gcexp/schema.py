@@ -458,7 +458,8 @@ def _array(value: Any) -> Any:
 
 def _spelled(option: Any, several: bool = False) -> str:
     """A kind of value in words: one, or `several` of them."""
-    kind, parts = typing.get_origin(option) or option, typing.get_args(option)
+    kind = typing.get_origin(option) or option
+    parts = typing.get_args(option)
     a_list = "lists" if several else "a list"
     if kind is typing.Literal:
         return " or ".join(map(repr, parts))

@@ -69,7 +69,8 @@ def summary_of(timeline: Timeline, decodes: bool, marks: Sequence[int] = ()) -> 
     silent = np.empty(S)
     running = np.full((S, len(marks)), np.nan)
     for i, steps in enumerate(timeline.steps):
-        time, pattern = timeline.duration[i, :steps], timeline.pattern[i, :steps]
+        time = timeline.duration[i, :steps]
+        pattern = timeline.pattern[i, :steps]
         shares = of_patterns.share[pattern]
         duration[i] = time.mean()
         recovered[i] = shares.mean()
@@ -229,17 +230,22 @@ class _SummaryInTurn:
     """
 
     def __init__(self, scheme: Scheme, seeds: tuple[int, ...], iterations: int, marks: Sequence[int]):
-        self.scheme, self.seeds, self.iterations, self.marks = scheme, seeds, iterations, marks
+        self.scheme = scheme
+        self.seeds = seeds
+        self.iterations = iterations
+        self.marks = marks
         self._code = scheme.decoder
         self._most = max(1, int(self._code.messages.max(initial=1)))
         self._of_seed = [_SeedMeans(iterations, marks) for _ in seeds]
         self._remembered: dict[bytes, tuple[float, float, float]] = {}
         self._draw = rng(seeds[0], CERTIFIED)
-        self._drawn, self._sample = np.empty(0), list[np.ndarray]()
+        self._drawn = np.empty(0)
+        self._sample = list[np.ndarray]()
 
     def add(self, chunk: PlayedChunk) -> None:
         """Add what the clock says of some iterations."""
-        durations, responses = chunk.duration, chunk.responses
+        durations = chunk.duration
+        responses = chunk.responses
         recovery = self._recovery_of(responses.reshape(-1, responses.shape[2]))
         shares, errors, silent = recovery.T.reshape(3, *durations.shape)
         for i, time in enumerate(durations):
@@ -289,7 +295,8 @@ class _SummaryInTurn:
             drawn = np.concatenate([self._drawn, drawn[candidates]])
             sample = [*self._sample, *rows[candidates]]
             smallest = np.argsort(drawn, kind="stable")[:SAMPLE]
-            self._drawn, self._sample = drawn[smallest], [sample[i] for i in smallest]
+            self._drawn = drawn[smallest]
+            self._sample = [sample[i] for i in smallest]
 
     def result(self) -> Summary:
         """The statistics of all chunks."""

@@ -27,7 +27,8 @@ _LONGEST_UNIT = 3  # letters; a longer one is a description
 
 def sentence(found: Conclusion) -> str:
     """The verdict in one or two sentences."""
-    main, pick = found.main, found.main.pick
+    main = found.main
+    pick = found.main.pick
     if found.verdict == DEPENDS:
         name = found.recorded.named_phi
         by_answer: dict[str, list[str]] = {}
@@ -78,7 +79,9 @@ def _without(found: Conclusion) -> str:
 
 def described(found: Conclusion, plan: Plan) -> str:
     """What a plan is, with the names of its workers."""
-    remedy, size, s = plan.remedy, plan.remedy.size, plan.remedy.s
+    remedy = plan.remedy
+    size = plan.remedy.size
+    s = plan.remedy.s
     names = found.recorded.named(plan.workers)
     if remedy.kind == "wait":
         return "wait for all workers"
@@ -179,7 +182,8 @@ def _read(found: Conclusion, otherwise: Mapping[str, Conclusion]) -> Iterator[st
 
 def _costs(found: Conclusion) -> Iterator[str]:
     """What the remedy asks of the workers."""
-    main, n = found.main, found.comparison.n
+    main = found.main
+    n = found.comparison.n
     if not main.advised or found.verdict == DEPENDS:
         return
     remedy = main.pick.remedy
@@ -212,7 +216,9 @@ def _also(found: Conclusion) -> Iterator[str]:
 
 def _if_spells_come_again(found: Conclusion, other: Answer) -> Iterator[str]:
     """What would have helped against single spells, and what the remedy takes with them."""
-    levels, main, compared = found.levels, found.main, found.as_recorded
+    levels = found.levels
+    main = found.main
+    compared = found.as_recorded
     rests = list_in_words([f"one spell of {spell.rows} iterations" for spell in levels.single_spells])
     judged = compared.judged(main.pick.remedy, main.phi)
     if main.pick.remedy.kind in ("wait", "exclude"):
@@ -241,13 +247,15 @@ def _if_spells_come_again(found: Conclusion, other: Answer) -> Iterator[str]:
 
 def _if_it_lasts(found: Conclusion, change: Change) -> str:
     """What excluding a worker would take if it stayed as slow as it became shortly before the end."""
-    recorded, compared = found.recorded, found.comparison
+    recorded = found.recorded
+    compared = found.comparison
     since = replace(compared, x=recorded.x[change.row :])
     excluded = [change.worker]
     taken = since.mean_without(np.array(excluded), since.x, found.main.phi)
     waiting = since.mean_without(np.array([], int), since.x, found.main.phi)
     rows = counted(len(since.x), "iteration")
-    worker, since_when = recorded.named(excluded)[0], recorded.iteration(change.row)
+    worker = recorded.named(excluded)[0]
+    since_when = recorded.iteration(change.row)
     return (
         f"Second: if worker {worker} stays as slow as it has been since iteration {since_when}, excluding it takes "
         f"{percent(taken / waiting)} of waiting for all; that rests on {rows}."
@@ -257,7 +265,8 @@ def _if_it_lasts(found: Conclusion, change: Change) -> str:
 def _unknown(found: Conclusion) -> Iterator[str]:
     """What the trace cannot say, each with the measurement that would."""
     recorded, diagnosis = found.recorded, found.diagnosis
-    levels, T = found.levels, len(recorded.x)
+    levels = found.levels
+    T = len(recorded.x)
     if not found.measured:
         yield _whether_phi_is_known(found)
     for change in levels.recent:
@@ -313,13 +322,16 @@ def _settings_in_words(found: Conclusion) -> pd.DataFrame:
 
 def _limits(found: Conclusion) -> Iterator[str]:
     """What is proven to be out of reach, and the runner-up."""
-    main, compared = found.main, found.comparison
+    main = found.main
+    compared = found.comparison
     if not main.advised or found.verdict == DEPENDS:
         return
-    limited, least = f"No exact scheme whose workers store at most {compared.d_max:g} shares", main.bound
+    limited = f"No exact scheme whose workers store at most {compared.d_max:g} shares"
+    least = main.bound
     if main.capacity is not None:
         load = main.pick.remedy.load(compared.n)
-        limited, least = f"No exact code of one message with load {load:g}", main.capacity
+        limited = f"No exact code of one message with load {load:g}"
+        least = main.capacity
     runner = main.runner_up
     slower = (main.pick.times < runner.times).mean()
     yield (
@@ -350,7 +362,8 @@ def _setting(found: Conclusion) -> str:
 def _what_would_change_it(found: Conclusion) -> Iterator[str]:
     """What would change the verdict, and whether phi is known."""
     for one in found.depends:
-        side, at = "below" if one["below"] else "above", one["at"]
+        side = "below" if one["below"] else "above"
+        at = one["at"]
         only = "only " if one["below"] else ""
         changes = {
             "phi": f"If {found.recorded.named_phi} were {side} {at:.3g}",
@@ -370,7 +383,8 @@ def _what_would_change_it(found: Conclusion) -> Iterator[str]:
 def _whether_phi_is_known(found: Conclusion) -> str:
     """Whether phi was measured, and if not, what would measure it."""
     recorded = found.recorded
-    name, several = recorded.named_phi, recorded.loads.several
+    name = recorded.named_phi
+    several = recorded.loads.several
     if found.measured:
         value = f": {recorded.phi}" if several else ""
         return f"{name} was measured in this trace{value}."

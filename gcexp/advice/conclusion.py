@@ -118,7 +118,8 @@ class Conclusion:
 
     def replayed(self, plan: Plan) -> list[str]:
         """Overrides that replay the trace for a plan; of times in memory only how many workers there are."""
-        recorded, compared = self.recorded, self.comparison
+        recorded = self.recorded
+        compared = self.comparison
         workers = recorded.trace.workers
         overrides = [f"n={len(workers)}"]
         if not recorded.source:

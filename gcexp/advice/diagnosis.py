@@ -70,7 +70,8 @@ class Diagnosis(Decomposition):
     def _spells(self) -> Iterator[dict[str, Any]]:
         """A row for each spell of a single worker that may never come again."""
         for spell in self.levels.single_spells:
-            first, last = self.recorded.iteration(spell.first), self.recorded.iteration(spell.end - 1)
+            first = self.recorded.iteration(spell.first)
+            last = self.recorded.iteration(spell.end - 1)
             yield {
                 "mechanism": "single_spell",
                 "status": "unsure",

@@ -97,7 +97,8 @@ def what_would_settle(found: Diagnosis) -> Iterator[str]:
 
 def changed(recorded: Recorded, change: Change) -> str:
     """A change of level, in words."""
-    worker, since = recorded.named([change.worker])[0], recorded.iteration(change.row)
+    worker = recorded.named([change.worker])[0]
+    since = recorded.iteration(change.row)
     factor = change.factor.value
     if _is_made_of_missing_rows(recorded, change):
         return f"worker {worker} has no row since iteration {since}"
@@ -117,7 +118,8 @@ def _is_made_of_missing_rows(recorded: Recorded, change: Change) -> bool:
 def spell_in_words(recorded: Recorded, spell: Spell) -> str:
     """A spell, in words."""
     worker = recorded.named([spell.worker])[0]
-    first, last = recorded.iteration(spell.first), recorded.iteration(spell.end - 1)
+    first = recorded.iteration(spell.first)
+    last = recorded.iteration(spell.end - 1)
     many, size = ("slower", spell.factor) if spell.factor >= 1 else ("faster", 1 / spell.factor)
     return f"worker {worker} was {size:.3g} times {many} in iterations {first} to {last}"
 
@@ -221,7 +223,8 @@ def _changes_in_words(recorded: Recorded, changes: list[Change]) -> str:
 
 def _step_in_words(recorded: Recorded, change: Change) -> str:
     """One of several changes of a worker."""
-    factor, row = change.factor.value, recorded.iteration(change.row)
+    factor = change.factor.value
+    row = recorded.iteration(change.row)
     if factor >= 1:
         return f"{factor:.3g} times slower in iteration {row}"
     return f"{1 / factor:.3g} times faster in iteration {row}"

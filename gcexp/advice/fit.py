@@ -118,7 +118,8 @@ def replayed(model: Composed, x: np.ndarray) -> dict[str, float]:
     T, n = x.shape
     iterations = T if model.drift else max(T, _ITERATIONS // max(n // 16, 1))
     drawn = model.draw((0,), iterations, n).arrival(1 / n, 1)[0]
-    ours, theirs = np.sort(drawn, axis=1).mean(0), np.sort(x, axis=1).mean(0)
+    ours = np.sort(drawn, axis=1).mean(0)
+    theirs = np.sort(x, axis=1).mean(0)
     places = {"slowest": n - 1, "second slowest": max(n - 2, 0), "middle": n // 2}
     return {name: float(ours[at] / theirs[at]) for name, at in places.items()}
 

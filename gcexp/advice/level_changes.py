@@ -192,7 +192,8 @@ def long_run_variance(series: np.ndarray) -> float:
             square = np.minimum(square, far**2)
         return float(square.mean())
 
-    first, second = variance(series[1:] - series[:-1]), variance(series[2:] - series[:-2])
+    first = variance(series[1:] - series[:-1])
+    second = variance(series[2:] - series[:-2])
     if first <= 0:
         return 0.0
     memory = float(np.clip(second / first - 1, 0, _MOST_MEMORY_OF_PRICES))
@@ -250,7 +251,8 @@ def _placed(series: np.ndarray, cuts: list[int], reach: int) -> list[int]:
         places = np.arange(max(cut - reach, first + 2), min(cut + reach, end - 2) + 1)
         total = np.cumsum(series[first:end])
         before = places - first
-        left, whole = total[before - 1], total[-1]
+        left = total[before - 1]
+        whole = total[-1]
         explained = left**2 / before + (whole - left) ** 2 / (end - places)
         first = int(places[explained.argmax()])
         found.append(first)
@@ -324,7 +326,8 @@ class _Stretches:
             if place is None:
                 return found
             first, end = self.edges[place : place + 2]
-            before, after = self.edges[place - 1], self.edges[place + 2]
+            before = self.edges[place - 1]
+            after = self.edges[place + 2]
             size = self.level(first, end)
             self.spells.append((first, end))
             del self.cuts[place - 1 : place + 1]
@@ -361,7 +364,8 @@ class _Stretches:
         if not self.cuts:
             return []
         before, first, end = self.edges[-3:]
-        usual, slow = self.level(before, first), self.level(first, end)
+        usual = self.level(before, first)
+        slow = self.level(first, end)
         if slow <= usual:
             return []
         tail = self.series[max(end - _SHORTEST, first) :]

@@ -55,7 +55,9 @@ def variance(y: np.ndarray) -> Variance:
     [0.44, 0.56, 0.0]
     """
     T, n = y.shape
-    by_row, by_worker, mean = y.mean(1), y.mean(0), y.mean()
+    by_row = y.mean(1)
+    by_worker = y.mean(0)
+    mean = y.mean()
     between_rows = n * ((by_row - mean) ** 2).sum() / max(T - 1, 1)
     between_workers = T * ((by_worker - mean) ** 2).sum() / max(n - 1, 1)
     residual = y - by_row[:, None] - by_worker + mean
@@ -87,7 +89,8 @@ def resampled_variances(y: np.ndarray, samples: np.ndarray) -> list[Variance]:
     T, n = y.shape
     y = y - y.mean()  # differences of large squares would lose digits
     times_drawn = _times_drawn(samples, T)
-    by_row, by_worker = y.mean(1), times_drawn @ y / T
+    by_row = y.mean(1)
+    by_worker = times_drawn @ y / T
     squares = times_drawn @ (y**2).sum(1)
     of_rows = n * (times_drawn @ by_row**2)
     of_workers = T * (by_worker**2).sum(1)
@@ -255,13 +258,15 @@ def _common_shock(y: np.ndarray, block: int, seed: int) -> tuple[dict[str, Mecha
     if n < 4:
         return {}, np.zeros(T)
     parts = variance(y)
-    sd, icc = parts.iteration**0.5, parts.icc
+    sd = parts.iteration**0.5
+    icc = parts.icc
     resampled = resampled_variances(y, resampled_rows(T, block, seed))
     sd_low, sd_high = np.percentile([one.iteration**0.5 for one in resampled], LEVELS).tolist()
     icc_low, icc_high = np.percentile([one.icc for one in resampled], LEVELS).tolist()
     if not (icc_low > 0.03 and sd > 0.01):
         return {}, np.zeros(T)
-    mean, middle = y.mean(1), np.median(y, axis=1)
+    mean = y.mean(1)
+    middle = np.median(y, axis=1)
     lag = float(np.corrcoef(mean[:-1], mean[1:])[0, 1])
     numbers = {
         "sd": Number(sd, sd_low, sd_high),
@@ -313,7 +318,8 @@ def _slow_state(y: np.ndarray, block: int, seed: int) -> tuple[dict[str, Mechani
 
 def _rates(slow: np.ndarray, block: int, seed: int) -> list[list[float]]:
     """95 % intervals of p01 and p10: transitions of the decoded states, resampled by iterations."""
-    before, after = slow[:-1], slow[1:]
+    before = slow[:-1]
+    after = slow[1:]
     transitions = (~before & after, ~before, before & ~after, before)
     counts = np.stack([one.sum(1) for one in transitions], axis=1)
     samples = resampled_rows(len(counts), min(block, len(counts)), seed)
@@ -375,7 +381,8 @@ def _bad_nodes(y: np.ndarray) -> dict[str, Mechanism]:
     effect = y.mean(0) - np.median(y.mean(0))
     order = np.argsort(-effect, kind="stable")
     for many in range(max(1, n // 4), 0, -1):
-        bad, others = order[:many], order[many:]
+        bad = order[:many]
+        others = order[many:]
         middle = np.median(effect[others])
         spread = 1.4826 * np.median(np.abs(effect[others] - middle))
         far = effect[bad[-1]] - effect[others[0]] > max(log(1.1), 3 * max(spread, se))
@@ -400,7 +407,8 @@ def _chunk_noise(y: np.ndarray, parts: Variance) -> dict[str, Mechanism]:
         return {}
     y = y - y.mean((0, 2), keepdims=True)
     y = y - y.mean((0, 1), keepdims=True)
-    between, within = M * y.mean(2).var(), y.var(axis=2, ddof=1).mean()
+    between = M * y.mean(2).var()
+    within = y.var(axis=2, ddof=1).mean()
     alike = float((between - within) / (between + (M - 1) * within))
     if alike < 0.1 and parts.shares["rest"] > 0.5:
         return {"data_bound_or_chunk_noise": Mechanism({"correlation": Number(alike)})}
@@ -417,7 +425,8 @@ def _halves(y: np.ndarray) -> tuple[list[int], float]:
     differ = np.abs(after.mean(0) - before.mean(0)) > 0.05
     significant = ttest_ind(before, after).pvalue < _SIGNIFICANT / n
     changed = np.flatnonzero(significant & differ).tolist()
-    first, second = y[: T // 2].mean(0), y[T // 2 :].mean(0)
+    first = y[: T // 2].mean(0)
+    second = y[T // 2 :].mean(0)
     stability = np.nan
     if n > 2 and np.ptp(first) > 0 and np.ptp(second) > 0:
         stability = float(spearmanr(first, second)[0])

@@ -21,7 +21,8 @@ from gcexp.traces.reading import Columns, trace_with_gaps
 from gcexp.traces.record import TraceFile
 
 #: How far the middle worker of a pause is above its usual time: in logarithms, and in median absolute deviations.
-_PAUSE, _DEVIATIONS = np.log(10.0), 8 * 1.4826
+_PAUSE = np.log(10.0)
+_DEVIATIONS = 8 * 1.4826
 
 LEFT_OUT = "their iterations are left out"  # what became of missing rows, in words
 

@@ -68,9 +68,11 @@ class Remedy:
 
     def learned(self, x: np.ndarray, seed: int = 0) -> Plan:
         """Who sits where, or how much each carries, from the times `x` (T, n) of a prefix."""
-        mean, n = x.mean(0), x.shape[1]
+        mean = x.mean(0)
+        n = x.shape[1]
         slowest_first = np.argsort(-mean, kind="stable")
-        workers, shares = np.arange(n), np.ones(n)
+        workers = np.arange(n)
+        shares = np.ones(n)
         if self.kind == "exclude":
             shares[slowest_first[: self.size]] = 0
             shares *= n / shares.sum()
@@ -100,7 +102,10 @@ class Plan:
 
         Data-bound seats do not go into a scheme: the data move with their workers, in ``delay.workers``.
         """
-        remedy, n, size, s = self.remedy, len(self.shares), self.remedy.size, self.remedy.s
+        remedy = self.remedy
+        n = len(self.shares)
+        size = self.remedy.size
+        s = self.remedy.s
         code: tuple[str, dict[str, Any]] = ("uncoded", {})
         if remedy.kind == "chunks":
             code = "partial_work", {"d": size, "q": 1}
@@ -136,7 +141,9 @@ class Plan:
         `late` is what workers do whose work was not waited for, see `gcexp.schemes.late`. With `data_bound` the part of
         a time that grows follows the share of the data, wherever it is computed.
         """
-        remedy, n, phi = self.remedy, x.shape[1], np.asarray(phis, float)[:, None]
+        remedy = self.remedy
+        n = x.shape[1]
+        phi = np.asarray(phis, float)[:, None]
         if remedy.kind in ("grouped", "chunks") and (late != "stop" or data_bound):
             return self._clock(x, phi[..., None], late, data_bound)
         if remedy.kind == "rebalance":
@@ -164,7 +171,8 @@ class Plan:
         n = x.shape[1]
         if data_bound:  # the data move with their workers
             x = x[:, self.workers]
-        fixed, growing = phi * x, (1 - phi) * x
+        fixed = phi * x
+        growing = (1 - phi) * x
         parts: dict[str, Any] = {"compute": n * growing}
         if data_bound:
             parts = {"chunks": growing[..., None], "data_bound": True}
@@ -236,7 +244,9 @@ def _totals_after(swaps: np.ndarray, groups: np.ndarray, awaited: int, by_worker
     ordered = np.sort(by_worker[groups], axis=1)
     never = np.full_like(ordered[:, :1], np.inf)
     ordered = np.concatenate([-never, ordered, never], axis=1)
-    before, done, behind = ordered[:, awaited - 1], ordered[:, awaited], ordered[:, awaited + 1]
+    before = ordered[:, awaited - 1]
+    done = ordered[:, awaited]
+    behind = ordered[:, awaited + 1]
 
     def done_with(group: np.ndarray, leaving: np.ndarray, coming: np.ndarray) -> np.ndarray:
         """When groups (K,) have finished in which one worker has left and another has come, (K, R)."""

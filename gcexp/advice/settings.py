@@ -44,8 +44,10 @@ def settings(x: np.ndarray, phis: tuple[float, ...]) -> pd.DataFrame:
     recommended: that, or some worker's data count less than half the time; ``never_used`` lists the columns of
     workers never heard.
     """
-    half, n = len(x) // 2, x.shape[1]
-    first, second = np.sort(x[:half], axis=None), x[half:]
+    half = len(x) // 2
+    n = x.shape[1]
+    first = np.sort(x[:half], axis=None)
+    second = x[half:]
     ordered = np.sort(second, axis=1)
     waiting = ordered[:, -1].mean()
     fewer = [s for s in _FEWER if s < n]
@@ -70,7 +72,8 @@ def settings(x: np.ndarray, phis: tuple[float, ...]) -> pd.DataFrame:
 def _judged(x: np.ndarray, lasts: np.ndarray, limit: float | None) -> dict[str, Any]:
     """What iterations of times x (T, n) use that wait until `lasts` (T,), and whether they drop at most `limit`."""
     heard = x <= lasts[:, None]
-    by_worker, used = heard.mean(0), heard.mean()
+    by_worker = heard.mean(0)
+    used = heard.mean()
     kept = limit is None or bool(1 - used <= limit + _TIE)
     remark = ""
     if not kept:

@@ -68,7 +68,8 @@ def split(values: np.ndarray) -> tuple[float, float]:
     ordered = np.sort(values, axis=None)
     N = len(ordered)
     below = np.arange(1, N)
-    total, square = np.cumsum(ordered), np.cumsum(ordered**2)
+    total = np.cumsum(ordered)
+    square = np.cumsum(ordered**2)
     low = total[:-1] / below  # means of the two groups, for each size of the lower one
     high = (total[-1] - total[:-1]) / (N - below)
     between = below * (N - below) * (high - low) ** 2
@@ -104,10 +105,13 @@ def _first(y: np.ndarray, slow: np.ndarray) -> Chain:
     mean_of_fast = np.where(slow, 0, y).sum(0) / np.maximum(len(y) - often, 1)
     base = np.where(both, mean_of_fast, y.mean(0))
     above = y - base
-    times_fast, times_slow = above[~slow & both], above[slow & both]
+    times_fast = above[~slow & both]
+    times_slow = above[slow & both]
     gap = float(times_slow.mean()) if times_slow.size else 0.0
-    sd_fast, sd_slow = _spread(times_fast), _spread(times_slow)
-    before, after = slow[:-1], slow[1:]
+    sd_fast = _spread(times_fast)
+    sd_slow = _spread(times_slow)
+    before = slow[:-1]
+    after = slow[1:]
     p01 = (~before & after).sum() / max((~before).sum(), 1)
     p10 = (before & ~after).sum() / max(before.sum(), 1)
     p01, p10 = np.clip([p01, p10], 1e-4, 0.9).tolist()
@@ -158,7 +162,8 @@ def smoothed(y: np.ndarray, chain: Chain) -> tuple[float, np.ndarray, np.ndarray
     posterior = both / (1 + both)
 
     ahead = ratio[1:] * later[1:]
-    is_slow, is_fast = filtered[:-1], 1 - filtered[:-1]
+    is_slow = filtered[:-1]
+    is_fast = 1 - filtered[:-1]
     from_fast = [is_fast * (1 - p01), is_fast * p01 * ahead]
     from_slow = [is_slow * p10, is_slow * (1 - p10) * ahead]
     pairs = np.array([from_fast, from_slow])
@@ -169,10 +174,12 @@ def smoothed(y: np.ndarray, chain: Chain) -> tuple[float, np.ndarray, np.ndarray
 def maximised(y: np.ndarray, chain: Chain, posterior: np.ndarray, pairs: np.ndarray) -> Chain:
     """The parameters that follow from who was probably slow when; the likelihood never falls."""
     fast = 1 - posterior
-    precision_fast, precision_slow = fast / chain.sd_fast**2, posterior / chain.sd_slow**2
+    precision_fast = fast / chain.sd_fast**2
+    precision_slow = posterior / chain.sd_slow**2
     levels = precision_fast * y + precision_slow * (y - chain.gap)
     base = levels.sum(0) / (precision_fast + precision_slow).sum(0)
-    total_slow, total_fast = max(posterior.sum(), 1e-300), max(fast.sum(), 1e-300)
+    total_slow = max(posterior.sum(), 1e-300)
+    total_fast = max(fast.sum(), 1e-300)
     gap = float((posterior * (y - base)).sum() / total_slow)
     sd_fast = np.sqrt((fast * (y - base) ** 2).sum() / total_fast)
     sd_slow = np.sqrt((posterior * (y - base - gap) ** 2).sum() / total_slow)
@@ -193,7 +200,8 @@ def _rates(chain: Chain, first: np.ndarray, pairs: np.ndarray) -> tuple[float, f
     The start adds first log p01 + (1 - first) log p10 - log(p01 + p10) for each worker. The last term is replaced by
     its tangent, which lies below it, so that no step lowers the likelihood; each rate is then the root of a quadratic.
     """
-    rates, n = np.array([chain.p01, chain.p10]), len(first)
+    rates = np.array([chain.p01, chain.p10])
+    n = len(first)
     change = pairs[[0, 1], [1, 0]] + [first.sum(), n - first.sum()]
     stay = pairs[[0, 1], [0, 1]]
     for _ in range(_TANGENTS):

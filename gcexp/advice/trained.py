@@ -50,7 +50,8 @@ class Trained:
         if len(self.ranked) < 2:
             return 1.0
         first, second = self.ranked["reached"].iloc[:2]
-        better, worse = int((first < second).sum()), int((first > second).sum())
+        better = int((first < second).sum())
+        worse = int((first > second).sum())
         if better + worse == 0:
             return 1.0
         return float(binomtest(better, better + worse).pvalue)
@@ -133,7 +134,8 @@ def _screened(label: str, measurement: Measurement) -> dict[str, Any]:
 
 def _candidates(found: Conclusion) -> Iterator[tuple[str, list[str]]]:
     """Labels of the schemes, and overrides that play them on the trace."""
-    compared, x = found.comparison, found.recorded.x
+    compared = found.comparison
+    x = found.recorded.x
     n = compared.n
     waiting = Remedy("wait").learned(x)
     replayed = found.replayed(waiting)

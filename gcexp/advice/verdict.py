@@ -165,7 +165,8 @@ class Comparison:
     def floor(self, phi: float) -> float:
         """Ratio below which no exact scheme within the memory gets on these rows."""
         cap = min(self.d_max, self.n)
-        fixed, growing = phi * self.rows, (1 - phi) * self.rows
+        fixed = phi * self.rows
+        growing = (1 - phi) * self.rows
         if self.data_bound:
             least = bounds.shared_work(fixed, growing)
         else:
@@ -237,7 +238,8 @@ class Comparison:
 
     def _decided(self, found: Answer, blocks: float, better_half: float) -> tuple[str, str]:
         """The verdict, and the reason where it is that there is not enough data."""
-        pick, T = found.pick, len(self.x)
+        pick = found.pick
+        T = len(self.x)
         if T < LEAST_ROWS:
             return UNKNOWN, f"the trace has {T} iterations, and {LEAST_ROWS} are the least for any advice"
         short = T < _SHORT or ceil(blocks) < _BLOCKS

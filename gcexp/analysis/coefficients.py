@@ -104,7 +104,8 @@ def _weights(code: Code, length: int, silent_of_code: list[tuple[int, ...]]) -> 
         received = np.flatnonzero(code.received(responses[None])[0])
         for u in range(code.blocks):
             for row in received:
-                worker, round = int(code.owner[row]), int(code.rank[row])
+                worker = int(code.owner[row])
+                round = int(code.rank[row])
                 yield _Number("weight", weights[u, row], worker, round, coordinate=u, silent=words(silent))
         yield _Number("scalars", responses.max() * scalars_of_a_message, silent=words(silent))
 

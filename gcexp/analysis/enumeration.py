@@ -74,7 +74,8 @@ def solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     array([[2],
            [3]])
     """
-    size, width = A.shape[-1], A.shape[-1] + B.shape[-1]
+    size = A.shape[-1]
+    width = A.shape[-1] + B.shape[-1]
     both = np.concatenate([A, B], axis=-1).reshape(prod(A.shape[:-2]), size, width) % PRIME
     every = np.arange(len(both))
     for j in range(size):
@@ -193,7 +194,8 @@ def code(held: np.ndarray, L: int, generator: np.random.Generator) -> np.ndarray
     for i in range(k):
         holders_first = np.argsort(~held[..., i], axis=-1, kind="stable")[..., None, :, None]
         in_order = np.take_along_axis(E, holders_first, axis=-2)
-        mine, silent = in_order[..., :d, :], in_order[..., d:, :].reshape(*stack, L * (n - d), width)
+        mine = in_order[..., :d, :]
+        silent = in_order[..., d:, :].reshape(*stack, L * (n - d), width)
         X = solve(silent[..., L:], -silent[..., :L] % PRIME)
         products = mine[..., L:, None] * X[..., None, None, :, :] % PRIME
         columns = (mine[..., :L] + products.sum(-2)) % PRIME

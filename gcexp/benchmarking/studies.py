@@ -126,5 +126,6 @@ def _crossing(excess: Callable[[tuple[float, ...]], np.ndarray], last: bool) -> 
             return None
         if first == 0:
             return low
-        low, high = phi[first - 1], phi[first]
+        low = phi[first - 1]
+        high = phi[first]
     return high

@@ -43,7 +43,8 @@ class ApproximateCode(Code):
         if decoder == "optimal":
             self._left, self._singular, right = svd(self.encoding.toarray())
             rank = int((self._singular > _RANK * self._singular.max(initial=0)).sum())
-            self._null, self._left = self._left[:, rank:], self._left[:, :rank]
+            self._null = self._left[:, rank:]
+            self._left = self._left[:, :rank]
             self._null[np.abs(self._null) < 1e-12] = 0  # rounding is not a direction
             self._singular = self._singular[:rank]
             # The best weights if all are heard.
@@ -53,7 +54,8 @@ class ApproximateCode(Code):
         heard = responses > 0
         if self.decoder == "one_step":
             return heard * (self._scale / heard.sum(1, keepdims=True).clip(1))
-        weights, stragglers = np.zeros(responses.shape), (~heard).sum(1)
+        weights = np.zeros(responses.shape)
+        stragglers = (~heard).sum(1)
         are_few = 3 * stragglers <= self.n
         if self._singular.min(initial=1) < _GAP * self._singular.max(initial=0):
             are_few[:] = False
@@ -73,8 +75,10 @@ class ApproximateCode(Code):
         N_S z = G_SS mu - w_{0,S}.
         """
         root = self._left / self._singular
-        mine, w0 = root[silent], self._everyone[silent][..., None]
-        G, null = mine @ mine.transpose(0, 2, 1), self._null[silent]
+        mine = root[silent]
+        w0 = self._everyone[silent][..., None]
+        G = mine @ mine.transpose(0, 2, 1)
+        null = self._null[silent]
         if null.shape[2]:
             back = pinv(null, rcond=1e-8)
             Q = null @ back  # I - P
@@ -83,5 +87,6 @@ class ApproximateCode(Code):
             mu = P @ np.linalg.solve(P @ G @ P + Q / self._singular.max(initial=1) ** 2, P @ w0)
             z = (back @ (G @ mu - w0))[..., 0]
         else:
-            mu, z = np.linalg.solve(G, w0), np.zeros((len(silent), 0))
+            mu = np.linalg.solve(G, w0)
+            z = np.zeros((len(silent), 0))
         return self._everyone - ((mu.transpose(0, 2, 1) @ mine)[:, 0] @ root.T) + z @ self._null.T

@@ -263,7 +263,8 @@ class Code:
         array([[2, 1],
                [3, 3]])
         """
-        S, R = len(ranks), int(self.messages.max(initial=0))
+        S = len(ranks)
+        R = int(self.messages.max(initial=0))
         row, column = self.encoding.tocoo().coords
         pair = self.owner[row] * self.k + column // self.blocks
         order = np.argsort(pair, kind="stable")
@@ -285,7 +286,8 @@ class Code:
         """Pairs of a worker and a partition, and the rank of the worker's first message that needs the partition."""
         row, column = self.encoding.tocoo().coords
         order = np.argsort(self.rank[row], kind="stable")
-        row, partition = row[order], column[order] // self.blocks
+        row = row[order]
+        partition = column[order] // self.blocks
         pair, first = np.unique(self.owner[row] * self.k + partition, return_index=True)
         return pair // self.k, pair % self.k, self.rank[row[first]]
 
@@ -400,7 +402,8 @@ class Code:
         (array([[1., 0., 1., 1.]]), False, array([0.25]))
         """
         responses = self._patterns(responses)
-        patterns, M = len(responses), self.encoding.shape[0]
+        patterns = len(responses)
+        M = self.encoding.shape[0]
         weights = np.asarray(self.weights(responses))
         if weights.shape not in ((patterns, M), (patterns, self.blocks, M)):
             raise DecodingError(
@@ -515,7 +518,8 @@ class Code:
         Messages may be a torch tensor, as in `encode`; the answer is an array. Rows of messages that were not received,
         which have weight 0, may hold anything.
         """
-        weights, sent = np.atleast_2d(weights), _numbers(sent, "messages")
+        weights = np.atleast_2d(weights)
+        sent = _numbers(sent, "messages")
         M = len(self.owner)
         require(
             weights.shape == (self.blocks, M),

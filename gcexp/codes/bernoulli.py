@@ -66,7 +66,9 @@ class BernoulliCode(ApproximateCode):
             n * k <= _MOST_DRAWN,
             f"a Bernoulli code draws n k entries, up to {_MOST_DRAWN}, got n={n}, k={k}",
         )
-        self.d, self.p, self.seed = d, d / k, seed
+        self.d = d
+        self.p = d / k
+        self.seed = seed
         is_held = np.zeros((n, k), dtype=bool)
         for w, random in enumerate(rngs(seed, "assignment", range(n))):
             is_held[w] = self._row(k, random)

@@ -77,7 +77,8 @@ class CirculantMultiMessage(Code):
         self.sizes = sizes
 
     def weights(self, responses):
-        B, received = self.encoding.toarray(), self.received(responses)
+        B = self.encoding.toarray()
+        received = self.received(responses)
         weights = np.empty(received.shape)
         step = max(1, _NUMBERS // B.size)
         for u in range(0, len(responses), step):

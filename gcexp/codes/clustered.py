@@ -96,7 +96,9 @@ class Clustered(Code):
             f"a cluster may have at most {Code.most_workers} workers, got n/clusters = {size}",
         )
         require_known("layout", layout, LAYOUTS)
-        self.clusters, self.layout, self.seed = clusters, layout, seed
+        self.clusters = clusters
+        self.layout = layout
+        self.seed = seed
         # members[q, j] is the worker in row j of cluster q
         workers = np.arange(n)
         members = workers.reshape(clusters, size) if layout == "column" else workers.reshape(size, clusters).T

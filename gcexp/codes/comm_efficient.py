@@ -39,7 +39,8 @@ def polynomial_rows(theta: Sequence | np.ndarray, d: int, m: int) -> np.ndarray:
     coefficient of x^(n-d-1) in p_i^(u-1) (Ye and Abbe, section 3). So p_i^(u) is monic of degree n-d+u-1, without the
     powers n-d, ..., n-d+u-2: the last m columns of B are n stacked identities. Integers and fractions stay exact.
     """
-    n, theta = len(theta), np.asarray(theta)
+    n = len(theta)
+    theta = np.asarray(theta)
     theta = theta if theta.dtype.kind == "f" else theta.astype(object)
     B = np.zeros((n, m, n - d + m), dtype=theta.dtype)
     B[:, 0, 0] = 1
@@ -68,12 +69,17 @@ class ShortMessageCode(Code):
         self, B, V, d: int, m: int, s: int, scales, arithmetic: str, unit=1, denominator=1, prefer=None
     ):
         t, n = V.shape
-        self.d, self.m, self.s, self.scales, self.arithmetic = d, m, s, scales, arithmetic
+        self.d = d
+        self.m = m
+        self.s = s
+        self.scales = scales
+        self.arithmetic = arithmetic
         self._V = V
         self._weights_of_pattern: dict[bytes, np.ndarray] = {}  # by the pattern's bits
         self._prefer = np.arange(n) if prefer is None else np.asarray(prefer)
         held = np.sort(arcs(n, d))
-        C, units = np.zeros((n, n, m), dtype=B.dtype), np.broadcast_to(unit, (n, m))
+        C = np.zeros((n, n, m), dtype=B.dtype)
+        units = np.broadcast_to(unit, (n, m))
         for i in range(n):
             holders = np.flatnonzero((held == i).any(1))
             C[holders, i] = (B[i * m : (i + 1) * m] @ V[:, holders]).T * units[i]
@@ -136,7 +142,8 @@ class ShortMessageCode(Code):
         responders = self._responders(responses[~few])
         keys = [pattern.tobytes() for pattern in np.packbits(responders, axis=1)]
         row_of_key = {key: row for row, key in enumerate(keys) if key not in self._weights_of_pattern}
-        new_keys, new_rows = list(row_of_key), list(row_of_key.values())
+        new_keys = list(row_of_key)
+        new_rows = list(row_of_key.values())
         for first in range(0, len(new_keys), _PATTERNS_AT_ONCE):
             piece = slice(first, first + _PATTERNS_AT_ONCE)
             solved = self._solve(responders[new_rows[piece]])
@@ -283,7 +290,9 @@ class CommunicationEfficient(ShortMessageCode):
         require(len(set(points)) == n, f"theta must hold distinct points, got {list(map(str, points))}")
         require_known("arithmetic", arithmetic, ARITHMETICS)
         self.theta_order, self.theta = theta_order, theta
-        x, unit, denominator = np.array(points, dtype=float), np.ones(m), 1
+        x = np.array(points, dtype=float)
+        unit = np.ones(m)
+        denominator = 1
         outermost = np.argsort(-np.abs(x), kind="stable")
         if arithmetic == "rational":
             # In whole numbers: row u of B V for the points q theta is q^(n-d+u) times that for theta.
@@ -299,7 +308,9 @@ class CommunicationEfficient(ShortMessageCode):
 
     def _prepare(self, a: np.ndarray) -> None:
         """Integers from which every pattern's weights are made; the points are a / q."""
-        n, m, q = self.n, self.m, self._q
+        n = self.n
+        m = self.m
+        q = self._q
         self._a, self._gap = a, a[:, None] - a
         product = np.prod(self._gap + np.eye(n, dtype=int), axis=1)
         power = np.array([q ** (n - self.d + u) for u in range(m)], dtype=object)

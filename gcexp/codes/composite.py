@@ -170,7 +170,8 @@ class Kronecker(Code):
         if isinstance(self.b, FractionalRepetition) and always_optimal(self.a):
             swapped = _weights_by_group(self.b, self.a, heard.swapaxes(1, 2))
             return swapped.swapaxes(1, 2).reshape(responses.shape)
-        first, second = heard.any(2), heard.any(1)
+        first = heard.any(2)
+        second = heard.any(1)
         is_product = (heard == first[:, :, None] & second[:, None]).all((1, 2))
         is_closed = is_product & _optimal(self.a, first) & _optimal(self.b, second)
         weights = np.empty((len(responses), 1, len(self.owner)), dtype=self.encoding.dtype)

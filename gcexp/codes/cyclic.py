@@ -116,11 +116,14 @@ class CyclicRepetition(Code):
             f"construction=gaussian decodes by singular values, which takes n <= {Code.most_workers}; got n={n}",
         )
         rows = _rows(CONSTRUCTIONS[construction](n, s, seed))
-        columns, ends = arcs(n, s + 1), np.arange(0, n * (s + 1) + 1, s + 1)
+        columns = arcs(n, s + 1)
+        ends = np.arange(0, n * (s + 1) + 1, s + 1)
         B = sparse.csr_array((rows.ravel(), columns.ravel(), ends), shape=(n, n))
         B.sort_indices()
         super().__init__(B, quorums=[Quorum(range(n), [(1, n - s)])])
-        self.s, self.construction, self.seed = s, construction, seed
+        self.s = s
+        self.construction = construction
+        self.seed = seed
 
     @cached_property
     def _solutions(self) -> tuple[np.ndarray, np.ndarray]:
@@ -138,7 +141,8 @@ class CyclicRepetition(Code):
 
     def weights(self, responses):
         heard = responses > 0
-        a, few = np.empty(responses.shape), heard.sum(1) < self.n - self.s
+        a = np.empty(responses.shape)
+        few = heard.sum(1) < self.n - self.s
         if few.any():
             a[few] = super().weights(responses[few])[:, 0]  # below the quorum: best effort
         a0, null = self._solutions
@@ -155,7 +159,8 @@ def _solve_windows(H: np.ndarray, solve: Callable[[np.ndarray, np.ndarray], np.n
     step = max(1, _NUMBERS // max(1, s * s))
     solutions = []
     for columns in np.split(arcs(n, s + 1), range(step, n, step)):
-        h, windows = H[:, columns[:, 0]], H[:, columns[:, 1:]]
+        h = H[:, columns[:, 0]]
+        windows = H[:, columns[:, 1:]]
         solutions.append(solve(windows.transpose(1, 0, 2), h.T[..., None])[..., 0])
     return np.concatenate(solutions)
 

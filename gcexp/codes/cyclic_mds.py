@@ -86,11 +86,14 @@ class CyclicMDS(ClosedFormCode):
         first = (n - s + 1) // 2 if real else 1
         b, at_one = _polynomial(n, s, first)
         if field == "real":
-            b, at_one = b.real, at_one.real
+            b = b.real
+            at_one = at_one.real
         B = np.zeros((n, n), dtype=b.dtype)
         B[np.arange(n)[:, None], arcs(n, s + 1)] = b
         super().__init__(B, quorums=[Quorum(range(n), [(1, n - s)])])
-        self.s, self.field, self._sum = s, field, at_one
+        self.s = s
+        self.field = field
+        self._sum = at_one
         w = np.arange(n)
         self._sine = np.sin(np.pi * (w[:, None] - w) / n)
         turn = np.exp(-2j * np.pi * (first + (s - 1) / 2) * w / n)

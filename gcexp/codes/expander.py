@@ -79,7 +79,8 @@ class ExpanderCode(ApproximateCode):
         else:
             A = {"paley": paley, "margulis": margulis}[graph](n)
         self.graph, self.offsets = graph, None if offsets is None else tuple(offsets)
-        self.d, self.eigenvalue = int(A[0].sum()), second_eigenvalue(A)
+        self.d = int(A[0].sum())
+        self.eigenvalue = second_eigenvalue(A)
         super().__init__(A / self.d, decoder, scale=n)
 
 
@@ -129,5 +130,7 @@ class RandomRegularCode(ApproximateCode):
     def __init__(self, n: int, d: int, decoder: str = "one_step", seed: int = 0):
         require(1 <= d < n, f"a random regular code needs 1 <= d < n, got n={n}, d={d}")
         A = random_regular(n, d, rng(seed, "assignment"))
-        self.d, self.seed, self.eigenvalue = d, seed, second_eigenvalue(A)
+        self.d = d
+        self.seed = seed
+        self.eigenvalue = second_eigenvalue(A)
         super().__init__(A / d, decoder, scale=n)

@@ -25,8 +25,11 @@ def solve_exactly(A, b) -> tuple[np.ndarray, int]:
     Fraction-free Gauss-Jordan elimination (Bareiss, Math. Comp. 1968) of A (t, t) and b (t, m): every division is
     exact, and a singular A raises `ZeroDivisionError`.
     """
-    A, b = np.asarray(A, dtype=object), np.asarray(b, dtype=object)
-    M, t, before = np.concatenate([A, b], axis=1), len(A), 1
+    A = np.asarray(A, dtype=object)
+    b = np.asarray(b, dtype=object)
+    M = np.concatenate([A, b], axis=1)
+    t = len(A)
+    before = 1
     for k in range(t):
         pivot = next((r for r in range(k, t) if M[r, k]), None)
         if pivot is None:
@@ -69,7 +72,8 @@ def general_rows(V: np.ndarray, d: int, m: int) -> tuple[np.ndarray, np.ndarray]
     B = np.zeros((n, m, t), dtype=V.dtype)
     divisors = np.ones(n, dtype=V.dtype)
     for i, Q in enumerate(arcs(n, z + 1)[:, 1:]):
-        A, b = V[:z, Q].T, V[z:, Q].T
+        A = V[:z, Q].T
+        b = V[z:, Q].T
         try:
             if V.dtype == object:
                 numerators, divisors[i] = solve_exactly(A, b)
@@ -168,7 +172,9 @@ class GeneralCommunicationEfficient(ShortMessageCode):
         d, s = load_and_stragglers(n, d, m, s)
         require(tries >= 1, f"tries must be a number of matrices >= 1, got {tries}")
         require_known("arithmetic", arithmetic, ARITHMETICS)
-        self.V, self.tries, self.seed = V, tries, seed
+        self.V = V
+        self.tries = tries
+        self.seed = seed
         t = n - d + m
         rows = _best_drawn(n, d, m, s, tries, seed) if V is None else V
         exact = fraction_rows("V", rows, (t, n))

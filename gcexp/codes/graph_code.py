@@ -81,7 +81,8 @@ class GraphCode(Code):
             n >= 1 and d >= 1 and 2 * n % d == 0 and d * d < 2 * n,
             f"a graph code needs k = 2n/d vertices, an integer above d, got n={n}, d={d}",
         )
-        k, random = 2 * n // d, rng(seed, "assignment")
+        k = 2 * n // d
+        random = rng(seed, "assignment")
         if graph == "circulant":
             A = circulant(k, offsets)
             require(
@@ -96,7 +97,9 @@ class GraphCode(Code):
         B = np.zeros((n, k))
         B[np.arange(n)[:, None], self._ends] = 1
         super().__init__(B, promise="least_squares")
-        self.d, self.graph, self.seed = d, graph, seed
+        self.d = d
+        self.graph = graph
+        self.seed = seed
         self.offsets = None if offsets is None else tuple(offsets)
 
     def weights(self, responses):
@@ -136,7 +139,8 @@ def edge_weights(vertices: int, ends: np.ndarray) -> np.ndarray:
     # From the leaves to the roots each edge of the forest gives its child what that still needs.
     child = np.flatnonzero(parent < vertices)
     child = child[np.argsort(-depth[child], kind="stable")]
-    low, high = np.minimum(child, parent[child]), np.maximum(child, parent[child])
+    low = np.minimum(child, parent[child])
+    high = np.maximum(child, parent[child])
     in_both_directions = number + number.T
     edge_to_parent = np.asarray(in_both_directions[low, high]).ravel().astype(int) - 1
     first_of_levels = np.flatnonzero(np.diff(depth[child])) + 1
@@ -160,5 +164,6 @@ def _spanning_forest(vertices: int, ends: np.ndarray, component: np.ndarray) -> 
     parent[vertices] = vertices
     depth, ancestor = (parent != np.arange(vertices + 1)).astype(int), parent
     while (ancestor != vertices).any():  # doubling the distance covered
-        depth, ancestor = depth + depth[ancestor], ancestor[ancestor]
+        depth = depth + depth[ancestor]
+        ancestor = ancestor[ancestor]
     return parent[:vertices], depth[:vertices]

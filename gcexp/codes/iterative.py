@@ -52,7 +52,8 @@ def iterate(code: Code, responses, steps: int) -> Iterates:
     require(steps >= 0, f"the iterative decoder needs steps >= 0, got {steps}")
     require(code.blocks == 1, f"the iterative decoder takes codes with one block, {code!r} has {code.blocks}")
     responses = np.atleast_2d(np.asarray(responses)).astype(int)
-    received, B = code.received(responses), code.encoding.toarray()
+    received = code.received(responses)
+    B = code.encoding.toarray()
     norms = np.linalg.norm(received[:, :, None] * B, ord=2, axis=(1, 2)) ** 2
     step = received / np.where(norms > 0, norms, 1)[:, None]
     w = np.zeros(received.shape, dtype=B.dtype)

@@ -74,12 +74,15 @@ class NaivePartial(Code):
         require(fraction > 0, f"naive partial recovery needs alpha >= 1/{_DENOMINATOR}, got alpha={alpha}")
         self._on_kept = CyclicRepetition(n, s, seed=seed)
         shared = gcd(fraction.numerator, n)
-        k, piece = n * fraction.denominator // shared, fraction.numerator // shared
+        k = n * fraction.denominator // shared
+        piece = fraction.numerator // shared
         self.kept = np.arange(k) < n * piece
         rows = np.zeros((n, k))
         rows[:, self.kept] = np.repeat(self._on_kept.encoding.toarray(), piece, axis=1)
         super().__init__(rows, quorums=self._on_kept.quorums, recovers=n * piece)
-        self.s, self.alpha, self.seed = s, float(alpha), seed
+        self.s = s
+        self.alpha = float(alpha)
+        self.seed = seed
 
     def weights(self, responses):
         return self._on_kept.weights(responses)

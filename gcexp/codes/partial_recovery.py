@@ -37,7 +37,8 @@ def _disjoint_arcs(responses: np.ndarray, p: int, most: int) -> np.ndarray:
     for take in _greedy(lambda x: ring[:, x : x + n], n, p, most):
         lengths += take
     anchor = np.where(responses, lengths, 0).argmax(1)
-    rows, workers = np.arange(patterns), np.zeros_like(responses)
+    rows = np.arange(patterns)
+    workers = np.zeros_like(responses)
     for x, take in enumerate(_greedy(lambda x: ring[rows, anchor + x], n, p, most)):
         workers[rows, (anchor + x) % n] = take
     return workers
@@ -57,7 +58,8 @@ def _grow(first: list[int], candidates: list[int], n: int, p: int, q: int) -> li
 
 def _appendix(responses: np.ndarray, p: int, q: int) -> list[int]:
     """Workers that Algorithm 1 (Appendix C) picks for one pattern; here with 0-based workers."""
-    n, beta = len(responses), p * q
+    n = len(responses)
+    beta = p * q
     stragglers = set(np.flatnonzero(~responses).tolist())
     for i in range(p):
         group = range(i, beta, p)
@@ -137,10 +139,14 @@ class CyclicPartialRecovery(Code):
         )
         require_known("decoder", decoder, DECODERS)
         super().__init__(_plain_sums(n, p), quorums=[Quorum(range(n), [(1, n - s)])], recovers=beta)
-        self.s, self.beta, self.decoder, self.p = s, beta, decoder, p
+        self.s = s
+        self.beta = beta
+        self.decoder = decoder
+        self.p = p
 
     def weights(self, responses):
-        heard, q = responses > 0, self.beta // self.p
+        heard = responses > 0
+        q = self.beta // self.p
         most = q if self.decoder == "exact" else self.n
         is_used = _disjoint_arcs(heard, self.p, most)
         if self.decoder == "appendix":
@@ -227,7 +233,11 @@ class CyclicTwoMessage(Code):
         awaited = n - s if covered else n
         quorum = Quorum(range(n), [(2, awaited)])
         super().__init__(rows, owner=np.repeat(np.arange(n), 2), quorums=[quorum], recovers=beta)
-        self.s, self.beta, self.guaranteed, self.p, self.r = s, beta, guaranteed, p, r
+        self.s = s
+        self.beta = beta
+        self.guaranteed = guaranteed
+        self.p = p
+        self.r = r
 
     def weights(self, responses):
         most_recovered = np.zeros(len(responses), dtype=np.int64)  # partitions so far
@@ -250,7 +260,8 @@ class CyclicTwoMessage(Code):
 
     def _lists_from(self, ring: np.ndarray) -> np.ndarray:
         """Message used, 0 for none: (U, q, n), by place of the short arc and by distance from the anchor."""
-        n, q = self.n, self.beta // self.p
+        n = self.n
+        q = self.beta // self.p
         place = np.arange(1, q + 1)
         free_from = np.zeros((len(ring), q), dtype=np.int16)  # first distance that no taken arc covers
         count = np.zeros((len(ring), q), dtype=np.int16)

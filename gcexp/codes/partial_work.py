@@ -80,7 +80,9 @@ class PartialWork(Code):
             quorums=[Quorum(range(n), [(q, n)])],
             recovers=n * q,
         )
-        self.d, self.q, self.order = d, q, order
+        self.d = d
+        self.q = q
+        self.order = order
         self._partition, self._copy = partition, number_among_equal(partition)
 
     def weights(self, responses):

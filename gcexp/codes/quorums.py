@@ -71,7 +71,8 @@ class Quorum:
     @cached_property
     def index(self) -> slice | np.ndarray:
         """The workers as a slice where they are consecutive (no copy), else as an array."""
-        first, size = self.workers[0], len(self.workers)
+        first = self.workers[0]
+        size = len(self.workers)
         if self.workers == tuple(range(first, first + size)):
             return slice(first, first + size)
         return np.array(self.workers)

@@ -35,7 +35,8 @@ def peeling_weights(sums: np.ndarray, received: np.ndarray) -> np.ndarray:
     others. If message w_t reveals batch b_t at step t, the sum of all revealed batches is
     sum_t v_t * (message w_t) with v_t = 1 - sum_{t' > t, b_t in w_t'} v_t': integers, found backwards.
     """
-    sums, received = np.asarray(sums, dtype=bool), np.asarray(received, dtype=bool)
+    sums = np.asarray(sums, dtype=bool)
+    received = np.asarray(received, dtype=bool)
     is_recovered = np.zeros((len(received), sums.shape[1]), dtype=bool)
     missing = np.tile(sums.sum(1).astype(np.int16), (len(received), 1))  # unknown batches in each sum
     steps = []
@@ -49,7 +50,8 @@ def peeling_weights(sums: np.ndarray, received: np.ndarray) -> np.ndarray:
         is_recovered[rows, batch] = True
         missing[rows] -= sums.T[batch]
         steps.append((rows, message, batch))
-    weights, covered = np.zeros(received.shape), np.zeros(is_recovered.shape)
+    weights = np.zeros(received.shape)
+    covered = np.zeros(is_recovered.shape)
     for rows, message, batch in reversed(steps):
         v = 1 - covered[rows, batch]
         weights[rows, message] = v
@@ -120,7 +122,10 @@ class BatchRaptor(Code):
             degree = min(int(draw.choice(len(law), p=law)) + 1, n // batch)
             self._sums[w, draw.choice(n // batch, size=degree, replace=False)] = True
         super().__init__(np.repeat(self._sums, batch, axis=1), recovers=0)
-        self.s, self.epsilon, self.batch, self.seed = s, epsilon, batch, seed
+        self.s = s
+        self.epsilon = epsilon
+        self.batch = batch
+        self.seed = seed
 
     def weights(self, responses):
         return peeling_weights(self._sums, responses > 0)

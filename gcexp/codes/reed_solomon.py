@@ -78,7 +78,8 @@ class ReedSolomon(ClosedFormCode):
         require_known("mask", mask, MASKS)
         a = np.exp(2j * np.pi * np.arange(n) / n)
         self._factor = 1 - a[:, None] / a  # [i, v]
-        p, step = np.arange(k)[:, None], np.arange(s + 1)
+        p = np.arange(k)[:, None]
+        step = np.arange(s + 1)
         if mask == "spread":
             H = (p + step * k) * n // ((s + 1) * k)
         else:

@@ -20,7 +20,8 @@ def random_biregular(n: int, d: int, random: np.random.Generator) -> np.ndarray:
     require(0 <= d <= n, f"a biregular matrix needs 0 <= d <= n, got n={n}, d={d}")
     if 2 * d > n:
         return 1 - random_biregular(n, n - d, random)
-    row, column = np.repeat(np.arange(n), d), random.permutation(np.repeat(np.arange(n), d))
+    row = np.repeat(np.arange(n), d)
+    column = random.permutation(np.repeat(np.arange(n), d))
     while True:
         _, first = np.unique(row * n + column, return_index=True)
         double = np.setdiff1d(np.arange(n * d), first)

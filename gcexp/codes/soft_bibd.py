@@ -46,7 +46,8 @@ def weight_law(n: int, rho: float, mu: float) -> np.ndarray:
         f"for n={n} and density {rho:g} a Soft BIBD needs {low:.6g} <= mu <= {rho:.6g}, got mu={mu:.6g}",
     )
     if mu <= low + _EDGE:
-        law, t = np.zeros(n + 1), min(floor(n * rho), n - 1)
+        law = np.zeros(n + 1)
+        t = min(floor(n * rho), n - 1)
         law[t], law[t + 1] = 1 - (n * rho - t), n * rho - t
         return law
     return _fewest_empty(n, float(n * rho), float(n * (n - 1) * min(mu, rho)))
@@ -221,8 +222,13 @@ class SoftBIBD(Code):
             best = _best(assignments, _straggler_sets(n, s, seed), select)
         closest = decoder == "optimal" and rescale == "none"
         super().__init__(assignments[best].T, promise="least_squares" if closest else "linear")
-        self.intersection, self.decoder, self.rescale, self.select = intersection, decoder, rescale, select
-        self.realisations, self.s, self.seed = realisations, s, seed
+        self.intersection = intersection
+        self.decoder = decoder
+        self.rescale = rescale
+        self.select = select
+        self.realisations = realisations
+        self.s = s
+        self.seed = seed
         self.d, self.shared = d, shared
 
     def weights(self, responses):

@@ -26,7 +26,8 @@ def golomb_offsets(n: int, d: int) -> list[int]:
     >>> golomb_offsets(n=40, d=5)
     [0, 1, 3, 7, 12]
     """
-    offsets, differences = [0], set[int]()
+    offsets = [0]
+    differences = set[int]()
     for offset in range(1, n):
         if len(offsets) == d:
             break
@@ -105,7 +106,9 @@ class SPARe(Code):
         one_holder_sent_all = [Quorum(workers, [(d, 1)]) for workers in holders]
         super().__init__(B, owner=np.repeat(np.arange(n), d), quorums=one_holder_sent_all)
         self.d, self.offsets = d, offsets
-        self._partition, self._rank, self._holders = partition, rank, holders
+        self._partition = partition
+        self._rank = rank
+        self._holders = holders
         self._message_quorums = Quorums(holders * d + np.arange(d), [(1, 1)])
 
     @property

@@ -99,7 +99,9 @@ class StochasticGradientCode(Code):
             B[holders, i] = 1 / (copy * (1 - p))
         super().__init__(B, promise="linear")
         self.d = d if same_of_all else tuple(copies)
-        self.p, self.layout, self.seed = p, layout, seed
+        self.p = p
+        self.layout = layout
+        self.seed = seed
 
     def weights(self, responses):
         return (responses > 0).astype(float)

@@ -285,7 +285,8 @@ def intermediate_holders(n: int, x: int, y: int) -> list[tuple[int, ...]]:
     their distances from it; the g rotations of a list by multiples of x' are one partition, at the first's place.
     """
     g = gcd(x, y)
-    period, total = x // g, y // g
+    period = x // g
+    total = y // g
     ends = [j * total // period for j in range(period + 1)]
     lengths = np.diff(ends).tolist() * g
     length_before = np.concatenate([[0], np.cumsum(lengths)[:-1]])
@@ -472,7 +473,8 @@ class TDesign(BlockAssignment):
             blocks = design = tuple(tuple(block) for block in design)
         require(bool(blocks) and all(blocks), "a design needs at least one block, and a point in each")
         require(t >= 1, f"a t-design needs t >= 1 for workers to hold equally many blocks, got t={t}")
-        n, size = max(map(max, blocks)) + 1, len(blocks[0])
+        n = max(map(max, blocks)) + 1
+        size = len(blocks[0])
         self.design, self.t = design, t
         self.index = design_index(blocks, n, t)
         recovers = None

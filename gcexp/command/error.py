@@ -150,7 +150,8 @@ def _mean_in_words(one: dict) -> str:
     words += f", largest of {one['trials']}: {one['largest']:.6g}"
     if not one.get("coefficients"):
         return words
-    least, most = min(one["coefficients"]), max(one["coefficients"])
+    least = min(one["coefficients"])
+    most = max(one["coefficients"])
     words += f"; mean coefficients of the partitions from {least:.4g} to {most:.4g}"
     if one["coefficients_stderr"] is not None:
         words += f" ± {one['coefficients_stderr']:.2g}"

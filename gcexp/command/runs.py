@@ -126,7 +126,8 @@ def _train_and_tell(
         live.add({}, [folder / f"curve.{suffix}" for suffix in ("csv", "pdf", "png")])
     # The curve stands when the verification fails: whoever looks for the reason needs it.
     report = measurement.report
-    decoded_error, weighted_error = report["decoded_error"], report["weighted_error"]
+    decoded_error = report["decoded_error"]
+    weighted_error = report["weighted_error"]
     _tell("verification errors", f"decoded {decoded_error:.1e}, weighted pass {weighted_error:.1e}")
     if live is not None:
         live.add({"decoded_error": decoded_error, "weighted_error": weighted_error})

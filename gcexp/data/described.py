@@ -294,7 +294,8 @@ def _features(described: Description, x: np.ndarray, path: Path) -> np.ndarray:
 
 def _standardized(train: np.ndarray, test: np.ndarray) -> list[np.ndarray]:
     """Both parts with mean 0 and standard deviation 1 in the training part, in double precision until the end."""
-    mean, std = train.mean(0), train.std(0)
+    mean = train.mean(0)
+    std = train.std(0)
     std = np.where(std > 1e-12 * np.abs(mean), std, np.inf)  # else it is constant
     return [np.ascontiguousarray((part - mean) / std, dtype=np.float32) for part in (train, test)]
 

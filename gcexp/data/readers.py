@@ -106,7 +106,9 @@ ACCESS_COLUMNS = (
     "ACTION RESOURCE MGR_ID ROLE_ROLLUP_1 ROLE_ROLLUP_2 ROLE_DEPTNAME ROLE_TITLE ROLE_FAMILY_DESC ROLE_FAMILY ROLE_CODE"
 ).split()
 #: Of the generated access rows: rows, chance of access, and the number of values of each column in the real ones.
-ACCESS_ROWS, ACCESS_MEAN, ACCESS_VALUES = 3000, 0.942, (7518, 4243, 128, 177, 449, 343, 2358, 67, 343)
+ACCESS_ROWS = 3000
+ACCESS_MEAN = 0.942
+ACCESS_VALUES = (7518, 4243, 128, 177, 449, 343, 2358, 67, 343)
 
 
 def amazon_access(files: list[Path]) -> dict[str, np.ndarray]:

@@ -34,11 +34,15 @@ class Survivors:
         self._renew()
 
     def _renew(self) -> None:
-        F, G, n = np.flatnonzero(self.responses), self.rows.G, self.rows.n
+        F = np.flatnonzero(self.responses)
+        G = self.rows.G
+        n = self.rows.n
         values, vectors = np.linalg.eigh(G[np.ix_(F, F)])
         large = values > _CUT * values.max(initial=0)
         vectors = vectors[:, large]
-        self.inverse, self.alone, self.w = np.zeros((n, n)), np.zeros(n, dtype=bool), np.zeros(n)
+        self.inverse = np.zeros((n, n))
+        self.alone = np.zeros(n, dtype=bool)
+        self.w = np.zeros(n)
         self.inverse[np.ix_(F, F)] = (vectors / values[large]) @ vectors.T
         self.alone[F] = np.abs((vectors**2).sum(1) - 1) < 1e-9
         self.w[F] = self.inverse[np.ix_(F, F)] @ self.rows.h[F]
@@ -68,16 +72,20 @@ class Survivors:
 
     def swap(self, weight: np.ndarray) -> bool:
         """Bring one straggler back and lose the survivor of no larger weight that hurts most, if that is worse."""
-        G, h = self.rows.G, self.rows.h
+        G = self.rows.G
+        h = self.rows.h
         silent = np.flatnonzero(~self.responses)
         u = self.inverse @ G[:, silent]
         d = G[silent, silent] - np.einsum("js,js->s", G[:, silent], u)
         new = d > 1e-9 * G[silent, silent]  # independent of the survivors: only those can lower the error
-        silent, u, d = silent[new], u[:, new], d[new]
+        silent = silent[new]
+        u = u[:, new]
+        d = d[new]
         if not len(silent):
             return False
         a = (h[silent] - h @ u) / d
-        w, diagonal = self.w[:, None] - u * a, self.inverse.diagonal()[:, None] + u**2 / d
+        w = self.w[:, None] - u * a
+        diagonal = self.inverse.diagonal()[:, None] + u**2 / d
         may = self.alone[:, None] & (weight[:, None] <= weight[silent])
         change = np.where(may, w**2, 0) / np.where(may, diagonal, 1) - a**2 * d
         lost, back = np.unravel_index(int(change.argmax()), change.shape)
@@ -100,7 +108,8 @@ def path(
     Where no single loss hurts (a message that others imply), all holders of the partition with the fewest survivors go
     together. Ends before the lost workers weigh more than `most`.
     """
-    weight, support = np.asarray(weight), rows.B != 0
+    weight = np.asarray(weight)
+    support = rows.B != 0
     state = Survivors(rows, np.ones(rows.n, dtype=bool) if start is None else start)
     while True:
         left = most - int(weight[~state.responses].sum())
@@ -138,8 +147,10 @@ def bad_sets(
     the holders of each partition, consecutive workers, random sets for each w, and the survivor sets `given`. For each
     wanted w the best of each of these kinds is improved by swaps.
     """
-    weight, wanted = np.asarray(weight), list(wanted)
-    most, n = max(wanted), rows.n
+    weight = np.asarray(weight)
+    wanted = list(wanted)
+    most = max(wanted)
+    n = rows.n
     holders = np.unique((rows.B != 0).T, axis=0)
     holders = holders[holders @ weight <= most]
     holders = holders[np.argsort(holders @ weight, kind="stable")]
@@ -168,7 +179,8 @@ def bad_sets(
     places, improved = [], []  # of the best of each kind for each wanted w
     for found, values in kinds:
         responses, first = np.unique(found, axis=0, return_index=True)
-        lost, values = ~responses @ weight, values[first]
+        lost = ~responses @ weight
+        values = values[first]
         for i, w in enumerate(wanted):
             reach = np.flatnonzero(lost <= w)
             if not reach.size:
@@ -181,7 +193,8 @@ def bad_sets(
                     break
             places.append(i)
             improved.append(state.responses)
-    errors, sets = np.full(len(wanted), -1.0), np.zeros((len(wanted), n), dtype=bool)
+    errors = np.full(len(wanted), -1.0)
+    sets = np.zeros((len(wanted), n), dtype=bool)
     for i, responses, error in zip(places, improved, rows.errors(np.array(improved)), strict=True):
         if error > errors[i]:
             errors[i], sets[i] = error, responses

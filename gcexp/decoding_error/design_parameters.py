@@ -18,7 +18,8 @@ def design_parameters(rows: Rows) -> Parameters | None:
     if rows.n == 0 or not is_constant(rows.h) or not is_constant(rows.G.diagonal()):
         return None
     intersections = rows.G[~np.eye(rows.n, dtype=bool)]
-    load, square = float(rows.h[0]), float(rows.G[0, 0])
+    load = float(rows.h[0])
+    square = float(rows.G[0, 0])
     intersection = float(intersections[0]) if len(intersections) else 0.0
     if load <= 0 or not is_constant(intersections) or not 0 <= intersection < square * (1 - 1e-9):
         return None
@@ -37,7 +38,8 @@ def factors_of(code: Code | None) -> tuple[Parameters, Parameters] | None:
     """Parameters of two designs if the code is their product."""
     if not isinstance(code, Kronecker):
         return None
-    a, b = design_of(code.a), design_of(code.b)
+    a = design_of(code.a)
+    b = design_of(code.b)
     return (a, b) if a and b else None
 
 

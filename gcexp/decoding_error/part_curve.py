@@ -81,7 +81,9 @@ def worst_curve(
 
 def _curve_without_links(part: Part) -> Curve:
     """The curve of a partition that nobody holds, or of a worker without partitions."""
-    total, classes, k = int(part.weight.sum()), len(part.classes), part.rows.k
+    total = int(part.weight.sum())
+    classes = len(part.classes)
+    k = part.rows.k
     errors = np.full(total + 1, float(k))
     survivors = np.arange(total, -1, -1)
     responses = survivors[:, None] > np.zeros(classes)
@@ -90,7 +92,9 @@ def _curve_without_links(part: Part) -> Curve:
 
 def _curve_of_design(part: Part, design: Parameters) -> Curve:
     """The curve of a design, all of whose classes have equally many workers."""
-    total, classes, k = int(part.weight.sum()), len(part.classes), part.rows.k
+    total = int(part.weight.sum())
+    classes = len(part.classes)
+    k = part.rows.k
     lost_classes = np.arange(total + 1) // part.weight[0]
     errors = k * bibd_error(design, lost_classes)
     errors[errors < SAME * k] = 0
@@ -105,7 +109,9 @@ class _Search:
     """
 
     def __init__(self, part: Part, wanted: Sequence[int], equal_classes: bool):
-        self.rows, self.weight, self.wanted = part.rows, part.weight, list(wanted)
+        self.rows = part.rows
+        self.weight = part.weight
+        self.wanted = list(wanted)
         self.total = int(self.weight.sum())
         self.lower = np.full(self.total + 1, np.nan)
         self.upper = np.full(self.total + 1, np.nan)
@@ -129,7 +135,8 @@ class _Search:
 
     def tabulate(self) -> None:
         """Take all worst cases from the errors of all sets of classes."""
-        table, classes = self.rows.table, self.rows.n
+        table = self.rows.table
+        classes = self.rows.n
         lost = np.full(1, self.total)
         for workers in self.weight:  # class c is bit c: sets without it first, then those with it
             lost = np.concatenate([lost, lost - workers])

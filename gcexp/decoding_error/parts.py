@@ -53,7 +53,9 @@ def _merged(B: np.ndarray, workers: np.ndarray) -> Part:
 
 def is_transitive(rows: Rows) -> bool:
     """Whether shifts (of all workers, or in a two-way table of them) map every worker to every other."""
-    n, G, h = rows.n, rows.G, rows.h
+    n = rows.n
+    G = rows.G
+    h = rows.h
     if n < 2 or not (is_constant(h) and is_constant(G.diagonal())):
         return False
     tolerance = SAME * np.abs(G).max()

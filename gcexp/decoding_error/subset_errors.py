@@ -66,8 +66,11 @@ class Rows:
     @cached_property
     def table(self) -> np.ndarray:
         """Error of every survivor set, (2^n,); worker j survives in set number u where bit j of u is 1."""
-        G, h, first = self.G[None], self.h[None], np.diag(self.G)
-        e, doubt = np.full(1, float(self.k)), np.zeros(1, dtype=bool)
+        G = self.G[None]
+        h = self.h[None]
+        first = np.diag(self.G)
+        e = np.full(1, float(self.k))
+        doubt = np.zeros(1, dtype=bool)
         for t in range(self.n):  # worker t is bit t: sets without it first, then those with it
             kept = _eliminated(G, h, first[t])
             G = np.concatenate([G[:, 1:, 1:], kept.G])
@@ -82,19 +85,25 @@ class Rows:
 
     def errors(self, responses: np.ndarray) -> np.ndarray:
         """Error of each survivor set, (U,), for boolean responses (U, n); sets may differ in size."""
-        errors, sizes = np.ones(len(responses)), responses.sum(1)
+        errors = np.ones(len(responses))
+        sizes = responses.sum(1)
         if "table" in self.__dict__ or 2**self.n <= self.n * len(responses):  # cheaper than one by one
             return self.table[responses @ (1 << np.arange(self.n))]
         for m in np.unique(sizes[sizes > 0]):
             rows = np.flatnonzero(sizes == m)
             for part in np.array_split(rows, -(-len(rows) * m * m // _NUMBERS)):
                 F = np.nonzero(responses[part])[1].reshape(-1, m)
-                G, h = self.G[F[:, :, None], F[:, None]], self.h[F]
+                G = self.G[F[:, :, None], F[:, None]]
+                h = self.h[F]
                 first = np.einsum("uii->ui", G).copy()
-                e, doubt = np.full(len(part), float(self.k)), np.zeros(len(part), dtype=bool)
+                e = np.full(len(part), float(self.k))
+                doubt = np.zeros(len(part), dtype=bool)
                 for t in range(m):
                     step = _eliminated(G, h, first[:, t])
-                    G, h, e, doubt = step.G, step.h, e - step.gain, doubt | step.doubt
+                    G = step.G
+                    h = step.h
+                    e = e - step.gain
+                    doubt = doubt | step.doubt
                 e = e.clip(0) / self.k
                 if doubt.any():
                     e[doubt] = self.decoded(responses[part[doubt]])
@@ -111,12 +120,17 @@ class Rows:
         step = max(1, _NUMBERS // max(1, self.n * self.n))
         for u in range(0, len(orders), step):
             F = orders[u : u + step, ::-1]
-            G, h = self.G[F[:, :, None], F[:, None]], self.h[F]
+            G = self.G[F[:, :, None], F[:, None]]
+            h = self.h[F]
             first = np.einsum("uii->ui", G).copy()
-            e, doubt = np.full(len(F), float(self.k)), np.zeros(len(F), dtype=bool)
+            e = np.full(len(F), float(self.k))
+            doubt = np.zeros(len(F), dtype=bool)
             for t in range(self.n):
                 taken = _eliminated(G, h, first[:, t])
-                G, h, e, doubt = taken.G, taken.h, e - taken.gain, doubt | taken.doubt
+                G = taken.G
+                h = taken.h
+                e = e - taken.gain
+                doubt = doubt | taken.doubt
                 of_survivors = e.clip(0) / self.k
                 if doubt.any():
                     survives = np.zeros((doubt.sum(), self.n), dtype=bool)
@@ -167,7 +181,8 @@ def _eliminated(G: np.ndarray, h: np.ndarray, first) -> _Step:
     pivot = G[:, 0, 0]
     there = pivot > _ZERO * first
     inverse = there / np.where(there, pivot, 1)
-    g, h0 = G[:, 1:, 0], h[:, 0]
+    g = G[:, 1:, 0]
+    h0 = h[:, 0]
     scaled = g * inverse[:, None]
     left = scaled[:, :, None] * g[:, None]
     np.subtract(G[:, 1:, 1:], left, out=left)
@@ -202,7 +217,8 @@ class _States(NamedTuple):
 
     def take(self, place: int, first: float = 0, sign: int = 1) -> _States:
         """The first of the undecided workers, number `place`, is taken, and k e moves in the direction `sign`."""
-        step, sets = _eliminated(self.G, self.h, first), self.sets.copy()
+        step = _eliminated(self.G, self.h, first)
+        sets = self.sets.copy()
         sets[:, place] = True
         moved = self.e + sign * step.gain
         return _States(step.G, step.h, moved, self.taken + 1, sets, self.doubt | step.doubt)
@@ -255,20 +271,26 @@ def worst_of_size(rows: Rows, lost: int, pinned: bool = False) -> tuple[float, n
     losing S costs w_S^T P_SS^-1 w_S / k. The last one needs the diagonal only: nodes with matrices are sets of two
     less. Worker 0 is always taken where a symmetry may map every worker to every other (`pinned`).
     """
-    n, k = rows.n, float(rows.k)
+    n = rows.n
+    k = float(rows.k)
     take, gone = n - lost, False
-    G, h, start = rows.G, rows.h, k
+    G = rows.G
+    h = rows.h
+    start = k
     if 2 * lost < n:
         values = np.linalg.eigvalsh(G)
         if values[0] > _SURE * values[-1]:
             P = np.linalg.inv(G)
             G, h, start, take, gone = P, P @ h, k - h @ P @ h, lost, True
-    best, chosen = -np.inf, np.zeros(n, dtype=bool)
+    best = -np.inf
+    chosen = np.zeros(n, dtype=bool)
     if take == 0:
         return start / k, chosen ^ gone
     if take == 1 and pinned:
-        G, h = G[:1, :1], h[:1]
-    sign, first = 1 if gone else -1, G.diagonal().copy()
+        G = G[:1, :1]
+        h = h[:1]
+    sign = 1 if gone else -1
+    first = G.diagonal().copy()
 
     def last(t: int, states: _States) -> None:
         nonlocal best, chosen
@@ -281,7 +303,8 @@ def worst_of_size(rows: Rows, lost: int, pinned: bool = False) -> tuple[float, n
             values[u, j] = k * rows.decoded((states.sets[u] | (np.arange(n) == t + j[:, None])) ^ gone)
         if values.max() > best:
             u, j = np.unravel_index(values.argmax(), values.shape)
-            best, chosen = float(values[u, j]), states.sets[u].copy()
+            best = float(values[u, j])
+            chosen = states.sets[u].copy()
             chosen[t + j] = True
 
     _walk(_States.root(n, G, h, start), take, 1, pinned, last, first, sign)
@@ -318,7 +341,8 @@ def search_worst(
     -x^2 <= x_0^2 - 2 x_0 x for any x_0: a sum over pairs again. With T lost and r more to be, it is at most the sum
     over T and the r largest of what one j adds to T and the r - 1 largest M_ij of others.
     """
-    n, k = rows.n, float(rows.k)
+    n = rows.n
+    k = float(rows.k)
     values, vectors = np.linalg.eigh(rows.G)
     share = values / max(values[-1], np.finfo(float).tiny)
     if ((share > _DOUBT[0]) & (share < _DOUBT[1])).any():
@@ -363,13 +387,17 @@ class _Found:
     """
 
     def __init__(self, rows: Rows, w: np.ndarray, lost: int):
-        self.rows, self._lost, self._k = rows, lost, rows.k
+        self.rows = rows
+        self._lost = lost
+        self._k = rows.k
         self._tried = 0
-        self._M, self._x = rows.G * np.outer(w, w), w * rows.h
+        self._M = rows.G * np.outer(w, w)
+        self._x = w * rows.h
 
     def raised(self, best: float, places: np.ndarray | None) -> None:
         self.best, self.set = best, places
-        q, middle = self._x.sum(), self._lost * self._x.mean()
+        q = self._x.sum()
+        middle = self._lost * self._x.mean()
         c = max(self._k - best, 1e-6 * self._k)  # a lower best is a weaker bound
         self.M = self._M + np.diag(2 * (q / c - 1 - middle / c) * self._x)
         self.need = q * (q / c - 1) - middle**2 / c
@@ -395,13 +423,16 @@ class _Found:
 
     def most(self, sets: np.ndarray, t: int, more: np.ndarray) -> np.ndarray:
         """Bound on the sum after `more` of the workers from place t on are lost beside those of each set, (U,)."""
-        lost, own = sets.astype(float), self.M.diagonal()
+        lost = sets.astype(float)
+        own = self.M.diagonal()
         shared = lost @ self.M
-        bounds, each = (shared * lost).sum(1), (own + 2 * shared)[:, t:]
+        bounds = (shared * lost).sum(1)
+        each = (own + 2 * shared)[:, t:]
         near = np.maximum(self.M[t:, t:] * ~np.eye(len(own) - t, dtype=bool), 0)
         near.sort(axis=1)
         for r in np.unique(more):
-            some, m = more == r, len(near)
+            some = more == r
+            m = len(near)
             score = each[some] + near[:, m - r + 1 :].sum(1)
             bounds[some] += np.partition(score, m - r, axis=1)[:, m - r :].sum(1)
         return bounds + self.rounded
@@ -411,9 +442,12 @@ def _last_three(nodes: _States, t: int, found: _Found) -> None:
     """Lose the first of the three last stragglers where the bound on the whole set does not rule it out."""
     m = nodes.h.shape[1]
     need = found.need - found.rounded  # of this M: both move when a worse set is found
-    sets, own, M = nodes.sets.astype(float), found.M.diagonal(), found.M[t:, t:]
+    sets = nodes.sets.astype(float)
+    own = found.M.diagonal()
+    M = found.M[t:, t:]
     shared = sets @ found.M
-    known, each = (shared * sets).sum(1), (own + 2 * shared)[:, t:]
+    known = (shared * sets).sum(1)
+    each = (own + 2 * shared)[:, t:]
     later = ~np.tri(m, dtype=bool)
     near = np.where(later | later.T, np.maximum(M, 0), 0)
     largest = np.zeros((m, m))  # [d, j]: of M_ij over i > d
@@ -430,7 +464,8 @@ def _last_three(nodes: _States, t: int, found: _Found) -> None:
 def _last_two(nodes: _States, t: int, found: _Found) -> None:
     """Lose every pair of the undecided."""
     m = nodes.h.shape[1]
-    step, later = max(1, _HELD // (m * m)), ~np.tri(m, dtype=bool)
+    step = max(1, _HELD // (m * m))
+    later = ~np.tri(m, dtype=bool)
     for part in (nodes.some(slice(u, u + step)) for u in range(0, len(nodes.e), step)):
         pivot = np.einsum("uii->ui", part.G)
         ratio = part.G / pivot[:, :, None]  # of the first of the two

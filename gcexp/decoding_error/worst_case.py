@@ -63,7 +63,8 @@ def _errors_by_parts(code: Code, sizes: list[int], seed: int, limits: Limits) ->
     closed = all(curve.closed for curve in curves)
     errors = {}
     for s, bracket in _together(parts, curves, sizes, code).items():
-        lower, upper = bracket.lower, min(bracket.upper, promised_bound(code, s))
+        lower = bracket.lower
+        upper = min(bracket.upper, promised_bound(code, s))
         if bracket.exact or upper - lower <= SAME:
             upper = lower
         if closed:
@@ -89,7 +90,9 @@ def _together(parts: list[Part], curves: list[Curve], sizes: list[int], code: Co
     """The brackets of the whole code, its stragglers split over the parts in the worst way (Lemma 8)."""
     most = max(sizes)
     if len(parts) == 1:
-        lower, upper, exact = curves[0].lower, curves[0].upper, curves[0].exact
+        lower = curves[0].lower
+        upper = curves[0].upper
+        exact = curves[0].exact
         splits = {s: [s] for s in sizes}
     else:
         lower, shares = _worst_sums([curve.lower for curve in curves], most)
@@ -151,8 +154,10 @@ def _product_sets(code: Code, sizes: list[int], part: Part) -> list[np.ndarray]:
     """
     if not isinstance(code, Kronecker) or len(part.classes) != code.n:
         return []
-    first_order, second_order = _greedy_order(code.a), _greedy_order(code.b)
-    n1, n2 = code.a.n, code.b.n
+    first_order = _greedy_order(code.a)
+    second_order = _greedy_order(code.b)
+    n1 = code.a.n
+    n2 = code.b.n
     sets = []
     for survivors in sorted({code.n - s for s in sizes} - {0}):
         for m1 in range(1, n1 + 1):

@@ -36,7 +36,8 @@ def _worst_of_size(code: Code, s: int, decoding: str, seed: int, steps: int, max
     for responses in pieces:
         errors = errors_of(code, responses, decoding, steps)
         if errors.max() > lower:
-            lower, survivors = float(errors.max()), responses[errors.argmax()]
+            lower = float(errors.max())
+            survivors = responses[errors.argmax()]
     upper = lower if every_set else max(lower, _decoded_bound(code, s, decoding))
     if upper - lower <= SAME:
         upper = lower
@@ -74,7 +75,8 @@ def _decoded_bound(code: Code, s: int, decoding: str) -> float:
         return 1.0
     if decoding in OWN:
         return promised_bound(code, s, otherwise=np.inf)
-    messages, m = rows(code), code.n - s
+    messages = rows(code)
+    m = code.n - s
     weight = float(equal_weight(code, np.array([m]), decoding)[0])
     x = float(np.sort(messages.h)[:m].sum())
     y = QuadraticBound(messages.G).of(m)

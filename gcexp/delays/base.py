@@ -314,7 +314,8 @@ class Exponentials:
             count = min(rounds - first, self._ahead.shape[2] - self._taken)
             ready = self._ahead[:, :, self._taken : self._taken + count]
             drawn[:, first : first + count, :alone] = ready.transpose(0, 2, 1)
-            first, self._taken = first + count, self._taken + count
+            first = first + count
+            self._taken = self._taken + count
         for streams, of_seed in zip(self._shared, drawn, strict=True):
             for first, stream in zip(range(alone, self.n, _TOGETHER), streams, strict=True):
                 rows = of_seed[:, first : first + _TOGETHER]

@@ -99,7 +99,8 @@ class Composed(Streamed):
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
         of_worker = np.ones(n) if self.workers is None else np.array(self.workers[:n])
         require(len(of_worker) == n, f"workers has {len(of_worker)} factors, but n={n} workers are asked for")
-        p01, p10 = of_workers("p01", self.p01, n), of_workers("p10", self.p10, n)
+        p01 = of_workers("p01", self.p01, n)
+        p10 = of_workers("p10", self.p10, n)
         factor = of_workers("factor", self.factor, n)
         _require_states_that_last(p01, p10)
         rest = [_Rest(np.array(self.values or (0.0,)), seed, n) for seed in seeds]
@@ -110,7 +111,8 @@ class Composed(Streamed):
         def draw(iterations: int) -> Draws:
             nonlocal drawn_before
             shape = len(seeds), iterations, n
-            log_time, is_slow = np.empty(shape), np.empty(shape, bool)
+            log_time = np.empty(shape)
+            is_slow = np.empty(shape, bool)
             for s in range(len(seeds)):
                 log_time[s] = rest[s](iterations)
                 log_time[s] += common[s](iterations)[:, None]
@@ -148,7 +150,8 @@ class _States:
     def __call__(self, iterations: int) -> np.ndarray:
         chance = np.stack([stream.random(iterations) for stream in self._streams], axis=1)
         # A number below p01 makes a worker slow, one above 1 - p10 makes it fast; otherwise it stays as it is.
-        becomes_slow, becomes_fast = chance < self._p01, chance >= 1 - self._p10
+        becomes_slow = chance < self._p01
+        becomes_fast = chance >= 1 - self._p10
         is_new = np.vstack([np.ones_like(self._next), becomes_slow | becomes_fast])
         state = np.vstack([self._next, becomes_slow])
         row = np.arange(iterations + 1)[:, None]
@@ -162,7 +165,9 @@ class _Common:
     """The logarithm c_t of what is the same for all workers of a seed, (T,) of the next T iterations at each call."""
 
     def __init__(self, sd: float, lag: float, seed: int):
-        self._sd, self._lag, self._stream = sd, lag, rng(seed, "delays.common")
+        self._sd = sd
+        self._lag = lag
+        self._stream = rng(seed, "delays.common")
         self._next = sd * self._stream.standard_normal()
 
     def __call__(self, iterations: int) -> np.ndarray:

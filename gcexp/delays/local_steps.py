@@ -70,7 +70,9 @@ class LocalSteps:
         def by_round(part: np.ndarray | float) -> np.ndarray:
             return np.broadcast_to(part, draws.shape).reshape(len(seeds), iterations, H, n)
 
-        start, compute, transmit = by_round(draws.start), by_round(draws.compute), by_round(draws.transmit)
+        start = by_round(draws.start)
+        compute = by_round(draws.compute)
+        transmit = by_round(draws.transmit)
         fixed = start[:, :, -1] if self.fixed == "round" else start.sum(2)
         return Draws(
             tuple(seeds),

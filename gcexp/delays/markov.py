@@ -141,7 +141,8 @@ class TwoStateMarkov(Streamed):
 
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
         p = of_workers("p", self.p, n)
-        rate_s, rate_f = of_workers("mu_s", self.mu_s, n), of_workers("mu_f", self.mu_f, n)
+        rate_s = of_workers("mu_s", self.mu_s, n)
+        rate_f = of_workers("mu_f", self.mu_f, n)
         alpha = of_workers("alpha", self.alpha, n)
         self._require_order(rate_s, rate_f)
         slow = self.initial_slow
@@ -165,7 +166,8 @@ class TwoStateMarkov(Streamed):
         def draw(iterations: int) -> Draws:
             exponential = exponentials(iterations)
             is_slow = states(iterations)
-            rate, shape = np.where(is_slow, mu_s, mu_f), exponential.shape
+            rate = np.where(is_slow, mu_s, mu_f)
+            shape = exponential.shape
             if self.load_model == "sum":
                 return SummedDraws(
                     tuple(seeds),
@@ -188,7 +190,9 @@ class _States:
     """
 
     def __init__(self, first: np.ndarray, p: float | np.ndarray, streams: list[list[np.random.Generator]]):
-        self._last, self._p, self._streams = first, p, streams
+        self._last = first
+        self._p = p
+        self._streams = streams
         self._has_begun = False
 
     def __call__(self, iterations: int) -> np.ndarray:

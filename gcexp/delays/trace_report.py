@@ -96,7 +96,8 @@ def _compared(late: TraceFile, skipped: TraceFile | None = None) -> str:
             "Every iteration lacks some worker, so all that follows takes missing rows as late; the time after which "
             "workers were given up, if it is known, is told by absent=late timeout=VALUE."
         )
-    of_late, of_skipped = _structure(late), _structure(skipped)
+    of_late = _structure(late)
+    of_skipped = _structure(skipped)
     if [without_numbers(line) for line in of_late] == [without_numbers(line) for line in of_skipped]:
         return "The same structure is found whether missing rows are late or their iterations are left out."
     without_them = " and ".join(of_skipped) or "no structure beyond chance"
@@ -144,7 +145,8 @@ def _sizes(trace: TraceFile, read: TraceFile) -> list[str]:
     """How many iterations, workers and gaps there are, and what columns and workers are called, of a trace as read."""
     times = trace.values["time"]
     sizes = (~np.isnan(times)).sum(1)
-    least, most = sizes.min(), sizes.max()
+    least = sizes.min()
+    most = sizes.max()
     ragged = "" if least == most else f" (rows have {least} to {most} of them)"
     gaps = "no gaps"
     if trace.left_out:

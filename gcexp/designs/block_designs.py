@@ -57,7 +57,8 @@ class Design:
         if not len(shared):  # a single worker has nobody to share with
             shared = np.zeros(1)
         for name, ones in (("load", A.sum(0)), ("redundancy", A.sum(1)), ("intersection", shared)):
-            least, most = int(ones.min()), int(ones.max())
+            least = int(ones.min())
+            most = int(ones.max())
             require(least == most, f"a design has one {name}, got {least} to {most}")
             object.__setattr__(self, name, least)
 
@@ -309,7 +310,9 @@ def sts(v: int) -> Design:
     """
     require(v >= 7 and v % 6 in (1, 3), f"a Steiner triple system needs v = 1 or 3 mod 6, v >= 7, got v={v}")
     _require_size(f"sts({v})", v, v * (v - 1) // 6)
-    t, Q, colours = v // 6, v // 3, range(3)
+    t = v // 6
+    Q = v // 3
+    colours = range(3)
     if v % 6 == 3:
         triples = [(i, i + Q, i + 2 * Q) for i in range(Q)]
 
@@ -492,7 +495,8 @@ def hilbert_symbol(a: int, b: int, p: int | None) -> int:
     def split(number: int) -> tuple[int, int]:
         power = 0
         while number % p == 0:
-            number, power = number // p, power + 1
+            number = number // p
+            power = power + 1
         return power, number
 
     alpha, u = split(a)
@@ -536,7 +540,8 @@ def why_impossible(n: int, k: int, load: int, redundancy: int, intersection: int
     if k < n:
         return f"by Fisher's inequality a design needs k >= n, got n={n}, k={k}"
     if k == n:
-        order, other = l - shared, (-1) ** ((n - 1) // 2) * shared
+        order = l - shared
+        other = (-1) ** ((n - 1) // 2) * shared
         if n % 2 == 0:
             solvable = isqrt(order) ** 2 == order
         else:

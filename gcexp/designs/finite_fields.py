@@ -61,7 +61,8 @@ class Field:
 
     def dot(self, a, b) -> np.ndarray:
         """Inner products of the rows of a (A, m) with those of b (B, m), (A, B)."""
-        a, b = np.asarray(a), np.asarray(b)
+        a = np.asarray(a)
+        b = np.asarray(b)
         total = np.zeros((len(a), len(b)), dtype=int)
         for u, v in zip(a.T, b.T, strict=True):
             total = self.add[total, self.mul[u[:, None], v]]

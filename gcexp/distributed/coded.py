@@ -162,7 +162,8 @@ class Coded:
         """
         shape = tuple(per_sample.shape)
         require(len(shape) == 1, f"the loss takes one number per sample, (N,), got {shape}")
-        taken, count = self._taken, len(per_sample)
+        taken = self._taken
+        count = len(per_sample)
         left = self._issued[0][taken:] if self._issued else np.zeros(0)
         told = f"step {len(self.steps)}: the loss sees {count} samples, {len(left)} of coded.batches are left"
         require(count <= len(left), f"{told}; in model.no_sync() it sees parts of one batch")
@@ -234,7 +235,8 @@ class Coded:
 
     def _finish_step(self) -> None:
         """Send what this rank has computed, and give DDP the decoded gradient."""
-        step, began = len(self.steps), self._ended
+        step = len(self.steps)
+        began = self._ended
         self._computing.append(time.monotonic() - began)
         weights = self._checked_weights()
         buckets, self._buckets = self._buckets, []

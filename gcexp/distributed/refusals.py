@@ -29,7 +29,8 @@ def check_model(model) -> None:
     require(not model._comm_hooks, "the model has a communication hook already, and DDP takes only one")
     devices = sorted({parameter.device.type for parameter in model.parameters()} - {"cpu"})
     require(not devices, f"only parameters on the CPU are coded so far, and some are on {devices}")
-    group, world = model.process_group.size(), dist.get_world_size()
+    group = model.process_group.size()
+    world = dist.get_world_size()
     require(group == world, f"all ranks are needed: the model's process group has {group} of {world}")
     if any(isinstance(layer, _BatchNorm) for layer in model.modules()):
         told = "BatchNorm makes holders of a partition differ: the decoded gradient is near the full one"
@@ -50,7 +51,8 @@ def check_scheme(scheme: Scheme, ranks: int, form: str, late: str) -> None:
     require(not stops, f"late={late}: a backward pass cannot be stopped; take finish or every")
     require_known("late", late, ("finish", "every"))
     require(code.n == ranks, f"{code!r} has {code.n} workers, the process group {ranks} ranks")
-    least, most = code.messages.min(), code.messages.max()
+    least = code.messages.min()
+    most = code.messages.max()
     require(least == most == 1, f"{code!r} has {most} messages per worker, a backward pass gives one")
     require(code.blocks == 1, f"{code!r} cuts gradients into blocks, and a backward pass sums whole ones")
     require(code.encoding.dtype.kind != "c", f"{code!r} has complex messages, and a gradient is real")

@@ -394,7 +394,8 @@ def _points_of_curves(
     end = grid[min(np.searchsorted(grid, last), len(grid) - 1)]
     values = []
     for run in runs:
-        x, y = rows.numbers(run, plot.x), rows.numbers(run, plot.y)
+        x = rows.numbers(run, plot.x)
+        y = rows.numbers(run, plot.y)
         values.append(step(x, y, grid, end))
     return grid, np.array(values)
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 #: Behind a code's ratio: it wins, loses, or cannot win, which is proven for all codes of its loads and messages.
 SIGNS = {"wins": " ✓", "loses": "", "cannot win": " ✗"}
 #: Red, green and blue of the lightest and the darkest cell, and the ratios that have them.
-_LIGHT, _DARK = np.array([0.97, 0.98, 0.87]), np.array([0.03, 0.28, 0.48])
+_LIGHT = np.array([0.97, 0.98, 0.87])
+_DARK = np.array([0.03, 0.28, 0.48])
 _ENDS = (0.25, 8.0)
 _HALF = 0.55  # of the way to the darkest cell, from which on letters are white
 FONT = style.LEAST
@@ -128,7 +129,8 @@ def _used_shares(frame: pd.DataFrame) -> pd.Series | None:
 
 def _range_in_words(shares: pd.Series) -> str:
     """From the smallest to the largest share, in per cent, as in 80% to 90%."""
-    least, most = f"{shares.min():.0%}", f"{shares.max():.0%}"
+    least = f"{shares.min():.0%}"
+    most = f"{shares.max():.0%}"
     if least == most:
         return least
     return f"{least} to {most}"

@@ -241,7 +241,9 @@ def arrange(figure: Figure, title: str, note: str, handles: list, beside: bool) 
         below += legend.height + 2 * PAD
     height = above + below + height
     figure.set_size_inches(width, height)
-    left, top, bottom = PAD / width, 1 - PAD / height, PAD / height
+    left = PAD / width
+    top = 1 - PAD / height
+    bottom = PAD / height
     if title_lines:
         text = plain("\n".join(title_lines))
         figure.text(left, top, text, fontsize=title_size, ha="left", va="top")
@@ -249,9 +251,11 @@ def arrange(figure: Figure, title: str, note: str, handles: list, beside: bool) 
         text = plain("\n".join(note_lines))
         figure.text(left, bottom, text, ha="left", va="bottom", **NOTE)
     if legend is not None:
-        x, y = width - right, height - above
+        x = width - right
+        y = height - above
         if not legend.beside:
-            x, y = (width - legend.width) / 2, for_note + legend.height + PAD
+            x = (width - legend.width) / 2
+            y = for_note + legend.height + PAD
         legend.artist.set_bbox_to_anchor((x / width, y / height), figure.transFigure)
     rect = (PAD / width, below / height, (width - right - 2 * PAD) / width, (height - above - below) / height)
     figure.set_layout_engine("constrained", rect=rect, w_pad=0.02, h_pad=0.05)

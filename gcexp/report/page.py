@@ -198,7 +198,8 @@ def _dates(sources: Iterable[str]) -> str:
                 dates.add(part)
     if not dates:
         return ""
-    first, last = min(dates), max(dates)
+    first = min(dates)
+    last = max(dates)
     if first == last:
         return first
     return f"{first} to {last}; each figure names its commit"

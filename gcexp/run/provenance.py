@@ -37,7 +37,8 @@ def provenance_file(output: Path | str) -> Path:
 @contextmanager
 def write_provenance(output: Path | str, config: dict, **more) -> Iterator[dict]:
     """Write the provenance of `output` when the block ends well; the yielded dict takes further facts."""
-    wall_start, cpu_start = time.time(), time.process_time()
+    wall_start = time.time()
+    cpu_start = time.process_time()
     facts = dict(more)
     yield facts
     if Path(output).is_file():

@@ -44,7 +44,8 @@ def seed_list(seeds: object) -> tuple[int, ...]:
     text = str(seeds)[:40] if isinstance(seeds, int | str) else ""
     span = re.fullmatch(r"([0-9]{1,18})-([0-9]{1,18})", text)
     if span is not None:
-        first, last = int(span[1]), int(span[2])
+        first = int(span[1])
+        last = int(span[2])
         if first <= last:
             return _seeds_between(first, last)
     sentence = f"seeds must be a number of seeds >= 1 or a range such as 0-4, got {quoted(seeds)}"

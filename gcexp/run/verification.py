@@ -40,7 +40,8 @@ STEP = SINGLE
 #: Parameters are kept in float32: shares of their length by which a step may differ without a meaning.
 _ROUNDING = 4 * float(np.finfo(np.float32).eps)
 #: Numbers of a decode at once, and coordinates of a gradient.
-_CHUNK_COLUMNS, _CHUNK_NUMBERS = 2**16, 2**24
+_CHUNK_COLUMNS = 2**16
+_CHUNK_NUMBERS = 2**24
 #: Gradients of all partitions with more bytes are kept in files and mapped.
 LARGE = 2**28
 
@@ -211,7 +212,10 @@ class _Replay:
         self, iteration: int, step: _KeptStep, responses: np.ndarray, coefficients: np.ndarray
     ) -> _Check:
         """One iteration, in which the master heard some responses and the training had some coefficients."""
-        code, problem, c, parameters = self._code, self._problem, coefficients, step.before
+        code = self._code
+        problem = self._problem
+        c = coefficients
+        parameters = step.before
         failures = []
         decoding = code.decode(responses[None], partial=True)
         promises_all = code.promise == "indicator" and code.recovers == code.k
@@ -281,7 +285,9 @@ class _Replay:
         parameters, `_ROUNDING` of their length, always stays within `STEP`. The same goes for the arrays of the state,
         of which the largest error counts; see `_state_error`.
         """
-        problem, optimizer, before = self._problem, self._optimizer, step.before
+        problem = self._problem
+        optimizer = self._optimizer
+        before = step.before
         state = step.state
         if iteration == 0:
             state = optimizer.init(before)
@@ -324,7 +330,8 @@ class _Replay:
 
     def _partition_gradients(self, iteration: int, parameters: np.ndarray) -> np.ndarray:
         """The gradients of all partitions, (k, l)."""
-        k, problem = self._code.k, self._problem
+        k = self._code.k
+        problem = self._problem
         key = (iteration, k)
         return self._once(key, parameters, lambda: problem.partition_gradients(parameters, k, iteration))
 

@@ -31,7 +31,8 @@ class Arrivals:
         """Arrivals of some iterations at a time, so that arrays with `width` entries each stay small."""
         most = int(code.messages.max(initial=0))
         by_rank = [arrive(r).reshape(-1, code.n) for r in range(1, most + 1)]
-        iterations, messages = len(by_rank[0]), len(code.owner)
+        iterations = len(by_rank[0])
+        messages = len(code.owner)
         step = max(1, _CHUNK // max(1, width, messages))
         for i in range(0, iterations, step):
             rows = slice(i, i + step)
@@ -50,7 +51,8 @@ class Arrivals:
 
     def responses(self, first: np.ndarray, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Messages of each worker among the `first` ones of some iterations, int16."""
-        message, early = self.message[rows], np.arange(self.message.shape[1]) < first[:, None]
+        message = self.message[rows]
+        early = np.arange(self.message.shape[1]) < first[:, None]
         responses = np.zeros((len(message), self.code.n), dtype=np.int16)
         row, at = np.nonzero(early)
         np.add.at(responses, (row, self.code.owner[message[row, at]]), 1)

@@ -53,7 +53,8 @@ class Capacity:
         require(0 < self.fraction <= 1, f"wait=capacity needs 0 < fraction <= 1, got {self.fraction}")
 
     def stop(self, code, arrive):
-        most, n = int(code.messages.max(initial=0)), code.n
+        most = int(code.messages.max(initial=0))
+        n = code.n
         need = self.fraction * code.k
         require(
             int(code.load.sum()) >= need - _CLOSE,

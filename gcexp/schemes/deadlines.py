@@ -89,7 +89,8 @@ class AdaptiveDeadline:
 
     def stop(self, code, arrive, state):
         at = arrive()
-        time, q = at.max(-1), quorum(self.q, code.n)
+        time = at.max(-1)
+        q = quorum(self.q, code.n)
         if state:
             last_arrivals = np.concatenate(state, axis=1)
             middle = _median(last_arrivals)
@@ -104,7 +105,8 @@ class AdaptiveDeadline:
 
 def _median(values: np.ndarray) -> np.ndarray:
     """The median of each row, equal to `numpy.median`, which spends most of its time looking for NaN."""
-    low, high = (values.shape[1] - 1) // 2, values.shape[1] // 2
+    low = (values.shape[1] - 1) // 2
+    high = values.shape[1] // 2
     parted = np.partition(values, (low, high), axis=1)
     return (parted[:, low] + parted[:, high]) / 2
 
@@ -148,7 +150,8 @@ class QuorumGrace:
         require(self.grace >= 0, f"wait=quorum_grace needs a grace >= 0, got {self.grace}")
 
     def stop(self, code, arrive):
-        at, q = arrive(), quorum(self.q, code.n)
+        at = arrive()
+        q = quorum(self.q, code.n)
         of_quorum = np.partition(at, q - 1, axis=-1)[..., q - 1]
         time = np.minimum(at.max(-1), (1 + self.grace) * of_quorum)
         return time, responses_by(code, arrive, time)

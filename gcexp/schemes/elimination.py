@@ -64,7 +64,8 @@ class Span:
         require(fits, f"targets are an array (q, {columns}), got shape {targets.shape}")
         self._adjoint = targets.conj().T
         length = np.vecdot(targets, targets).real  # squared, as all that follow
-        self._distance, self._close = np.tile(length, (iterations, 1)), tolerance**2 * length
+        self._distance = np.tile(length, (iterations, 1))
+        self._close = tolerance**2 * length
         self._basis = np.zeros((iterations, columns + 1, columns), dtype=dtype)  # a row to spare
         self.rank, self.tolerance = np.zeros(iterations, dtype=np.intp), tolerance
         self._most, self._all = 0, np.arange(iterations)  # rank at most; a row index
@@ -78,7 +79,8 @@ class Span:
         """Insert one row into each span, and return whether it was outside the span before, boolean (I,)."""
         rows = np.asarray(rows, dtype=self._basis.dtype)
         basis = self._basis[:, : self._most]
-        adjoint, rest = basis.conj().transpose(0, 2, 1), rows[:, None]
+        adjoint = basis.conj().transpose(0, 2, 1)
+        rest = rows[:, None]
         for _ in range(2):
             rest = rest - rest @ adjoint @ basis
         rest = rest[:, 0]
@@ -97,8 +99,10 @@ class Span:
 
     def keep(self, which: np.ndarray) -> None:
         """Keep only some of the iterations."""
-        self._distance, self._basis = self._distance[which], self._basis[which]
-        self.rank, self._all = self.rank[which], self._all[: np.count_nonzero(which)]
+        self._distance = self._distance[which]
+        self._basis = self._basis[which]
+        self.rank = self.rank[which]
+        self._all = self._all[: np.count_nonzero(which)]
 
 
 @dataclass(frozen=True)
@@ -163,9 +167,11 @@ class Spanned:
         if self.target == "sum":
             targets = targets.sum(0)
         targets = np.kron(targets, np.eye(code.blocks))
-        B, shape = code.encoding.toarray(), arrive(1).shape
+        B = code.encoding.toarray()
+        shape = arrive(1).shape
         iterations = shape[0] * shape[1]
-        time, responses = np.empty(iterations), np.zeros((iterations, code.n), np.int16)
+        time = np.empty(iterations)
+        responses = np.zeros((iterations, code.n), np.int16)
         for rows, arrivals in Arrivals.chunks(code, arrive, width=B.shape[1] ** 2):
             time[rows], extended = self._eliminate(arrivals, B, targets)
             row, at = np.nonzero(extended)

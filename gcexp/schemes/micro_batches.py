@@ -162,7 +162,8 @@ class DropCompute:
 
     def _best_threshold(self, ends: np.ndarray) -> float:
         """The threshold with which most is computed per time, from ends of micro-batches (M, P, n)."""
-        most, iterations = len(ends), ends.shape[1]
+        most = len(ends)
+        iterations = ends.shape[1]
         full_duration = ends[-1].max(-1)
         candidates = np.linspace(ends[(most - 1) // 2].min(), ends.max(), _THRESHOLDS)
         gains = []

@@ -84,7 +84,8 @@ def _assignment(code: Code, usable: np.ndarray) -> np.ndarray:
     for places in range(1, most + 1):
         # A worker stands once for every place; a later place costs more than all own places together.
         place = np.repeat(np.arange(places), len(message))
-        message_there, row_there = np.tile(message, places), np.tile(row, places)
+        message_there = np.tile(message, places)
+        row_there = np.tile(row, places)
         column = code.owner[message_there] * places + place
         cost = 1.0 + code.rank[message_there] + place * float(most * len(partitions) + 1)
         shape = (len(partitions), code.n * places)

@@ -73,7 +73,8 @@ class Restart:
         )
         left = np.zeros(epoch.shape, dtype=np.intp)
         for quorum in code.quorums:
-            is_heard, at = responses[..., quorum.index] > 0, arrived[..., quorum.index]
+            is_heard = responses[..., quorum.index] > 0
+            at = arrived[..., quorum.index]
             is_met_last = np.where(is_heard, at, -1).max(-1) == epoch
             missing = (~is_heard).sum(-1)
             left = np.maximum(left, np.where(is_met_last, missing, 0))

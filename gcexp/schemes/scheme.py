@@ -175,7 +175,8 @@ class Scheme:
 
     def costs(self, seed: int) -> dict[str, float]:
         """The largest costs of a worker: gradients sent, partitions computed and stored, codewords that it may send."""
-        code, placement = self.code, extras(PlacementExtras, self.placement)
+        code = self.code
+        placement = extras(PlacementExtras, self.placement)
         stored, codewords = code.load, 1
         if placement.stored is not None:
             stored = placement.stored(code, seed).sum(1)

@@ -129,7 +129,9 @@ class SelectiveRepeat:
 
     def _most(self, code: Code) -> int:
         """lambda, refused where the code tolerates too few stragglers for it."""
-        s, B, W = _tolerated(code), self.burst, self.window
+        s = _tolerated(code)
+        B = self.burst
+        W = self.window
         if self.stragglers is None:
             return min(code.n, s * (W - 1 + B) // B)
         require(

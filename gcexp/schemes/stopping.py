@@ -61,7 +61,8 @@ class Recovered:
         )
         shape = arrive(1).shape
         iterations = shape[0] * shape[1]
-        time, responses = np.empty(iterations), np.empty((iterations, code.n), np.int16)
+        time = np.empty(iterations)
+        responses = np.empty((iterations, code.n), np.int16)
         for rows, arrivals in Arrivals.chunks(code, arrive, width=code.encoding.nnz):
             count = self._messages(code, arrivals)
             time[rows] = np.take_along_axis(arrivals.time, count[:, None] - 1, axis=1)[:, 0]
@@ -70,7 +71,8 @@ class Recovered:
 
     def _messages(self, code: Code, arrivals: Arrivals) -> np.ndarray:
         """How many messages each iteration waits for."""
-        need, most = ceil(self.fraction * code.k - _CLOSE), arrivals.message.shape[1]
+        need = ceil(self.fraction * code.k - _CLOSE)
+        most = arrivals.message.shape[1]
         least = np.minimum(_messages_that_hold(code, arrivals.place, need), most)
         if self.monotone:
             return _by_bisection(code, arrivals, need, least)

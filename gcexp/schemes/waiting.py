@@ -133,7 +133,8 @@ def _smallest(at: np.ndarray, q: int) -> np.ndarray:
 def _parted(at: np.ndarray, q: int) -> np.ndarray:
     """The q-th smallest entry of the last axis by partial sorting, in blocks if q is near one end."""
     size = at.shape[-1]
-    from_end, is_low = min(q, size - q + 1), 2 * q <= size
+    from_end = min(q, size - q + 1)
+    is_low = 2 * q <= size
     count = -(-size // _BLOCK)
     block = size // count
     if count == 1 or 2 * from_end > block:

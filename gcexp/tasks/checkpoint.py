@@ -49,7 +49,9 @@ class Checkpoint:
     """
 
     def __init__(self, path: Path | str, config: dict, every: float = 15.0):
-        self.path, self.config, self.every = Path(path), config, every
+        self.path = Path(path)
+        self.config = config
+        self.every = every
         self._stamp = ""
         self._saved_at, self._took = time.monotonic(), 0.0
 

@@ -161,7 +161,9 @@ def channel_moments(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def cropped(image: np.ndarray, draw: np.random.Generator) -> np.ndarray:
     """A random crop of the image padded by 4 black pixels, mirrored with probability 1/2: (channels, h, w)."""
     _, h, w = image.shape
-    top, left, flip = draw.integers(2 * _PAD + 1), draw.integers(2 * _PAD + 1), draw.integers(2)
+    top = draw.integers(2 * _PAD + 1)
+    left = draw.integers(2 * _PAD + 1)
+    flip = draw.integers(2)
     padded = np.pad(image, ((0, 0), (_PAD, _PAD), (_PAD, _PAD)))
     crop = padded[:, top : top + h, left : left + w]
     return crop[:, :, ::-1] if flip else crop

@@ -94,7 +94,8 @@ class Regression(Sliced):
     def partition_gradients(self, parameters: np.ndarray, k: int, iteration: int) -> np.ndarray:
         gradients = []
         for rows in self.slices(k):
-            x, y = self._x[rows], self._y[rows]
+            x = self._x[rows]
+            y = self._y[rows]
             gradients.append(x.T @ self.slopes(x, y, parameters))
         return np.stack(gradients)
 
@@ -120,7 +121,8 @@ class LeastSquares(Regression):
         edges = partition_edges(N, len(coefficients))
         gap = math.ceil(SLICE_COST / l)
         for rows, weight in spans(np.asarray(coefficients, np.float64), edges, gap):
-            x, y = self._x[rows], self._y[rows]
+            x = self._x[rows]
+            y = self._y[rows]
             gradient += x.T @ (weight * self.slopes(x, y, parameters))
         return gradient
 

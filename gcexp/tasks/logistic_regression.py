@@ -69,7 +69,8 @@ class LogisticRegression(Settings):
     def problem(self, data: Dataset, seed: int) -> LogisticProblem:
         """Split the rows, and encode them over the values that occur in any."""
         self.require_data(data)
-        rows, labels = data.x_train, data.y_train
+        rows = data.x_train
+        labels = data.y_train
         require(
             rows.dtype.kind == "i" and rows.ndim == 2 and set(np.unique(labels)) == {0, 1},
             f"a logistic regression needs categorical rows with labels 0 and 1, which {data.name!r} has not",
@@ -87,7 +88,8 @@ class LogisticRegression(Settings):
         )
         l = self.pad_to or l
         signs = 2.0 * labels - 1
-        train, test = order[: self.train_rows], order[self.train_rows :]
+        train = order[: self.train_rows]
+        test = order[self.train_rows :]
         return LogisticProblem(_sparse(ones[train], l), signs[train], _sparse(ones[test], l), signs[test])
 
     def order(self, N: int, seed: int) -> np.ndarray:

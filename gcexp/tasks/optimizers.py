@@ -197,7 +197,8 @@ class AcceleratedGradient(_Rule):
     def update(
         self, gradient: np.ndarray, state: State, parameters: np.ndarray, n_samples: int, recovered: int
     ) -> tuple[np.ndarray, State]:
-        i, u = int(state["updates"]), state["u"]
+        i = int(state["updates"])
+        u = state["u"]
         t = 2 / (i + 2)
         slope = gradient + (2 * self.l2) * parameters
         slope *= self.learning_rate / self._samples(n_samples, recovered)

@@ -35,10 +35,13 @@ class PartitionNorm(nn.Module):
             norm.affine and norm.track_running_stats and norm.momentum is not None,
             "batch normalisation needs weights, running statistics and a momentum that is a number",
         )
-        self.weight, self.bias = norm.weight, norm.bias
+        self.weight = norm.weight
+        self.bias = norm.bias
         self.register_buffer("running_mean", norm.running_mean)
         self.register_buffer("running_var", norm.running_var)
-        self.eps, self.momentum, self.num_features = norm.eps, norm.momentum, norm.num_features
+        self.eps = norm.eps
+        self.momentum = norm.momentum
+        self.num_features = norm.num_features
         self._blocks = blocks
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -50,8 +53,10 @@ class PartitionNorm(nn.Module):
         outputs = []
         for block in x.split(self._blocks.sizes):
             # With a momentum of 1, torch leaves the block's own mean and unbiased variance here.
-            mean, variance = torch.zeros_like(self.running_mean), torch.ones_like(self.running_var)
-            mean, variance = mean.to(x.dtype), variance.to(x.dtype)
+            mean = torch.zeros_like(self.running_mean)
+            variance = torch.ones_like(self.running_var)
+            mean = mean.to(x.dtype)
+            variance = variance.to(x.dtype)
             outputs.append(batch_norm(block, mean, variance, self.weight, self.bias, True, 1.0, self.eps))
             self._blocks.gathered[self].append((mean, variance))
         return torch.cat(outputs)

@@ -201,7 +201,8 @@ class TorchProblem(Sliced):
     @torch.no_grad()
     def score(self, parameters: np.ndarray, statistics: np.ndarray | None = None) -> dict[str, float]:
         """Accuracy (of labels) and mean loss on the test samples, normalised with the running statistics."""
-        x, y = self._data.x_test, self._data.y_test
+        x = self._data.x_test
+        y = self._data.y_test
         leaves = dict(zip(self._names, self._leaves(parameters), strict=True))
         if self._normalised:
             if statistics is None:

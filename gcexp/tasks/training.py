@@ -379,7 +379,8 @@ class _Pass:
 
     def keep_what_was_left(self, t: int) -> None:
         """Keep what step t - 1 left, where it is verified: taken now, so that whatever gets lost in between is seen."""
-        trajectory, rows = self._trajectory, self._rows
+        trajectory = self._trajectory
+        rows = self._rows
         left = self._kept_at.get(t - 1)
         if left is not None:
             trajectory.parameters_after[rows, left] = self._model.parameters
@@ -400,7 +401,9 @@ class _Pass:
 
     def step(self, t: int, c: np.ndarray) -> None:
         """Update the model by the gradient with coefficients c (k,), and keep the step where it is verified."""
-        model, trajectory, rows = self._model, self._trajectory, self._rows
+        model = self._model
+        trajectory = self._trajectory
+        rows = self._rows
         kept = self._kept_at.get(t)
         if kept is not None:
             trajectory.parameters[rows, kept] = model.parameters
@@ -411,7 +414,8 @@ class _Pass:
             trajectory.skipped[rows] += 1
 
     def _update(self, t: int, c: np.ndarray) -> None:
-        model, problem = self._model, self._problem
+        model = self._model
+        problem = self._problem
         gradient = problem.gradient(model.parameters, c, t, *model.statistics)
         recovered = problem.recovered_samples(c)
         model.parameters, model.rule = self._optimizer.update(

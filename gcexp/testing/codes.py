@@ -33,7 +33,8 @@ class CodeContract:
     @cached_property
     def responses(self) -> np.ndarray:
         """Everything, nothing, random patterns, and those that just meet the quorums, each once."""
-        code, draw = self.code, np.random.default_rng(0)
+        code = self.code
+        draw = np.random.default_rng(0)
         tight = _tightest(code, draw)
         assert code.met(tight).all(), "a pattern that meets every quorum is not met"
         random = draw.integers(0, code.messages + 1, (20, code.n))
@@ -81,7 +82,9 @@ class CodeContract:
 
         Cure: in `weights(responses)` set the weights of messages beyond a worker's count to zero.
         """
-        code, responses, decoding = self.code, self.responses, self.decoding
+        code = self.code
+        responses = self.responses
+        decoding = self.decoding
         assert not (decoding.weights * ~code.received(responses)[:, None]).any(), (
             "weight on a message that did not come"
         )
@@ -140,7 +143,9 @@ class CodeContract:
 
         Cure: ask for more workers in the quorums, promise less (`promise=`, `recovers=`), or mend `weights`.
         """
-        code, responses, decoding = self.code, self.responses, self.decoding
+        code = self.code
+        responses = self.responses
+        decoding = self.decoding
         met = code.met(responses)
         assert met[0], "hearing everything must meet every quorum"
         c = decoding.coefficients[met]
@@ -186,7 +191,8 @@ class CodeContract:
         """
         if self.code.message_quorums is None:
             return
-        received, one_by_one = self.code.received(self.responses), ByMessage(self.code)
+        received = self.code.received(self.responses)
+        one_by_one = ByMessage(self.code)
         of_sets = one_by_one.decode(received, partial=True)
         np.testing.assert_allclose(of_sets.coefficients, self.decoding.coefficients, rtol=0, atol=1e-9)
         contract = CodeContract(lambda: one_by_one)
@@ -212,7 +218,9 @@ class CodeContract:
         """
         if "seed" not in inspect.signature(self.build).parameters:
             return
-        one, same, other = self.build(seed=11), self.build(seed=11), self.build(seed=12)
+        one = self.build(seed=11)
+        same = self.build(seed=11)
+        other = self.build(seed=12)
         assert (one.encoding != same.encoding).nnz == 0, "equal seeds draw different codes"
         # Where only the entries of an exact code are drawn, all draws decode alike and one will do.
         exact = self.code.promise == "indicator" and np.array_equal(one.assignment, other.assignment)
@@ -254,7 +262,8 @@ class CodeContract:
 
         Cure: do not override `decode`, or begin with the base class's check.
         """
-        code, good = self.code, self.code.messages[None]
+        code = self.code
+        good = self.code.messages[None]
         short = np.ones((1, code.n + 1), dtype=int)
         for bad in (good.astype(float), short, good + 1, good - good.max() - 1):
             assert_refused(code.decode, bad)

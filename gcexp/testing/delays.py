@@ -16,7 +16,9 @@ class DelayContract:
     """What every delay model keeps."""
 
     def __init__(self, delay: DelayModel, n: int = WORKERS):
-        self.delay, self.n, self.name = delay, n, type(delay).__name__
+        self.delay = delay
+        self.n = n
+        self.name = type(delay).__name__
 
     def draw(
         self, seeds: tuple[int, ...] = SEEDS, iterations: int = ITERATIONS, n: int | None = None
@@ -52,7 +54,8 @@ class DelayContract:
 
         Cure: do not override `arrival` so that it sums or sorts over workers.
         """
-        draws, load = self.draw(), np.linspace(0, 1, self.n)
+        draws = self.draw()
+        load = np.linspace(0, 1, self.n)
         for w in {0, self.n // 2, self.n - 1}:
             alone = draws.arrival(load[w], 1.0)[..., w]
             np.testing.assert_array_equal(draws.arrival(load, 1.0)[..., w], alone)
@@ -62,7 +65,8 @@ class DelayContract:
 
         Cure: draw from one stream for each seed and worker, `gcexp.seeding.rng(seed, NAME, worker)`.
         """
-        draws, some = self.draw(), max(1, self.n // 2)
+        draws = self.draw()
+        some = max(1, self.n // 2)
         _equal(draws, self.draw())
         _equal(draws, self.draw(iterations=3 * ITERATIONS + 1), (slice(None), slice(ITERATIONS)))
         _equal(self.draw(n=some), draws, (slice(None), slice(None), slice(some)), self.n / some)
@@ -118,7 +122,8 @@ def _equal(one: Draws, other: Draws, part: tuple = (...,), share: float = 1.0) -
 
     With fewer workers, at equal loads or, where times are known for a worker's share 1/n of the data, at equal shares.
     """
-    found, wanted = _prices(one), _prices(other)[(slice(None), *part)]
+    found = _prices(one)
+    wanted = _prices(other)[(slice(None), *part)]
     if share == 1 or (found == wanted).all():
         np.testing.assert_array_equal(found, wanted)
     else:

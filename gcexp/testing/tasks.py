@@ -19,7 +19,9 @@ class TaskContract:
     """What every task keeps, on data that it can be bound to."""
 
     def __init__(self, task: Any, data: Dataset, k: int):
-        self.task, self.data, self.name = task, data, type(task).__name__
+        self.task = task
+        self.data = data
+        self.name = type(task).__name__
         self.k = extras(ProblemExtras, self.problem).partitions or k
 
     @cached_property
@@ -115,7 +117,8 @@ class TaskContract:
 
         Cure: score without dropout, and change nothing.
         """
-        start, more = self.problem.initial(), self.statistics(self.problem)
+        start = self.problem.initial()
+        more = self.statistics(self.problem)
         scores = self.problem.score(start, *more)
         assert scores and all(np.isfinite(value) for value in scores.values()), f"score gives {scores}"
         assert scores == self.problem.score(start, *more), "scoring twice gives two answers"

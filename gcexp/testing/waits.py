@@ -122,7 +122,8 @@ class WaitContract:
         Cure: return (time, responses) of shapes (S, T) and (S, T, n), responses as int16 from 0 to `code.messages`. A
         rule that hears nobody needs a delay model whose times it fits: ``waits=[(scheme, delay)]``.
         """
-        code, (time, responses) = self.code, self.stopped
+        code = self.code
+        (time, responses) = self.stopped
         assert time.shape == self.draws.shape[:2], "a stop for every seed and iteration"
         counted = (*self.draws.shape[:2], code.n)
         assert responses.shape == counted and responses.dtype == np.int16, "an int16 count for every worker"
@@ -214,6 +215,7 @@ class WaitContract:
 
         Cure: keep nothing in the object between calls; what a rule remembers belongs into its state.
         """
-        one, other = simulate(self.scheme, self.draws), simulate(self.scheme, self.draws)
+        one = simulate(self.scheme, self.draws)
+        other = simulate(self.scheme, self.draws)
         for name in ("duration", "pattern", "patterns", "coefficients", "residual"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))

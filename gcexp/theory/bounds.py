@@ -130,7 +130,8 @@ def work_floor(
     """
     F, C = _times(fixed, growing)
     n = F.shape[-1]
-    cap, fraction = float(n) if cap is None else _number(cap, "cap"), _numbers(fraction, "fraction")
+    cap = float(n) if cap is None else _number(cap, "cap")
+    fraction = _numbers(fraction, "fraction")
     require(
         cap < inf and bool(np.all(cap >= fraction - _CLOSE)),
         f"cap must be at least 1, since the shares sum to n={n}; got cap={cap:g}",
@@ -139,12 +140,14 @@ def work_floor(
     total = np.broadcast_to(fraction * n, F.shape[:-1])[..., None]
     edges = np.sort(np.concatenate([F, F + cap * C], axis=-1), axis=-1)
     # The first edge by which enough can be done, between two that are halved; at the last one it is cap n.
-    first, last = np.zeros(total.shape, int), np.full(total.shape, 2 * n - 1)
+    first = np.zeros(total.shape, int)
+    last = np.full(total.shape, 2 * n - 1)
     while (first < last).any():
         middle = (first + last) // 2
         work = _possible_work(np.take_along_axis(edges, middle, -1), F, C, cap)
         enough = work >= total * (1 - 1e-14)
-        first, last = np.where(enough, first, middle + 1), np.where(enough, middle, last)
+        first = np.where(enough, first, middle + 1)
+        last = np.where(enough, middle, last)
     high = np.take_along_axis(edges, first, -1)
     low = np.take_along_axis(edges, np.maximum(first - 1, 0), -1)
     work_by_low = _possible_work(low, F, C, cap)
@@ -190,7 +193,8 @@ def _require_rows(fraction: np.ndarray, times: np.ndarray) -> None:
 
 def _times(fixed: np.ndarray, growing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both parts as arrays of one shape, which are times."""
-    F, C = _numbers(fixed, "fixed"), _numbers(growing, "growing")
+    F = _numbers(fixed, "fixed")
+    C = _numbers(growing, "growing")
     try:
         F, C = np.broadcast_arrays(F, C)
     except ValueError:

@@ -163,7 +163,8 @@ def of_quantile(quantile: Callable[[float], float], k: int, n: int) -> float:
         return x * weight
 
     end = 600 / (n - k + 1)  # the weight is above 1e-300 up to here
-    last, before = integrand(end), integrand(end * 0.99)
+    last = integrand(end)
+    before = integrand(end * 0.99)
     if last == inf:
         return inf
     mean = quad(integrand, 0, 1, limit=200)[0] + quad(integrand, 1, 10, limit=200)[0]

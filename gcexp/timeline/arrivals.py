@@ -64,7 +64,9 @@ class IterationArrivals:
     """
 
     def __init__(self, messages: MessageArrivals, t: int, begin: np.ndarray):
-        self._messages, self._t, self._begin = messages, t, begin
+        self._messages = messages
+        self._t = t
+        self._begin = begin
         self._earlier: np.ndarray | None = None
 
     def __call__(self, r: int | None = None) -> np.ndarray:
@@ -81,7 +83,8 @@ def arrivals_in_order(scheme: Scheme, draws: Draws, ranks: np.ndarray) -> np.nda
 
     `ranks` are the places of messages in their workers' orders, (S, M) or (M,): see `WaitingExtras.order`.
     """
-    code, S = scheme.code, draws.shape[0]
+    code = scheme.code
+    S = draws.shape[0]
     require(
         not draws.data_bound,
         f"{scheme.wait!r} orders messages, but the times depend on the data (data_bound): use another wait",

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 # Workers times iterations in memory at once: what stays near the cache, and with a placement, whose rules go from
 # iteration to iteration for all seeds together, as many seeds as fit.
-CHUNK, CHUNK_SEATED = 2**18, 2**23
+CHUNK = 2**18
+CHUNK_SEATED = 2**23
 
 
 class DrawnChunk(NamedTuple):
@@ -73,7 +74,8 @@ def drawn_chunks(
     scheme: Scheme, delay: DelayModel, seeds: tuple[int, ...], iterations: int, chunk: int | None
 ) -> Iterator[DrawnChunk]:
     """Draw a run chunk by chunk, each of about `chunk` workers times iterations."""
-    n, placement = scheme.code.n, scheme.placement
+    n = scheme.code.n
+    placement = scheme.placement
     require_workers(delay, n)
     if chunk is None:
         chunk = CHUNK if placement is None else CHUNK_SEATED

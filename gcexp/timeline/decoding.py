@@ -14,7 +14,9 @@ if TYPE_CHECKING:  # a job that only reads a timeline loads no codes
     from gcexp.codes import Code
 
 # Workers times patterns decoded at once, patterns all the same, but for so many workers that they fill the memory.
-_DECODED, _LEAST_DECODED, _MOST_DECODED = 2**17, 128, 2**21
+_DECODED = 2**17
+_LEAST_DECODED = 128
+_MOST_DECODED = 2**21
 # Patterns that are certified although the code promises what they give, and the stream that draws them.
 SAMPLE, CERTIFIED = 64, "timeline.certified"
 
@@ -46,7 +48,8 @@ def decode_patterns(
     for first in range(0, len(to_decode), step):
         rows = to_decode[first : first + step]
         decoding = code.decode(patterns[rows], partial=True)
-        c, residual[rows] = decoding.coefficients, decoding.residual
+        c = decoding.coefficients
+        residual[rows] = decoding.residual
         broken = promised[rows] & (c != coefficients[rows]).any(1)
         if broken.any():
             survivors = np.flatnonzero(patterns[rows[broken.argmax()]])

@@ -55,7 +55,8 @@ class Game:
 
         What was cut short for good, because a late worker takes the newest model, arrives just behind the stop.
         """
-        scheme, draws = self._scheme, self._draws.between(t, t + 1).seated(seats[:, None])
+        scheme = self._scheme
+        draws = self._draws.between(t, t + 1).seated(seats[:, None])
         played = play(scheme, draws, seats[:, None], self._state)
         self._state = played.state
         by_seat = arrivals(scheme, draws) if played.arrived is None else played.arrived

@@ -139,12 +139,16 @@ class _DependentIterations:
     """
 
     def __init__(self, scheme: Scheme, draws: Draws, rho: np.ndarray | None, late: str, state: State):
-        self.free, self.memory = state.free.copy(), state.memory
+        self.free = state.free.copy()
+        self.memory = state.memory
         self._loads = state.loads
-        self._scheme, self._draws, self._late = scheme, draws, late
+        self._scheme = scheme
+        self._draws = draws
+        self._late = late
         rule = extras(WaitingExtras, scheme.wait)
         self._learns = rule.begin is not None
-        self._order, self._ages = rule.order, rule.ages
+        self._order = rule.order
+        self._ages = rule.ages
         self._messages = MessageArrivals(scheme, draws, rho)
         self._ends_of_pieces = ends_of_pieces(scheme, draws, rho) if late == "chunk" else None
 
@@ -190,7 +194,8 @@ class _DependentIterations:
 
     def _by_age(self, heard: np.ndarray, ages: np.ndarray) -> np.ndarray:
         """Responses (S, n) of an iteration by how many iterations ago that is to which they belong, (S, lag + 1, n)."""
-        rule, lag = self._scheme.wait, self._scheme.lag
+        rule = self._scheme.wait
+        lag = self._scheme.lag
         require(
             bool((ages >= 0).all() and (ages <= lag).all()),
             f"{rule!r}: ages are 0, 1, ..., up to its lag {lag}",

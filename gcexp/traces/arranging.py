@@ -178,7 +178,8 @@ def _flags(flags: Flags, unit: str, numbering: _Numbering) -> Flags:
 
 def _numbering(numbers: np.ndarray) -> _Numbering:
     """What rising numbers of iterations say of what is between them."""
-    first, last = int(numbers[0]), int(numbers[-1])
+    first = int(numbers[0])
+    last = int(numbers[-1])
     decisions = []
     steps = np.diff(numbers)
     stride = gcd(*steps.tolist()) if len(steps) else 1

@@ -155,7 +155,8 @@ def _rank_of(info: object, path: Path) -> tuple[int, int]:
             f"{path.name} does not say which rank wrote it: it has no distributedInfo with a rank, which torch writes "
             "where the process group is initialised before the profiler starts"
         )
-    rank, world_size = info["rank"], info.get("world_size", 0)
+    rank = info["rank"]
+    world_size = info.get("world_size", 0)
     if not _is_count(world_size) or 0 < world_size <= rank:
         raise DataError(
             f"{path.name} is damaged: its distributedInfo names rank {rank} of {quoted(world_size)} ranks"

@@ -147,7 +147,8 @@ def _without_times(rows: Rows, there: np.ndarray) -> list[str]:
     """What is told of the lines without a time, where `there` (L,) says which lines have one."""
     keys = pd.MultiIndex.from_arrays([rows.iterations, rows.workers])
     beside = keys[~there].isin(keys[there])
-    missing, other = int((~beside).sum()), int(beside.sum())
+    missing = int((~beside).sum())
+    other = int(beside.sum())
     told = []
     if missing:
         verb = "row has no time: it counts" if missing == 1 else "rows have no time: they count"

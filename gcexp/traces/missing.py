@@ -185,7 +185,8 @@ def _beyond_timeouts(trace: TraceFile, timeout: float | None = None) -> np.ndarr
 
 def _by_load(trace: TraceFile, told: Callable[[np.ndarray, int], float]) -> np.ndarray:
     """What is told (R, 1) of each row by the times logged at its load, and by how many are missing there."""
-    times, loads = _seen(trace), _loads_of_rows(trace)
+    times = _seen(trace)
+    loads = _loads_of_rows(trace)
     found = np.full((len(times), 1), np.nan)
     for load in np.unique(loads):
         at = loads == load
@@ -416,13 +417,15 @@ def described(trace: TraceFile, rows: Iterable[int] | None = None) -> MissingRow
     """
     if trace.missing is None:
         return None
-    missing, times = trace.missing, trace.values["time"]
+    missing = trace.missing
+    times = trace.values["time"]
     silent_since = {}
     for worker, since in _silent_since(missing).items():
         silent_since[trace.labels[worker]] = since
     if rows is not None:
         chosen = np.fromiter(rows, int)
-        missing, times = missing[chosen], times[chosen]
+        missing = missing[chosen]
+        times = times[chosen]
     if not missing.any():
         return None
     counts = missing.sum(0)
@@ -459,7 +462,8 @@ def _slowness(times: np.ndarray, lacking: np.ndarray) -> tuple[float, float]:
     from scipy.stats import mannwhitneyu  # slow to import
 
     there = ~np.isnan(times).all(1)
-    lacking, times = lacking[there], times[there]
+    lacking = lacking[there]
+    times = times[there]
     seen = ~np.isnan(times).all(0)
     levels = np.nanmedian(times[:, seen] / np.nanmedian(times[:, seen], axis=0), axis=1)
     if lacking.all() or not lacking.any():

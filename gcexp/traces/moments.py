@@ -49,7 +49,8 @@ def refuse_moments(times: np.ndarray, place: str, cure: str, escape: str) -> str
     ''
     """
     seen = times[~np.isnan(times)]
-    shortest, longest = float(seen.min()), float(seen.max())
+    shortest = float(seen.min())
+    longest = float(seen.max())
     for unit, parts in (("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)):
         if _FIRST * parts <= shortest and longest < _LAST * parts and longest < _ALIKE * shortest:
             raise DataError(
@@ -92,7 +93,8 @@ def _count_from_a_start(times: np.ndarray) -> bool:
         seen = column[~np.isnan(column)]
         steps = np.diff(seen)
         half = len(steps) // 2
-        early, late = np.median(steps[:half]), np.median(steps[half:])
+        early = np.median(steps[:half])
+        late = np.median(steps[half:])
         are_even = max(early, late) <= _EVEN * min(early, late)
         are_sums = seen[-1] >= _GROWN * seen[0] and are_even
         are_of_clock = np.median(steps) < _FINE * seen[0]

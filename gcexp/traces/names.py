@@ -268,7 +268,8 @@ def _last_part(text: str) -> list[str]:
     if "%" in text:
         return words
     before, slash, last = text.rpartition("/")
-    first, behind = re.findall(r"[a-z0-9]+", before), re.findall(r"[a-z0-9]+", last)
+    first = re.findall(r"[a-z0-9]+", before)
+    behind = re.findall(r"[a-z0-9]+", last)
     if slash and first and behind:
         if first[-1] in _UNIT_OF or behind[0] in _UNIT_OF:
             return [*first, "per", *behind]
@@ -330,7 +331,8 @@ def roles_given(columns: str | Mapping[str, object] | None) -> dict[str, str]:
     found: dict[str, str] = {}
     for part in parts:
         role, _, column = part.partition(":")
-        role, column = role.strip(), column.strip()
+        role = role.strip()
+        column = column.strip()
         if not column:
             raise ParameterError(
                 f"columns={columns}: {part!r} is no ROLE:COLUMN; an example is {COLUMNS_EXAMPLE}"

@@ -63,7 +63,8 @@ def wide_rows(table: Table, given: dict[str, str], unit: str, writing: Writing) 
         if counts.max() > 1:
             raise DataError(f"{table.place}: iteration {values[counts.argmax()]} stands twice")
         order = np.argsort(numbers)
-        numbers, times = numbers[order], times[order]
+        numbers = numbers[order]
+        times = times[order]
     _check_times(table, times, hosts or tuple(map(str, workers)))
     return Matrix(numbers, workers, hosts, times, "s" if known else "", decisions, numbering)
 

@@ -113,7 +113,8 @@ def _errors_of_plain_solves(
     rows = np.arange(n * L)  # row r n + j is the message of worker j in round r
     for p in range(n):
         holds_it = (p - rows % n) % n < d
-        Q, H = rows[~holds_it], rows[holds_it]
+        Q = rows[~holds_it]
+        H = rows[holds_it]
         B[H, p] = E[H, :L] - E[H, L:] @ np.linalg.solve(E[Q, L:], E[Q, :L])
     g = generator.standard_normal((n * L, -(-length // L)))
     wanted = g.reshape(n, L, -1).sum(0)

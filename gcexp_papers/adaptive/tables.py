@@ -115,7 +115,8 @@ def phases(adaptive: bool):
     epoch 0.
     """
     names = _AGC_ROWS if adaptive else NAMES
-    broadcast, update = experiment.BROADCAST, experiment.UPDATE
+    broadcast = experiment.BROADCAST
+    update = experiment.UPDATE
     for epoch, rows in (("0", experiment.EPOCH_0), ("> 0", experiment.LATER_EPOCHS)):
         for key, row in rows.items():
             if key not in names:
@@ -250,7 +251,8 @@ def average_times(n: int, d: int, t_cp: float, t_cm: float, ranges: dict, paper_
                 }
     for family in ("CGC", "G-CGC"):
         for s, from_p in ((0, 0.001), (1, 0.05)):
-            low, high = f"{family}({s})", f"{family}({s + 1})"
+            low = f"{family}({s})"
+            high = f"{family}({s + 1})"
             p = theory.crossing(partial(time, low), partial(time, high), from_p, 0.6)
             yield {
                 "range": "crossing",

@@ -218,7 +218,9 @@ def decode_cost(scheme: str, n: int, d: int, s: int, L: int) -> int:
     """
     require_known("scheme", scheme, DECODERS)
     require(0 <= s < d <= n, f"decoding needs 0 <= s < d <= n, got s={s}, d={d}, n={n}")
-    r, groups, b = n % d, n // d - 1, d - s
+    r = n % d
+    groups = n // d - 1
+    b = d - s
     if scheme == "agc":
         return decode_size(n, d, L, s) ** 3
     if scheme == "cgc":

@@ -239,9 +239,11 @@ class _Construction:
 def _constructions(groups: list) -> Iterator[_Construction]:
     """All constructions of the groups."""
     for group in groups:
-        sizes, stragglers = group["n"], group["s"]
+        sizes = group["n"]
+        stragglers = group["s"]
         for given in group["codes"]:
-            label, makers = given["label"], given["of"]
+            label = given["label"]
+            makers = given["of"]
             if not isinstance(makers, list):
                 makers = [makers]
             require(

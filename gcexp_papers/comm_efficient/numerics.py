@@ -160,7 +160,8 @@ def expected_iteration_time(scheme: Scheme, delay: ComputeTransmit, iterations: 
     >>> round(expected_iteration_time(scheme, ComputeTransmit(), 1), 4)
     2.5544
     """
-    code, n = scheme.code, scheme.code.n
+    code = scheme.code
+    n = scheme.code.n
     s = 0
     if code.quorums:
         _, needed = code.quorums[0].need[0]

@@ -279,7 +279,8 @@ def _rates(
 
 def _survival(y: np.ndarray, r1: float, r2: float) -> np.ndarray:
     """P(Exp(r1) + Exp(r2) > y) for y >= 0, without cancellation where the rates are close or equal."""
-    r, gap = min(r1, r2), abs(r1 - r2)
+    r = min(r1, r2)
+    gap = abs(r1 - r2)
     if isinf(r):
         return (y < 0).astype(float)
     if isinf(gap):

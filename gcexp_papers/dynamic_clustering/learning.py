@@ -17,7 +17,8 @@ def losses_by_data(draws: int, iterations: int, learning_rate: float):
 
     So many `iterations` of gradient descent have the whole gradient.
     """
-    task, optimizer = LinearRegression("drawn", evaluate_every=iterations), GradientDescent(learning_rate)
+    task = LinearRegression("drawn", evaluate_every=iterations)
+    optimizer = GradientDescent(learning_rate)
     for draw in range(draws):
         data = Dataset(name="drawn", note="", **mixture(rng(draw, "data")))
         scores = train(task, optimizer, data, [0], [iterations], progress=False).scores

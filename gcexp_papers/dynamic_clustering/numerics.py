@@ -43,7 +43,8 @@ def expected_iteration_time(scheme: Scheme, delay: TwoStateMarkov, iterations: i
     if scheme.placement is not None:
         return float("nan")
     assert isinstance(code, Clustered)
-    groups, spare = code.clusters, code.d - 1
+    groups = code.clusters
+    spare = code.d - 1
     if getattr(scheme.wait, "durations_only", False):  # LB: whichever results are missing
         groups, spare = 1, groups * spare
     assert delay.initial_slow is not None, (

@@ -236,7 +236,9 @@ class _Clock:
         )
         self._first = np.log(_SMALL / self._mu.max())
         self._end = np.log((_LARGE + (2 * load if load_model == "sum" else 0)) / self._mu.min())
-        self._load, self._scaled, self._least = load, load_model == "scaled", load * alpha
+        self._load = load
+        self._scaled = load_model == "scaled"
+        self._least = load * alpha
 
     def mean(self, met):
         """Expected time, from what gives Pr(the scheme is done by u), (..., nodes).
@@ -250,7 +252,8 @@ class _Clock:
             if (np.abs(between - coarse) <= 2 * _AGREE * coarse).all():
                 mean = self._least + coarse
                 return float(mean) if np.ndim(mean) == 0 else mean
-            coarse, step = (coarse + between) / 2, step / 2
+            coarse = (coarse + between) / 2
+            step = step / 2
         raise ParameterError(
             f"the expected time could not be integrated to a relative accuracy of {_AGREE:.0e}; take fewer workers"
         )

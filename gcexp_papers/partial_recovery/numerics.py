@@ -281,7 +281,8 @@ def chosen_stragglers(n: int, s: int, repetition: list[int], cyclic: list[int], 
         beta = n - s - 1 + p
         schemes.append(_Scheme("cyclic scheme", CyclicPartialRecovery(n, s, beta), beta, p))
     apart = (np.arange(n) - np.arange(n)[:, None]) % n
-    consecutive, random = runs(n, s), random_sets(n, s, trials, seed)
+    consecutive = runs(n, s)
+    random = random_sets(n, s, trials, seed)
     for scheme in schemes:
         visible = consecutive @ (apart < scheme.load)
         starts = _count_recovered(scheme.code, consecutive)
@@ -397,7 +398,8 @@ def expected_iteration_time(scheme: Scheme, delay: Pareto | ShiftedExponential, 
     Work is added to the random time (``data``) or multiplied by it (``server``); the number of iterations does not
     matter.
     """
-    code, wait = scheme.code, cast("Fastest", scheme.wait)
+    code = scheme.code
+    wait = cast("Fastest", scheme.wait)
     (load,) = set((code.load / code.k).tolist())
     heard = wait.q
     if heard is None:
@@ -564,7 +566,8 @@ def _sweeps(up_to: int) -> Cases:
         schemes = theory.sweep(n, s, alpha)
         loads = [scheme["y"] for scheme in schemes]
         yield "sweep: load never rises with x", loads == sorted(loads, reverse=True)
-        cyclic, combinatorial = theory.cyclic_load(n, s, beta), theory.minimal_y(n, s, alpha)
+        cyclic = theory.cyclic_load(n, s, beta)
+        combinatorial = theory.minimal_y(n, s, alpha)
         ends_are_right = loads[0] == cyclic and loads[-1] == combinatorial
         yield "sweep: ends are the cyclic and the combinatorial load", ends_are_right
         messages_of = [scheme["m"] for scheme in schemes]
@@ -608,7 +611,8 @@ def curve_costs(
     is the rate of a decoder that stops at the guarantee.
     """
     for given in codes:
-        code, s = given["of"](), given["stragglers"]
+        code = given["of"]()
+        s = given["stragglers"]
         if comb(code.n, s) <= MAX_SETS:
             straggler_sets = "all"
             recovered = recovered_partitions(code, s)

@@ -156,7 +156,8 @@ def lower_bound(n: int, s: int, alpha: float | Fraction) -> Fraction:
     _workers(n, s)
     missing = 1 - exact(alpha)
     y = minimal_y(n, s, alpha)
-    above, below = rho(n, s, y - 1), rho(n, s, y)
+    above = rho(n, s, y - 1)
+    below = rho(n, s, y)
     return (y - 1 + (above - missing) / (above - below)) / n
 
 
@@ -287,7 +288,8 @@ def intermediate(n: int, x: int, y: int) -> Cost:
     Cost(k=15, m=9, load=Fraction(3, 5))
     """
     require(1 <= x <= y <= n, f"the intermediate scheme needs 1 <= x <= y <= n, got n={n}, x={x}, y={y}")
-    lists, g = comb(n - y + x - 1, x - 1), gcd(x, y)
+    lists = comb(n - y + x - 1, x - 1)
+    g = gcd(x, y)
     return Cost(n * lists // g, y * lists // g, Fraction(y, n))
 
 

@@ -47,7 +47,8 @@ def existence(panels: list, most_load: int, other_n: list, most_k: int, density_
             if design.load <= most_load and not design.design.startswith("stack"):
                 others.append(design)
     for given in panels:
-        n, density = given["n"], given["density"]
+        n = given["n"]
+        density = given["density"]
         panel = {"panel": f"n = {n}, density {density:g}", "n": n, "density": density}
         elsewhere = [design for design in others if design.n != n]
         for row in _rows_of_panel(n, density, most_load, elsewhere, points):
@@ -148,7 +149,9 @@ def design_and_soft(design: str, soft: list, realisations: int, trials: int, che
     own = Parameters(*named_design(design).params)
     yield from _closed_form(f"BIBD ({own.n}, {own.load}, {own.intersection})", own)
     for given in soft:
-        n, k, load = given["n"], given["k"], given["d"]
+        n = given["n"]
+        k = given["k"]
+        load = given["d"]
         shared = k * float(soft_smallest_mu(n, load / k))
         mean_parameters = Parameters(n, k, load, n * load / k, shared)
         yield from _closed_form(f"Theorem 2, n = {n}", mean_parameters)
@@ -223,7 +226,9 @@ def product_of_designs(first: str, second: str) -> pd.DataFrame:
     errors_of_a = bibd_error(a, np.arange(a.n + 1))
     errors_of_b = bibd_error(b, np.arange(b.n + 1))
     whole = a @ b
-    n, gamma, redundancy = whole.n, max(a.gamma, b.gamma), whole.redundancy
+    n = whole.n
+    gamma = max(a.gamma, b.gamma)
+    redundancy = whole.redundancy
     s = np.arange(n + 1)
     fractions = s / n
     a_interpolated = np.interp(fractions, np.arange(a.n + 1) / a.n, errors_of_a)

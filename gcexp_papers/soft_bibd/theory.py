@@ -192,8 +192,10 @@ def product_lower_bound(errors1, errors2, s):
     >>> product_lower_bound(e1, e2, [7, 45, 90]).round(5)
     array([0.01538, 0.15604, 0.86813])
     """
-    e1, e2 = np.asarray(errors1)[:, None], np.asarray(errors2)
-    n1, n2 = len(e1) - 1, len(e2) - 1
+    e1 = np.asarray(errors1)[:, None]
+    e2 = np.asarray(errors2)
+    n1 = len(e1) - 1
+    n2 = len(e2) - 1
     left = np.outer(n1 - np.arange(n1 + 1), n2 - np.arange(n2 + 1))
     best = np.zeros(n1 * n2 + 1)  # by the number of survivors of the product set
     np.maximum.at(best, left, e1 + e2 - e1 * e2)
@@ -248,5 +250,6 @@ def soft_paper_smallest_mu(n: int, rho):
     (0.36842, 0.34386)
     """
     soft_smallest_mu(n, rho)  # refuses what is no density
-    rho, w = np.asarray(rho, dtype=float)[..., None], np.arange(1, n)
+    rho = np.asarray(rho, dtype=float)[..., None]
+    w = np.arange(1, n)
     return np.maximum(rho * (w - 1) / (n - 1), rho - w * (1 - rho) / (n - 1)).min(-1)

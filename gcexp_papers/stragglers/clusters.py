@@ -139,7 +139,8 @@ def _draw_cluster(seed: int, number: int) -> _Cluster:
 def _row(x: np.ndarray, rows: int, phi: float) -> dict:
     """Advice from the first rows, and what it takes on the others, where the best candidate is known in hindsight."""
     advice = advise(x[:rows], phi, barrier="no")
-    comparison, answer = advice.comparison, advice.main
+    comparison = advice.comparison
+    answer = advice.main
     time_of = {}
     for remedy in comparison.plans:
         scheme = remedy.learned(comparison.x, comparison.seed)  # what holds now, as advice learns it

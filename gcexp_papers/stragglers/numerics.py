@@ -30,7 +30,8 @@ def overview(files: list[str]) -> pd.DataFrame:
 def _rows(file: str) -> pd.DataFrame:
     """Strip, statistics and flags of one trace."""
     trace = read_trace(file)
-    times, flags = trace.values["time"], trace.flags
+    times = trace.values["time"]
+    flags = trace.flags
     rows: list[dict] = []
     mean = np.nanmean(times)
     edges = np.unique(np.linspace(0, len(times), min(BINS, len(times)) + 1).astype(int))

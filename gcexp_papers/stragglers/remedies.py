@@ -104,7 +104,8 @@ def break_even_bars(axes: Axes, frame: pd.DataFrame) -> None:
             if np.isnan(row.wins_from):
                 place, face = _NEVER, "white"
             else:
-                place, face = row.wins_from, look["color"]
+                place = row.wins_from
+                face = look["color"]
             axes.plot([place], [y], **look, markerfacecolor=face, clip_on=False)
             if i == 0:
                 axes.plot([], [], **look, label=scheme)

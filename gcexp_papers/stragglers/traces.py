@@ -52,7 +52,8 @@ def _strip(axes: Axes, name: str, frame: pd.DataFrame, norm: LogNorm) -> AxesIma
     times = frame[frame["what"] == "time"]
     value = frame[frame["what"] != "time"].set_index("what")["value"].to_dict()
     table = times.pivot(index="worker", columns="iteration", values="value")
-    across, up = int(value["iterations"]), int(value["workers"])
+    across = int(value["iterations"])
+    up = int(value["workers"])
     xlabel, ylabel = "iteration", "worker"
     if not value["persistent"]:
         table = table.T

@@ -140,8 +140,13 @@ class Adaptive(Code):
             construction != "chebyshev" or n == d,
             f"Chebyshev nodes have both signs, which is safe for n = d only, got n={n}, d={d}",
         )
-        self.d, self.rounds, self.construction, self.E = d, L, construction, E
-        self.arithmetic, self.search_seeds, self.seed = arithmetic, search_seeds, seed
+        self.d = d
+        self.rounds = L
+        self.construction = construction
+        self.E = E
+        self.arithmetic = arithmetic
+        self.search_seeds = search_seeds
+        self.seed = seed
         self._exact = E is not None or construction == "structured"
         # Workers of whom r rounds are needed; of equal r the fewest.
         workers_needed = {r: n - s for s, r in enumerate(rounds_needed(L, d))}
@@ -160,7 +165,9 @@ class Adaptive(Code):
                 f"rounds={d}, or groups of d workers",
             )
             best = search(n, d, L, construction, arithmetic, search_seeds, seed)
-            self.bound, self.trial, B = best.bound, best.trial, best.B
+            self.bound = best.bound
+            self.trial = best.trial
+            B = best.B
             self._prefix = {r: Prefix(best.E, n, d, L, r, arithmetic) for r in workers_needed}
         owner = np.tile(np.arange(n), L)
         quorum = Quorum(range(n), workers_needed.items())

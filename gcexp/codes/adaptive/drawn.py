@@ -30,7 +30,9 @@ class Prefix:
         self._A = E[: n * r, : L + (n - d) * r]
         h = self._A.shape[1]
         Q, R = np.linalg.qr(self._A, mode="complete")
-        self._Q, self._R, self._N = Q[:, :h], R[:h], Q[:, h:].T
+        self._Q = Q[:, :h]
+        self._R = R[:h]
+        self._N = Q[:, h:].T
         self._target = np.eye(L, h)
         self._of_all = self._smallest(self._target)  # the weights where nobody is silent
 
@@ -41,7 +43,8 @@ class Prefix:
 
     def __call__(self, silent: np.ndarray) -> np.ndarray:
         """W (U, L, n r) with W A = [I 0], zero on the workers `silent` (U, s)."""
-        U, (L, rows) = len(silent), self._of_all.shape
+        U = len(silent)
+        (L, rows) = self._of_all.shape
         first_of_rounds = np.arange(0, rows, self._n)
         silent_rows = (first_of_rounds[:, None] + silent[:, None]).reshape(U, -1)
         # The null space on the silent rows, as orthonormal columns times a triangle.
@@ -70,7 +73,8 @@ def _residual(target: np.ndarray, x: np.ndarray, A: np.ndarray, arithmetic: str)
         _, exponent = np.frexp(largest)
         unit = np.ldexp(1.0, exponent - bits)
         part = np.rint(x / unit) * unit
-        target, x = target - part @ A, x - part
+        target = target - part @ A
+        x = x - part
     return target
 
 
@@ -87,19 +91,24 @@ def _draw(n: int, d: int, L: int, construction: str, generator: np.random.Genera
 def _build(E: np.ndarray, n: int, d: int, L: int, arithmetic: str) -> tuple[np.ndarray, np.ndarray]:
     """B (n L, n, L), and the numbers whose rounding it suffered: |E| |M| or, for `extended`, |B|."""
     without, holders = rows_by_holding(n, d, L)
-    size, z = (n - d) * L, n - d
-    A, target = E[without, L:].swapaxes(1, 2), -E[without, :L].swapaxes(1, 2)
+    size = (n - d) * L
+    z = n - d
+    A = E[without, L:].swapaxes(1, 2)
+    target = -E[without, :L].swapaxes(1, 2)
     M, rest = np.zeros((2, n, L, size))  # the transposed M^D of each partition is their sum
     for _ in range(PASSES[arithmetic]):
         residual = _residual(_residual(target, M, A, arithmetic), rest, A, arithmetic)
         for i in range(0, size, z or 1):  # forward substitution, block by block
-            own, later = slice(i, i + z), slice(i + z, size)
-            triangle, right_side = A[:, own, own], residual[:, :, own]
+            own = slice(i, i + z)
+            later = slice(i + z, size)
+            triangle = A[:, own, own]
+            right_side = residual[:, :, own]
             step = np.linalg.solve(triangle.swapaxes(1, 2), right_side.swapaxes(1, 2)).swapaxes(1, 2)
             residual[:, :, later] -= step @ A[:, own, later]
             rest[:, :, own] += step
         M, rest = M + rest, rest - ((M + rest) - M)
-    A, target = E[holders, L:].swapaxes(1, 2), -E[holders, :L].swapaxes(1, 2)
+    A = E[holders, L:].swapaxes(1, 2)
+    target = -E[holders, :L].swapaxes(1, 2)
     entries = -_residual(_residual(target, M, A, arithmetic), rest, A, arithmetic)
     B = np.zeros((n * L, n, L))
     B[holders, np.arange(n)[:, None]] = entries.swapaxes(1, 2)

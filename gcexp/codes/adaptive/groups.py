@@ -91,8 +91,12 @@ class GroupedAdaptive(DirectSum):
                 construction_of_group = "random"
             parts.append(Adaptive(size, d, rounds, construction_of_group, arithmetic, search_seeds, seed))
         super().__init__(parts)
-        self.d, self.rounds, self.construction = d, self.blocks, construction
-        self.arithmetic, self.search_seeds, self.seed = arithmetic, search_seeds, seed
+        self.d = d
+        self.rounds = self.blocks
+        self.construction = construction
+        self.arithmetic = arithmetic
+        self.search_seeds = search_seeds
+        self.seed = seed
 
 
 class GroupedCGC(DirectSum):
@@ -140,4 +144,6 @@ class GroupedCGC(DirectSum):
         sizes = group_sizes(n, d)
         of_size = {size: CommunicationEfficient(size, d, m, s) for size in set(sizes)}
         super().__init__([of_size[size] for size in sizes])
-        self.d, self.m, self.s = d, m, s
+        self.d = d
+        self.m = m
+        self.s = s

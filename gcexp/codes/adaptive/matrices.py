@@ -65,5 +65,6 @@ def rows_by_holding(n: int, d: int, L: int) -> tuple[np.ndarray, np.ndarray]:
     """For every partition the rows of the workers that do not hold it, (n, (n-d) L), and of those that do, (n, d L)."""
     workers = np.roll(arcs(n, n), -1, axis=0)  # of partition p from worker p + 1 on
     rows = np.arange(L)[:, None] * n + workers[:, None]  # (partitions, rounds, workers)
-    without, holders = rows[:, :, : n - d], rows[:, :, n - d :]
+    without = rows[:, :, : n - d]
+    holders = rows[:, :, n - d :]
     return without.reshape(n, -1), holders.reshape(n, -1)

@@ -92,7 +92,8 @@ class _Clusters:
 
     def matrix(self, n: int, seed: int) -> np.ndarray:
         """Cluster matrix (m*l, P) of a seed: with the given shifts, or with distinct random ones in each row."""
-        size, m = n // self.clusters, self.memberships_of(n)
+        size = n // self.clusters
+        m = self.memberships_of(n)
         rows: Sequence[Sequence[int]] | None = self.shifts
         if rows is None:
             rows = []

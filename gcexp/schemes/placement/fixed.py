@@ -95,7 +95,8 @@ class Zipper(FixedPlacement):
         order = _by_past("zipper", play)
         n = play.shape[2]
         places = np.empty(n, dtype=np.intp)
-        fast, slow = -(-n // 2), n // 2
+        fast = -(-n // 2)
+        slow = n // 2
         places[::2] = np.arange(fast)
         places[1::2] = n - 1 - np.arange(slow)
         return np.broadcast_to(order[:, None, places], play.shape)

@@ -86,10 +86,13 @@ def _place_one(u, w, allowed, is_slow, cluster, room, swap_rule) -> None:
     enters = allowed[u, :, w]  # (len(u), P)
     enters_room = enters & (room[u] > 0)
     directly = enters_room.any(1)
-    u_direct, q = u[directly], enters_room[directly].argmax(1)
+    u_direct = u[directly]
+    q = enters_room[directly].argmax(1)
     cluster[u_direct, w[directly]] = q
     room[u_direct, q] -= 1
-    u, w, enters = u[~directly], w[~directly], enters[~directly]
+    u = u[~directly]
+    w = w[~directly]
+    enters = enters[~directly]
     if not u.size:
         return
     swapped = _swap(u, w, enters, allowed, is_slow, cluster, room, swap_rule)
@@ -104,7 +107,8 @@ def _swap(u, w, enters, allowed, is_slow, cluster, room, swap_rule) -> np.ndarra
     """
     _, P, n = allowed.shape
     # Candidate (q, x, v): v sits in x, which w may enter, and may move to q, which has room. Smallest key first.
-    x, row = cluster[u], np.arange(len(u))[:, None]
+    x = cluster[u]
+    row = np.arange(len(u))[:, None]
     movable = enters[row, x] & (x >= 0)
     candidate = movable[:, None] & allowed[u] & (room[u] > 0)[:, :, None]
     key = (np.arange(P)[:, None] * P + x[:, None]) * n + np.arange(n)
@@ -114,8 +118,10 @@ def _swap(u, w, enters, allowed, is_slow, cluster, room, swap_rule) -> np.ndarra
     above_all_keys = 2 * P * P * n
     best = np.where(candidate, key, above_all_keys).reshape(len(u), -1).min(1)
     swapped = best < above_all_keys
-    q, v = best[swapped] // n // P % P, best[swapped] % n
-    u, w = u[swapped], w[swapped]
+    q = best[swapped] // n // P % P
+    v = best[swapped] % n
+    u = u[swapped]
+    w = w[swapped]
     cluster[u, w] = cluster[u, v]
     cluster[u, v] = q
     room[u, q] -= 1

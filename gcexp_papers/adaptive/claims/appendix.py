@@ -68,9 +68,11 @@ def eigenvalues_of_the_gram_matrix():
     """(101) holds, and (102) bounds the smallest eigenvalue by 0, as the last block's Gram matrix is singular."""
     for A, blocks in _staircases():
         singular = np.linalg.svd(A, compute_uv=False)
-        largest, smallest = singular[:, 0] ** 2, singular[:, -1] ** 2
+        largest = singular[:, 0] ** 2
+        smallest = singular[:, -1] ** 2
         of_last_block = np.linalg.eigvalsh(blocks[-1].swapaxes(1, 2) @ blocks[-1])
-        lowest, highest = of_last_block[:, 0], of_last_block[:, -1]
+        lowest = of_last_block[:, 0]
+        highest = of_last_block[:, -1]
         of_blocks = np.array([np.linalg.norm(block, 2, axis=(1, 2)) ** 2 for block in blocks])
         for holds in (of_blocks.max(0) * (1 - 1e-12) <= largest) & (
             largest <= of_blocks.sum(0) * (1 + 1e-12)
@@ -92,7 +94,8 @@ def probability_of_a_condition_number():
             E = random_matrix(n, d, 1, rng(t, "assignment", n, d, 1, s))
             drawn.append(E[rows, : len(rows)])
         eigenvalues = np.linalg.svd(drawn, compute_uv=False) ** 2
-        largest, smallest = eigenvalues[:, 0], eigenvalues[:, -1]
+        largest = eigenvalues[:, 0]
+        smallest = eigenvalues[:, -1]
         for x in (1.5, 5, 20, 100, 1000, 1e5):
             expected = (np.log(largest.mean()) - np.log(smallest).mean()) / (2 * np.log(x))
             yield np.mean(largest / smallest <= x**2) >= 1 - expected - 1e-12

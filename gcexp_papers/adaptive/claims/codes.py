@@ -85,7 +85,8 @@ def _rounds_of(code: codes.Adaptive, s: int) -> int | None:
 def costs_of_built_codes():
     """The fewest rounds that span the sum are (51), with the costs (16) and (58), for every n <= 6, L <= 4 and s."""
     for (n, d), L in product(sizes(6), range(1, 5)):
-        code, costs = built(n, d, L), theory.adaptive_costs(L, d, 2 * L)
+        code = built(n, d, L)
+        costs = theory.adaptive_costs(L, d, 2 * L)
         for s in range(d):
             found = _rounds_of(code, s)
             right = found == rounds_of_own(n, d, L, s) == theory.rounds(L, d, s)

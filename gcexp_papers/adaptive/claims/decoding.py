@@ -25,7 +25,8 @@ def _orders(n: int, d: int, s: int, L: int) -> dict[str, int]:
 
     Whole matrices (AGC) cost the cube of their size, Vandermonde matrices (CGC, groups of d) the square.
     """
-    groups, last = n // d - 1, d + n % d
+    groups = n // d - 1
+    last = d + n % d
     return {
         "agc": signals_needed(n, d, L, s) ** 3,
         "cgc": (n - s) ** 2,
@@ -125,7 +126,8 @@ def inversion_is_cubic_or_quadratic():
     """Counted operations of a solve grow as N^3 for a drawn matrix of AGC and as N^2 for the Vandermonde one of CGC."""
 
     def exponent(counted, n: int) -> int:
-        (small, few), (large, many) = counted(n), counted(2 * n)
+        (small, few) = counted(n)
+        (large, many) = counted(2 * n)
         return round(log(many / few) / log(large / small))
 
     for n in (8, 16):
@@ -135,7 +137,8 @@ def inversion_is_cubic_or_quadratic():
 def _eliminated(n: int) -> tuple[int, int]:
     """Size of the decoding matrix of AGC, d = L = 2 and s = 1, and the operations that find what was encoded."""
     rows = decode_rows(n, 2, 2, (0,))
-    A, x = whole(n, 2, 2, 0)[rows][:, : len(rows)], list(range(1, len(rows) + 1))
+    A = whole(n, 2, 2, 0)[rows][:, : len(rows)]
+    x = list(range(1, len(rows) + 1))
     found, operations = eliminate(A.tolist(), (A @ np.array(x, dtype=object)).tolist())
     require(found == x, "elimination did not find what was encoded")
     return len(rows), operations
@@ -151,7 +154,8 @@ def inversion_dominates_in_the_experiment():
     """Inverting takes more operations than combining N signals of w / L numbers for L parts, for AGC and CGC."""
     times_as_many = {}
     for s in range(3):
-        adaptive, fixed = signals_needed(20, 3, 6, s), 20 - s
+        adaptive = signals_needed(20, 3, 6, s)
+        fixed = 20 - s
         times_as_many[f"AGC, s = {s}"] = adaptive * GRADIENT / adaptive**3
         times_as_many[f"CGC, s_max = {s}"] = fixed * GRADIENT / fixed**2
     least = min(times_as_many, key=times_as_many.__getitem__)
@@ -185,6 +189,7 @@ def orders_of_table_2():
     """The orders of Table II are those of the signals that the decoders collect; in groups they are linear in n."""
     for d, L, s in divisible(range(2, 5)):
         for n in range(2 * d, 61):
-            orders, more = _orders(n, d, s, L), _orders(n + d, d, s, L)
+            orders = _orders(n, d, s, L)
+            more = _orders(n + d, d, s, L)
             added = more["g_agc"] - orders["g_agc"], more["g_cgc"] - orders["g_cgc"]
             yield _are_those(orders, n, d, s, L) and added == (L**2, (d - s) ** 2)

@@ -274,7 +274,8 @@ def _lost_epoch_said(constant: pd.DataFrame, column: str, what: str) -> str:
 def order_with_stragglers(five, ten, constant):
     """On the clock adaptive codes are the fastest of their class, CGC(1) the best CGC, and G-AGC the fastest of all."""
     for table in (five, ten):
-        agc, g_agc = _faster(table, "AGC", *CGC), _faster(table, "G-AGC", *G_CGC)
+        agc = _faster(table, "AGC", *CGC)
+        g_agc = _faster(table, "G-AGC", *G_CGC)
         for name in ("complexity_acceptable", "intro_same_accuracy"):
             yield name, agc
         yield "group_decode_trivial", g_agc

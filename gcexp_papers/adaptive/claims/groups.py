@@ -47,7 +47,8 @@ def groups_of_example_4():
 @claim("ex4_robust", "thm3_more_robust", "abstract_more_stragglers")
 def patterns_of_example_4():
     """Example 4 decodes every pattern with at most one straggler in each group, and AGC decodes with one at most."""
-    groups, plain = _example_4(), codes.Adaptive(7, 2, search_seeds=2)
+    groups = _example_4()
+    plain = codes.Adaptive(7, 2, search_seeds=2)
     for silent in engine.silent_sets(7, 3):
         answers = _answers(7, silent)
         by_groups = groups.decode([groups.messages * answers], partial=True).exact
@@ -135,7 +136,8 @@ def grouped_cgc_decodes_more_sets():
         if n < 2 * d:
             continue
         for m in range(1, d):
-            alone, groups = _response_sets(n, d, m), _grouped_sets(n, d, m)
+            alone = _response_sets(n, d, m)
+            groups = _grouped_sets(n, d, m)
             yield (groups >= alone).all() and (groups > alone).any()
             built = codes.GroupedCGC(n, d, m).decode(_all_responses(n), partial=True)
             yield ((built.coefficients == 1).all(1) == groups).all()
@@ -149,7 +151,8 @@ def small_groups_are_simpler_and_more_stable():
             continue
         for m in range(1, d):
             s = d - m
-            group, plain = codes.GroupedCGC(n, d, m), CommunicationEfficient(n, d, m)
+            group = codes.GroupedCGC(n, d, m)
+            plain = CommunicationEfficient(n, d, m)
             survived = min(len(quorum.workers) - quorum.need[0][1] for quorum in group.quorums)
             cost = theory.decode_cost("g_cgc", n, d, s, m)
             plain_cost = theory.decode_cost("cgc", n, d, s, m)
@@ -208,8 +211,10 @@ def groups_survive_more_than_the_bound():
     for n, d in product(range(2, 10), (2, 3, 4)):
         if n >= d:
             # Of n workers with d copies and equal loads each holds the share d / n.
-            survived, cover = _survived(n, d), -(-n // d)
-            total, bound = survived == theory.survivable(n, d), theory.survivable_bound(n, d)
+            survived = _survived(n, d)
+            cover = -(-n // d)
+            total = survived == theory.survivable(n, d)
+            bound = theory.survivable_bound(n, d)
             yield "thm4_bound", total and n - cover == bound and survived > n - cover - d + 1
             short = bound - survived == n % d - -(-(n % d) // d) < d - 1
             yield "thm4_gagc_total", total and survived == n // d * (d - 1) and short

@@ -149,6 +149,7 @@ def copies_of_the_rarest_partition():
     """Over all storages of load d the rarest partition has floor(n d / k) copies at most, and no fewer with k = n."""
     for n, k in product(range(2, 5), repeat=2):
         for d in range(1, k + 1):
-            best, same = _most_copies(n, k, d), n * d // k
+            best = _most_copies(n, k, d)
+            same = n * d // k
             yield "converse_average", best == same
             yield "k_equals_n", best <= _most_copies(n, n, same) == same

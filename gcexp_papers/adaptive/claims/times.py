@@ -94,7 +94,8 @@ def last_epoch_of_groups():
 @claim("aet_agc_obvious", "aet_agc_numeric", "aet_g_obvious", "aet_g_numeric")
 def adaptive_codes_are_faster_on_average():
     """AGC is faster on average than CGC, and G-AGC than G-CGC, for four codes, three pairs of prices and five p."""
-    codes, prices = [(8, 2), (10, 4), (12, 5), (20, 3)], [(13, 3), (1, 15), (8, 8)]
+    codes = [(8, 2), (10, 4), (12, 5), (20, 3)]
+    prices = [(13, 3), (1, 15), (8, 8)]
     for (n, d), (t_cm, t_cp), p, kind in product(codes, prices, CHANCES, ("agc", "g")):
         grouped = kind == "g"
         adaptive = theory.average_time(n, d, p, None, grouped, t_cp, t_cm)
@@ -164,7 +165,8 @@ def _mean_by_states(scheme: str, p: float) -> np.ndarray:
 
     The mean time that is left after an epoch with too many stragglers solves a linear system over their numbers.
     """
-    cost, s_max = experiment.prices(scheme), experiment.most_stragglers(scheme)
+    cost = experiment.prices(scheme)
+    s_max = experiment.most_stragglers(scheme)
     n = experiment.N
     move = np.zeros((n + 1, n + 1))
     for before in range(n + 1):
@@ -189,8 +191,11 @@ def cgc2_loses_more_than_it_saves(table):
     for p in (0.05, 0.1):
         weights = np.array([_binomial(experiment.N, s, p) for s in range(experiment.N + 1)])
         more = weights * (_mean_by_states("cgc2", p) - _mean_by_states("uncoded", p))
-        at_none, at_one_or_two, at_more = more[0], more[1:3].sum(), more[3:].sum()
-        lost, saved = at_none + at_more, -at_one_or_two
+        at_none = more[0]
+        at_one_or_two = more[1:3].sum()
+        at_more = more[3:].sum()
+        lost = at_none + at_more
+        saved = -at_one_or_two
         here = {"p": p, "convention": "formula"}
         coded = number(table, "time_s", here | {"scheme": "CGC(2)"})
         uncoded = number(table, "time_s", here | {"scheme": "uncoded"})

@@ -27,7 +27,8 @@ def test_comparison_of_sixteen_workers():
     sixteen = groups_of("comparison")[0] | {"n": [16], "density": [0.25]}
     frame = numerics.comparison([sixteen], trials=200, draws=1, points=8)
     of = frame.pivot(index=["quantity", "s"], columns="label", values="value")
-    worst, mean = of.loc["lower"], of.loc["mean"]
+    worst = of.loc["lower"]
+    mean = of.loc["mean"]
     np.testing.assert_allclose(worst, of.loc["upper"], atol=1e-12)
     others = worst.drop(columns="block design").min(axis=1)
     assert (worst.loc[4:14, "block design"] < others.loc[4:14]).all()
@@ -58,7 +59,8 @@ def test_stability_sees_rounding_and_refusals():
     frame = numerics.stability(some, most_slow=20, sets=4, length=6, sizes=[10, 20, 60])
     assert set(frame["label"]) == set(names) and set(frame["n"].dropna()) == {10, 20, 60}
     errors = frame[frame["what"] == "error"].set_index(["label", "n", "precision", "gradients"])
-    value, status = errors["value"], errors["status"]
+    value = errors["value"]
+    status = errors["status"]
     for name in names[
         :3
     ]:  # single precision is about 1e9 times worse, adversarial gradients never better by far

@@ -24,7 +24,10 @@ class Instance:
     """A code of n workers, load d and m blocks, its polynomials, and all sets of responders."""
 
     def __init__(self, n: int, d: int, m: int):
-        self.n, self.d, self.m, self.s = n, d, m, d - m
+        self.n = n
+        self.d = d
+        self.m = m
+        self.s = d - m
         self.code = CommunicationEfficient(n, d, m)
         self.theta = evaluation_points(n)
         self.B = polynomial_rows(self.theta, d, m).reshape(n, m, n - self.s)  # partition, block, power

@@ -165,7 +165,8 @@ def _pairs_shown(table):
 @claim("fig4_curves", figure=("fig3", "fig4"), assumed=True, calibrated=CALIBRATED)
 def curves_are_those_of_the_pairs_of_fig_3(fig3, fig4):
     """Fig. 4 has the pairs of Fig. 3, each with an AUC in every iteration from 0 to 100."""
-    bars, curves = _pairs_shown(fig3), _pairs_shown(fig4)
+    bars = _pairs_shown(fig3)
+    curves = _pairs_shown(fig4)
     lengths = fig4.groupby(["n", "label", "seed"])["test_auc"].count()
     return all_instances([bars == curves, *(lengths == 101)])
 

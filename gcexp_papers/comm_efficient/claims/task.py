@@ -86,7 +86,8 @@ def auc_is_that_of_sklearn():
 
     generator = np.random.default_rng(0)
     for _ in range(20):
-        scores, labels = generator.integers(0, 6, 40) / 5, generator.integers(0, 2, 40) > 0
+        scores = generator.integers(0, 6, 40) / 5
+        labels = generator.integers(0, 2, 40) > 0
         yield np.isclose(area_under_roc(scores, labels), auc(*roc_curve(labels, scores)[:2]), rtol=1e-12)
 
 
@@ -96,9 +97,11 @@ def updates_converge_as_nesterov():
     generator = np.random.default_rng(1)
     for _ in range(10):
         A = generator.standard_normal((30, 20)) * np.logspace(0, -generator.uniform(0, 3), 20)
-        H, best = A.T @ A, generator.standard_normal(20)
+        H = A.T @ A
+        best = generator.standard_normal(20)
         eta = 1 / np.linalg.eigvalsh(H)[-1]
-        rule, w = AcceleratedGradient(learning_rate=eta, l2=0.0), np.zeros(20)
+        rule = AcceleratedGradient(learning_rate=eta, l2=0.0)
+        w = np.zeros(20)
         state = rule.init(w)
         for T in range(1, 101):
             w, state = rule.update(H @ (w - best), state, w, n_samples=1, recovered=1)

@@ -20,7 +20,8 @@ RATES = {"n": 8, "t1": 1.6, "lambda1": 0.8, "t2": 6.0, "lambda2": 0.1}  # of Tab
 
 def test_the_simulated_clock_agrees():
     """2e5 iterations of (4, 3); the same draws of T1, one for all of a worker's partitions, and T2 for the others."""
-    draw, shape = np.random.default_rng(0), (1, 200_000, 8)
+    draw = np.random.default_rng(0)
+    shape = (1, 200_000, 8)
     one = 1.6 + draw.standard_exponential(shape) / 0.8
     drawn = Draws((0,), shape, 0.0, 8 * one, 6.0 + draw.standard_exponential(shape) / 0.1)
     mean = simulate(Scheme(CommunicationEfficient(8, 4, 3), Decodable()), drawn).duration.mean()

@@ -96,7 +96,8 @@ def workers_store_what_their_codewords_need():
     """Every seat is taken once, by a worker of its cluster, who stores the r mini-batches that its codeword needs."""
     for code, rule, allowed, slow in _drawn(20, 100):
         n, clusters = code.n, code.clusters
-        support, size = code.encoding.toarray() != 0, n // clusters
+        support = code.encoding.toarray() != 0
+        size = n // clusters
         needed = np.zeros((n, n), dtype=bool)
         for j in range(n):
             needed[j, [j % clusters * size + (j // clusters + i) % size for i in range(code.d)]] = True
@@ -152,7 +153,8 @@ def _sits_in(table, panel, worker, cluster):
 )
 def example_of_section_4_is_recovered_by_two_replacements(table):
     """At home all of cluster 2 are slow; once placed, no cluster has two slow workers or waits for a slow one."""
-    home, placed = FOUR + "at home (GC-SC)", FOUR + "placed (GC-DC)"
+    home = FOUR + "at home (GC-SC)"
+    placed = FOUR + "placed (GC-DC)"
     one_each = _most_slow(table, placed, 1)
     return {
         "static_third_cluster_fails": _most_slow(table, home, 3),
@@ -180,7 +182,8 @@ def example_of_section_5_ends_with_a_swap(table):
 
     In the end one cluster has two slow workers and each other one has one.
     """
-    before, after = FIVE + "after phase 1", FIVE + "after the swap"
+    before = FIVE + "after phase 1"
+    after = FIVE + "after the swap"
     dealt = table[table["panel"] == before]
     left = dealt.loc[dealt["cluster"].isna(), "worker"].tolist() == [10]
     lacks = (dealt["cluster"] == 0).sum() == N // P - 1 and not ALLOWED[0, 10]
@@ -281,7 +284,8 @@ def _renamed():
     for code, rule, allowed, slow in _drawn(10, 200):
         n, clusters = code.n, code.clusters
         names = np.argsort(rng(0, "placement", 16, n).permutation(n))  # of worker w, before
-        other_allowed, other_slow = allowed[..., names], slow[..., names]
+        other_allowed = allowed[..., names]
+        other_slow = slow[..., names]
         seated = rule.seat(slow, range(len(slow)))
         other_placed = _greedy(other_allowed, other_slow)
         other_seated = seats(other_placed.reshape(-1, n), clusters).reshape(slow.shape)

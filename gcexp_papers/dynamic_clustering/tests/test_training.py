@@ -24,7 +24,8 @@ def trained(runs, tmp_path_factory):
     """Scores of the target's training for a seed and a number of iterations, every so many of these."""
     path = tmp_path_factory.mktemp("data") / "linear_mixture.npz"
     prepare("linear_mixture", path)
-    data, config = load(path), runs[0].config
+    data = load(path)
+    config = runs[0].config
 
     def scores(seed, iterations, evaluate_every):
         task = build(config | {"task": config["task"] | {"evaluate_every": evaluate_every}}, "task")
@@ -44,7 +45,8 @@ def test_losses(trained):
 
     The order of the samples is all that a seed changes, and the whole gradient does not depend on it.
     """
-    first, scores = trained(7, 10, evaluate_every=1), trained(0, 400, evaluate_every=10)
+    first = trained(7, 10, evaluate_every=1)
+    scores = trained(0, 400, evaluate_every=10)
     losses = scores["train_loss"][0]
     at = {1: first["train_loss"][0, 1], 10: losses[1], 100: losses[10], 400: losses[40]}
     golden = {1: 344.4811278, 10: 57.5560737, 100: 0.5380018131, 400: 6.113858692e-4}

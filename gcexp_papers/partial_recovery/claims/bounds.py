@@ -259,7 +259,8 @@ def _schemes(up_to: int) -> Iterator[tuple[Code, int, int]]:
 def enough_ones_are_in_the_span_of_the_rows_of_the_others():
     """For every scheme of the paper with n <= 5 and all stragglers the decoded 0/1 vector is in the others' span."""
     for code, s, promised in _schemes(5):
-        rows, responses = code.encoding.toarray(), np.concatenate([*all_sets(code.n, s)]).astype(bool)
+        rows = code.encoding.toarray()
+        responses = np.concatenate([*all_sets(code.n, s)]).astype(bool)
         vectors = code.decode(responses * code.messages, partial=True).coefficients
         ones = np.isin(vectors, (0, 1)).all() and (vectors.sum(1) >= promised).all()
         heard = rows * responses[:, code.owner, None]  # (sets, messages, k); what is lost is zero

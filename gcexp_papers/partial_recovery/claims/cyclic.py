@@ -37,7 +37,8 @@ def two_messages_compute_less_than_one(table):
 def disjoint_workers_are_found_for_every_set():
     """For all n <= 9, s, beta of Theorem 5 both decoders find beta/p survivors whose partitions are disjoint."""
     for n, s, beta, p in cyclic_cases(9, 1):
-        code, responses = CyclicPartialRecovery(n, s, beta, "exact"), np.concatenate([*all_sets(n, s)])
+        code = CyclicPartialRecovery(n, s, beta, "exact")
+        responses = np.concatenate([*all_sets(n, s)])
         found = code.decode(responses)
         used = np.asarray(found.weights).reshape(len(responses), -1)
         plain = np.isin(used, (0, 1)).all() and (used.sum(1) == beta // p).all()
@@ -58,7 +59,8 @@ def _disjoint(found: Decoding, beta: int) -> bool:
 def full_sums_and_a_short_one_are_found_for_every_set():
     """For all n <= 9, s, beta of Theorem 7 the decoder finds floor(beta/p) full sums and a short one, all disjoint."""
     for n, s, beta, p in cyclic_cases(9, 2):
-        code, responses = CyclicTwoMessage(n, s, beta), np.concatenate([*all_sets(n, s)])
+        code = CyclicTwoMessage(n, s, beta)
+        responses = np.concatenate([*all_sets(n, s)])
         found = code.decode(2 * responses)
         used = np.asarray(found.weights).reshape(len(responses), n, 2).sum(1)
         right = (used == [beta // p, 1]).all() and _disjoint(found, beta)

@@ -80,7 +80,8 @@ def network_loss_and_step_are_those_of_the_paper():
         return float((logsumexp(output, axis=1) - output[np.arange(samples), digits]).sum())
 
     start = problem.initial()
-    gradient, at = problem.partition_gradients(start, 4, 0).sum(0), start.astype(np.float64)
+    gradient = problem.partition_gradients(start, 4, 0).sum(0)
+    at = start.astype(np.float64)
     yield len(start) == hidden * (pixels + 1) + classes * (hidden + 1) == 19885
     for place in random.choice(len(start), 12, replace=False):
         step = 1e-6 * (np.arange(len(start)) == place)
@@ -98,7 +99,8 @@ def network_loss_and_step_are_those_of_the_paper():
 def forgetting_and_full_recovery_are_special_cases():
     """Beta = n - s recovers what the uncoded scheme does, and cyclic repetition everything with one message: n <= 8."""
     for n, s in pairs(8, least=2):
-        alone, uncoded = CyclicPartialRecovery(n, s, n - s), Uncoded(n)
+        alone = CyclicPartialRecovery(n, s, n - s)
+        uncoded = Uncoded(n)
         same = (recovered_partitions(alone, s) == recovered_partitions(uncoded, s)).all()
         yield "ix_forget_is_alpha", same and alone.load.max() == 1
         full = CyclicRepetition(n, s)
@@ -220,7 +222,9 @@ def combinatorial_scheme_sends_most_and_the_intermediate_one_less_than_half(tabl
 @claim("ix_b_combinatorial_least_load", assumed=True)
 def load_of_the_combinatorial_scheme_is_the_least():
     """At n = 15, s = 9, alpha = 2/3 it is at most that of 59 copies of every pair and one of every triple."""
-    n, s, alpha = 15, 9, Fraction(2, 3)
+    n = 15
+    s = 9
+    alpha = Fraction(2, 3)
     load = Fraction(fewest_copies(n, s, alpha), n)
     partitions = 59 * comb(n, 2) + comb(n, 3)
     lost = 59 * comb(s, 2) + comb(s, 3)

@@ -33,7 +33,8 @@ from ..numerics import recovered_partitions
 def parameters_of_theorems_2_and_3():
     """The built codes with n <= 6 have k = C(n, y), l = y/n and m = C(n-1, y-1), or C(n, y)/n - 1 messages fewer."""
     for n, y in sizes(6):
-        code, cost = Combinatorial(n, 0, y), theory.combinatorial(n, y)
+        code = Combinatorial(n, 0, y)
+        cost = theory.combinatorial(n, y)
         right = (code.k, set(code.messages), set(code.load)) == (comb(n, y), {cost.m}, {cost.m})
         yield "theorem2", right and cost.m == comb(n - 1, y - 1)
         if gcd(n, y) == 1:
@@ -103,7 +104,8 @@ def _index(blocks: list[frozenset], n: int, t: int) -> set[int]:
 def four_designs_have_the_textbook_properties():
     """The Fano plane and three Hadamard designs have the stated blocks, lower indices, complements and messages."""
     for name, blocks, n, t in _designs():
-        size, top = len(blocks[0]), min(_index(blocks, n, t))
+        size = len(blocks[0])
+        top = min(_index(blocks, n, t))
         yield "design_parameters", Fraction(top * comb(n, t), comb(size, t)) == len(blocks)
         for i in range(t + 1):
             yield "design_lower_t", _index(blocks, n, i) == {theory.lower_index(n, t, size, top, i)}
@@ -150,7 +152,9 @@ def intermediate_codes_are_made_of_lists():
     """Every admissible list is a partition (g lists where gcd(x, y) = g), and consecutive stragglers hide the most."""
     for n, y in sizes(6):
         for x in range(1, y + 1):
-            code, g, lists = Intermediate(n, 0, x, y), gcd(x, y), _lists(n, x, y)
+            code = Intermediate(n, 0, x, y)
+            g = gcd(x, y)
+            lists = _lists(n, x, y)
             size = {len(set(block)) for block in code.holders} == {y}
             yield "theorem10", code.k == theory.intermediate(n, x, y).k and size
             if g == 1:
@@ -169,7 +173,8 @@ def intermediate_codes_are_made_of_lists():
 def _lists(n: int, x: int, y: int) -> list[tuple[int, ...]]:
     """All lists of first workers of x runs of the given lengths that fit around the circle, before any merging."""
     g = gcd(x, y)
-    period, total = x // g, y // g
+    period = x // g
+    total = y // g
     ends = np.arange(period + 1) * total // period
     lengths = np.tile(np.diff(ends), g)
     found = []
@@ -254,10 +259,12 @@ def cyclic_codes_send_fewer_messages():
     for n, s, beta, _ in cyclic_cases(8, 2):
         y = fewest_copies(n, s, Fraction(beta, n))
         if beta < n and y >= 2:
-            cyclic, combinatorial = CyclicTwoMessage(n, s, beta), Combinatorial(n, s, y)
+            cyclic = CyclicTwoMessage(n, s, beta)
+            combinatorial = Combinatorial(n, s, y)
             for code in (cyclic, combinatorial):
                 yield recovered_partitions(code, s).min() >= Fraction(beta, n) * code.k
-            few, many = _messages(cyclic), _messages(combinatorial)
+            few = _messages(cyclic)
+            many = _messages(combinatorial)
             yield many.min() >= n - 1 and few.sum() < many.sum()
 
 

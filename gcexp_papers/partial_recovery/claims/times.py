@@ -104,7 +104,8 @@ def _order(model: str, k: int, n: int, law: dict[str, float]) -> float:
 def _times(model: str, n: int, alpha: Fraction, work: float, law: dict[str, float]) -> tuple[float, float]:
     """Times of both schemes; `work`: seconds of a worker's share of the data (A and B), or its samples (C)."""
     wait_uncoded, wait_pairs = _waits(n, alpha)
-    uncoded, pairs = _order(model, wait_uncoded, n, law), _order(model, wait_pairs, n, law)
+    uncoded = _order(model, wait_uncoded, n, law)
+    pairs = _order(model, wait_pairs, n, law)
     if model == "C":
         return work * uncoded, 2 * work * pairs
     return work + uncoded, 2 * work + pairs

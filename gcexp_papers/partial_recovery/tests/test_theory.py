@@ -40,7 +40,8 @@ from tests.conftest import refusals
 @given(data=st.data(), n=st.integers(1, 15), tenths=st.integers(1, 40))
 def test_lower_bound_is_the_zero_of_inequality_1(data, n, tenths):
     """It is feasible in (1), and nothing less is; most_stragglers inverts it at integer loads."""
-    s, alpha = data.draw(st.integers(0, n - 1)), Fraction(tenths, 40)
+    s = data.draw(st.integers(0, n - 1))
+    alpha = Fraction(tenths, 40)
     least = lower_bound(n, s, alpha)
     assert least_invisible(n, s, least) <= 1 - alpha
     if least:

@@ -223,7 +223,8 @@ def _uneven():
 def constant_intersections_without_a_design():
     """Codes with rows of other weights have the error of a BIBD, and violate lambda (n - 1) = l (r - 1) on average."""
     for A in _uneven():
-        (k, n), gram = A.shape, A.T @ A
+        (k, n) = A.shape
+        gram = A.T @ A
         expected = bibd_error((n, k, gram[0, 0], 0, gram[0, 1]), n - survivor_sets(n).sum(1))
         yield "gc_with_lambda_same_error", close(errors(A), expected)
         constant = np.ptp(gram.diagonal()) == np.ptp(gram[~np.eye(n, dtype=bool)]) == 0
@@ -241,7 +242,8 @@ def repeated_partitions_keep_the_error():
 
     some = [A for _, A in designs()][:5]
     for A in [*some, *random_matrices(20, 17)]:
-        of_one, normalised = squared(A), errors(A)
+        of_one = squared(A)
+        normalised = errors(A)
         for t in (2, 3):
             copied = np.repeat(A, t, axis=0)
             yield close(squared(copied), t * of_one, 1e-8) and close(errors(copied), normalised)

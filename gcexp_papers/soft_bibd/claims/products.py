@@ -71,7 +71,8 @@ def order_of_factors():
 def permuted_product():
     """The reordered product is the product with rows and columns permuted, and random sets keep their errors."""
     for a, b in _factors().values():
-        (k1, n1), (k2, n2) = a.shape, b.shape
+        (k1, n1) = a.shape
+        (k2, n2) = b.shape
         rows = np.arange(k1 * k2).reshape(k1, k2).T.ravel()
         columns = np.arange(n1 * n2).reshape(n1, n2).T.ravel()
         same = np.array_equal(np.kron(a, b)[np.ix_(rows, columns)], np.kron(b, a))
@@ -125,8 +126,11 @@ def error_of_repetition_times_design():
     """The worst error is that of whole blocks and of a BIBD in one more, if blocks and columns are lost in turn."""
     for (n1, k1, r1), name in _MIXED:
         design = parameters(name)
-        n2, A = design.n, np.kron(repetition(n1, k1, r1), incidence(name))
-        n, found, answered = n1 * n2, errors(A), survivor_sets(n1 * n2)
+        n2 = design.n
+        A = np.kron(repetition(n1, k1, r1), incidence(name))
+        n = n1 * n2
+        found = errors(A)
+        answered = survivor_sets(n1 * n2)
         place = np.arange(n)  # block by block, in each the copies of one column after the other
         order = np.lexsort((place // n2 % r1, place % n2, place // n2 // r1))
         in_turn = errors(A, np.array([np.isin(place, order[:s], invert=True) for s in range(n + 1)]))
@@ -241,7 +245,8 @@ def sum_of_the_gram_matrix():
 def bounds_of_a_product():
     """The worst error of a product lies between Theorem 6 and Theorem 5, 1 - (l1 l2)^2 m / (k1 k2 Q(m)), at every s."""
     for a, b, A in _products(_SMALL_PAIRS):
-        curve, s = worst(A), np.arange(a.n * b.n + 1)
+        curve = worst(A)
+        s = np.arange(a.n * b.n + 1)
         above = (curve <= theory.product_upper_bound(a, b, s) + ROUNDING).all()
         yield "theorem5", above
         yield "four_product_bounds", above
@@ -264,8 +269,10 @@ def constant_that_minimises_the_bound():
 
 def _product_sets_are_right(A, B):
     """Whether every product set of survivors has the error e1 + e2 - e1 e2."""
-    left, right = survivor_sets(A.shape[1]), survivor_sets(B.shape[1])
-    e1, e2 = errors(A)[:, None], errors(B)
+    left = survivor_sets(A.shape[1])
+    right = survivor_sets(B.shape[1])
+    e1 = errors(A)[:, None]
+    e2 = errors(B)
     answered = (left[:, None, :, None] & right[None, :, None, :]).reshape(len(left) * len(right), -1)
     return close(errors(np.kron(A, B), answered).reshape(len(left), -1), e1 + e2 - e1 * e2)
 
@@ -325,7 +332,8 @@ def constant_vector_is_reasonable():
 def products_of_products_are_codes():
     """Loads and redundancies are constant; no error exceeds that of the worst factor at that share of stragglers."""
     for names in [*_PAIRS, ("complete-3-2", "complete-3-2", "complete-4-2")]:
-        factors, made = [*map(parameters, names)], _built(*names)
+        factors = [*map(parameters, names)]
+        made = _built(*names)
         A = made.assignment
         n, k, load, redundancy, _ = np.prod(factors, axis=0)
         constant = (A.sum(1) == load).all() and (A.sum(0) == redundancy).all()

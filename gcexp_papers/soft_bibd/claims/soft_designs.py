@@ -88,7 +88,8 @@ def sampled_rows_follow_the_law():
         near_mu = 4 * np.sqrt(mu * (1 - mu) / DRAWS) + 1e-12
         yield "soft_only_on_average", close(rows.mean(0), rho, near_rho) and close(pairs, mu, near_mu)
         first, second = np.split(rows.sum(1).astype(int), 2)
-        joint, expected = np.zeros((n + 1, n + 1)), np.outer(law, law)
+        joint = np.zeros((n + 1, n + 1))
+        expected = np.outer(law, law)
         np.add.at(joint, (first, second), 1 / len(first))
         apart = np.abs(joint - expected) - 4.5 * np.sqrt(expected / len(first))
         yield "rows_iid_joint_law", apart.max() <= 1e-12
@@ -131,7 +132,8 @@ def laws_by_weight_suffice():
 def solution_or_separating_vector():
     """Either a solution exists or a vector y with M^T y >= 0 and right^T y = -1, and never both."""
     for point, exists in _law_exists():
-        M, right = _system(point[0]), _right_side(*point)
+        M = _system(point[0])
+        right = _right_side(*point)
         below = {"A_ub": -M.T, "b_ub": np.zeros(M.shape[1]), "bounds": (None, None)}
         yield _solvable(len(M), A_eq=right[None], b_eq=[-1], **below) != exists
 

@@ -29,7 +29,8 @@ def test_soft_designs_beside_a_design():
 def test_theorem_1_grants_less_than_exists():
     rho = np.linspace(0, 1, 401)
     for n in (2, 5, 16, 20):
-        granted, whole = soft_paper_smallest_mu(n, rho), np.arange(n + 1) / n
+        granted = soft_paper_smallest_mu(n, rho)
+        whole = np.arange(n + 1) / n
         assert (granted >= soft_smallest_mu(n, rho) - 1e-12).all() and (granted <= rho + 1e-12).all()
         np.testing.assert_allclose(soft_paper_smallest_mu(n, whole), soft_smallest_mu(n, whole), atol=1e-12)
     assert soft_paper_smallest_mu(20, 0.375) / 0.375 == pytest.approx(7 / 19)

@@ -11,7 +11,9 @@ from gcexp.designs.block_designs import named_design
 from gcexp_papers.soft_bibd import theory
 from tests.conftest import refusals
 
-PLANE2, PLANE3, PAIR = (7, 7, 3, 3, 1), (13, 13, 4, 4, 1), (3, 3, 2, 2, 1)
+PLANE2 = (7, 7, 3, 3, 1)
+PLANE3 = (13, 13, 4, 4, 1)
+PAIR = (3, 3, 2, 2, 1)
 
 
 def plain(A) -> Code:
