@@ -139,7 +139,7 @@ def _datasets() -> list[str]:
 
 
 def _targets() -> list[str]:
-    from gcexp.report.figurefile import target_files
+    from gcexp.report.targets import target_files
 
     return list(target_files())
 

@@ -137,8 +137,9 @@ def plot(arguments) -> None:
 
 def page(arguments) -> None:
     """Write the pages of papers and figures."""
-    from gcexp.report.figurefile import named_figures, page_files
+    from gcexp.report.figurefile import named_figures
     from gcexp.report.page import write_pages
+    from gcexp.report.targets import page_files
 
     figures = named_figures(arguments.targets or page_files(), arguments.preset, checks=False)
     write_pages(arguments.preset, figures, arguments.output)

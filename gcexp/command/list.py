@@ -7,8 +7,8 @@ import re
 from gcexp.command.theory import first_line
 from gcexp.data.sources import SOURCES
 from gcexp.errors import UserError, unknown
-from gcexp.report.figurefile import target_files
 from gcexp.report.paper import read_papers
+from gcexp.report.targets import target_files
 from gcexp.run.build import locate
 from gcexp.run.compose import compose
 from gcexp.run.options import GROUPS, Folders, about_trace, aliases, option_file, option_names, search_path

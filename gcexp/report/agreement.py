@@ -14,8 +14,9 @@ import numpy as np
 from gcexp.errors import UserError, require_known
 from gcexp.report.columns import SAVED
 from gcexp.report.figure import Figure
-from gcexp.report.figurefile import PRESETS, figure, target_files
+from gcexp.report.figurefile import PRESETS, figure
 from gcexp.report.published import command_that_makes, published_table
+from gcexp.report.targets import target_files
 from gcexp.run import paths
 
 if TYPE_CHECKING:

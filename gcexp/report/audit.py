@@ -25,7 +25,6 @@ from gcexp.figures import markdown
 from gcexp.figures.tables import read_table, write_table
 from gcexp.files import write_text
 from gcexp.progress import bar
-from gcexp.report.figurefile import target_files
 from gcexp.report.printed import Printed, read_printed_numbers
 from gcexp.report.published import PUBLISHED, command_that_makes, published_table
 from gcexp.report.statements import (
@@ -36,6 +35,7 @@ from gcexp.report.statements import (
     outcomes_in_words,
     read_statements,
 )
+from gcexp.report.targets import target_files
 from gcexp.run import options, paths
 from gcexp.run.yaml_values import read_yaml
 

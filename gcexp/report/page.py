@@ -23,10 +23,10 @@ from gcexp.report.evidence import (
     published_first_passages,
     published_source,
 )
-from gcexp.report.figurefile import target_files
 from gcexp.report.paper import Paper, read_papers
 from gcexp.report.published import PUBLISHED
 from gcexp.report.statements import Outcome, committed_outcomes, outcomes_in_words
+from gcexp.report.targets import target_files
 from gcexp.run import paths
 
 if TYPE_CHECKING:

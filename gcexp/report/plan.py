@@ -10,9 +10,10 @@ from pathlib import Path
 
 from gcexp.errors import UserError, require_known
 from gcexp.report.figure import Figure
-from gcexp.report.figurefile import PRESETS, named_figures, page_files, paper_of
+from gcexp.report.figurefile import PRESETS, named_figures
 from gcexp.report.published import table_of
 from gcexp.report.statements import committed_outcomes
+from gcexp.report.targets import page_files, paper_of
 from gcexp.run import paths
 from gcexp.run.costs import Cost, clock_cost, combine_costs, cost_by_rate, replay_cost, training_cost
 from gcexp.run.provenance import provenance_file

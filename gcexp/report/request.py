@@ -16,6 +16,7 @@ from gcexp.files import bundled
 from gcexp.report import figurefile
 from gcexp.report.figure import Figure, RenderOptions
 from gcexp.report.paper import papers_fingerprint
+from gcexp.report.targets import RULES, is_asked, made_files, page_files, paper_of, target_files
 from gcexp.run import paths
 from gcexp.run.yaml_values import read_yaml
 
@@ -106,10 +107,10 @@ class Request:
         on_page: Collection[str] = ()
         if not self._names or not self._names <= _figures_and_papers():
             studies = "everything" in self.targets
-            on_page = figurefile.page_files(self.settings["published"], studies)
+            on_page = page_files(self.settings["published"], studies)
         planned = []
-        for target, path in figurefile.target_files().items():
-            if target in asked or target in on_page or figurefile.is_asked(path, asked):
+        for target, path in target_files().items():
+            if target in asked or target in on_page or is_asked(path, asked):
                 planned.append(target)
         return planned
 
@@ -121,7 +122,7 @@ class Request:
     def check_targets(self) -> None:
         """Whether every target is one, or a file; Snakemake, which knows them later, has no nearest name for it."""
         names = _figures_and_papers()
-        known = {*figurefile.RULES, *names, *(f"mlflow_{name}" for name in names)}
+        known = {*RULES, *names, *(f"mlflow_{name}" for name in names)}
         for target in self.targets:
             if "/" not in target and target not in known and not Path(target).exists():
                 raise UserError(unknown("target", target, known))
@@ -154,7 +155,7 @@ class Request:
     def part(self) -> list[Figure] | None:
         """The figures that were asked for by name; None where the page of all of them was."""
         preset = self.settings["preset"]
-        about_all = {*figurefile.RULES, paths.PAGE.format(preset=preset)}
+        about_all = {*RULES, paths.PAGE.format(preset=preset)}
         if not self.targets or about_all & {*self.targets}:
             return None
         asked = []
@@ -215,20 +216,20 @@ class Request:
         """Figure files, by target, that the page shows: those planned here, and the studies that were made before."""
         planned = self.figures(preset)
         shown = {}
-        for target, path in figurefile.page_files(self.settings["published"], studies=True).items():
-            if target in planned or figurefile.made_files(target, preset):
+        for target, path in page_files(self.settings["published"], studies=True).items():
+            if target in planned or made_files(target, preset):
                 shown[target] = path
         return shown
 
     def shown_papers(self, preset: str) -> list[str]:
         """Names of the papers that the page shows."""
-        return sorted(set(map(figurefile.paper_of, self.shown_files(preset).values())))
+        return sorted(set(map(paper_of, self.shown_files(preset).values())))
 
     def shown_products(self, preset: str) -> list[str]:
         """What the page is made of: everything of planned figures, and what is there of others that it shows."""
         found = self.products(preset)
         for target in self.shown_files(preset):
-            found += figurefile.made_files(target, preset)
+            found += made_files(target, preset)
         return list(dict.fromkeys(found))
 
 
@@ -242,5 +243,5 @@ def _products_of(figures: Iterable[Figure]) -> list[str]:
 
 def _figures_and_papers() -> set[str]:
     """Names of all figures and papers."""
-    files = figurefile.target_files()
-    return {*files, *map(figurefile.paper_of, files.values())}
+    files = target_files()
+    return {*files, *map(paper_of, files.values())}

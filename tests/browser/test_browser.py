@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gcexp.report.figurefile import named_figures, target_files
+from gcexp.report.figurefile import named_figures
 from gcexp.report.page import write_pages
+from gcexp.report.targets import target_files
 from tests.conftest import LONG
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

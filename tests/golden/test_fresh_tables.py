@@ -10,9 +10,9 @@ import pytest
 from gcexp.figures import read_table, write_table
 from gcexp.report.agreement import EQUAL, WITHIN, compare_presets
 from gcexp.report.entries import runs_of
-from gcexp.report.figurefile import target_files
 from gcexp.report.published import published_table
 from gcexp.report.table import assemble
+from gcexp.report.targets import target_files
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ import pytest
 from gcexp.figures import lines, parse, read_table, rows, style
 from gcexp.figures.plots import LinesPlot
 from gcexp.report import audit, publish
-from gcexp.report.figurefile import target_files
+from gcexp.report.targets import target_files
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from gcexp.codes.soft_bibd import SoftBIBD
 from gcexp.codes.stochastic import StochasticGradientCode
 from gcexp.command import main
 from gcexp.command.list import LISTED, phrases
-from gcexp.report.figurefile import target_files
+from gcexp.report.targets import target_files
 from gcexp.run.options import GROUPS, option_names
 
 ROOT = Path(__file__).parents[2]

@@ -6,8 +6,9 @@ import pytest
 
 from gcexp.command.main import main
 from gcexp.report import plan as plans
-from gcexp.report.figurefile import figure, target_files
+from gcexp.report.figurefile import figure
 from gcexp.report.plan import plan
+from gcexp.report.targets import target_files
 from gcexp.run import costs as rates
 from gcexp.run.costs import Rate, read_rates
 

@@ -20,7 +20,8 @@ from matplotlib import pyplot
 import gcexp
 from gcexp.command.init import init
 from gcexp.command.main import COMMANDS, main, parser
-from gcexp.report.figurefile import RULES, read_figure, target_files
+from gcexp.report.figurefile import read_figure
+from gcexp.report.targets import RULES, target_files
 from tests.conftest import Project, unload, write_files
 
 ROOT = Path(__file__).parents[2]

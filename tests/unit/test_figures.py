@@ -19,6 +19,7 @@ from gcexp.figures.lines import GRID, drawing, middle
 from gcexp.report import figurefile
 from gcexp.report.figure import RenderOptions
 from gcexp.report.published import published_table
+from gcexp.report.targets import target_files
 from tests.conftest import Project
 
 
@@ -559,8 +560,8 @@ NARROW = {
     "dynamic_clustering_ablation",
 }
 LINES_OF_STUDY = {"stragglers_training"}  # its other figures have functions of their own, which draw them
-OF_STUDY = {one for one in figurefile.target_files() if one.startswith("stragglers_")} - LINES_OF_STUDY
-TARGETS = [one for one in figurefile.target_files() if one in NARROW | OF_STUDY]
+OF_STUDY = {one for one in target_files() if one.startswith("stragglers_")} - LINES_OF_STUDY
+TARGETS = [one for one in target_files() if one in NARROW | OF_STUDY]
 
 
 @pytest.mark.parametrize("target", filter(published_table, TARGETS))

@@ -10,8 +10,9 @@ import pytest
 
 from gcexp.command.init import init, rules
 from gcexp.command.main import main
-from gcexp.report.figurefile import paper_of, read_figure, target_files
+from gcexp.report.figurefile import read_figure
 from gcexp.report.figureschema import document
+from gcexp.report.targets import paper_of, target_files
 from gcexp.run.options import option_names, project, search_dirs
 from tests.conftest import unload
 

@@ -12,10 +12,11 @@ from gcexp.command.main import main
 from gcexp.errors import DataError
 from gcexp.report import end_message, page, statements
 from gcexp.report.evidence import FirstPassage, FirstPassages
-from gcexp.report.figurefile import named_figures, target_files
+from gcexp.report.figurefile import named_figures
 from gcexp.report.page import write_pages
 from gcexp.report.paper import Paper, read_papers
 from gcexp.report.statements import Outcome, committed_outcomes
+from gcexp.report.targets import target_files
 from gcexp.schema import fill
 from tests.conftest import write_files
 

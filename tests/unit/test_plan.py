@@ -10,6 +10,7 @@ from gcexp.data.sources import find_source
 from gcexp.report import figurefile
 from gcexp.report.figure import RenderOptions
 from gcexp.report.figurechecks import check_figure
+from gcexp.report.targets import RULES, page_files, target_files
 from gcexp.run import paths as run_paths
 from gcexp.run import scheme
 from gcexp.run.run import run_of_path
@@ -171,7 +172,7 @@ def test_every_path_of_every_figure_spells_its_run(published_figure, monkeypatch
     datasets = {run.dataset for run in quick if run.trains}
     assert datasets and not any(find_source(name).files for name in datasets)
     built = {parts_built(run) for run in quick}
-    for figure in map(published_figure, figurefile.page_files()):
+    for figure in map(published_figure, page_files()):
         check_figure(figure)
         check_paths(figure.runs)
         for run in figure.runs:
@@ -381,14 +382,14 @@ def test_names_that_no_target_can_have(refused, name, names):
     for place, target in (name.split("/", 1), ("paper", "a_b")):
         files = {"paper.yaml": "title: A\n", "__init__.py": "", f"figures/{target}.yaml": SMALL}
         write_files(Path(place), files)
-    refused(names, figurefile.target_files)
+    refused(names, target_files)
 
 
 def test_the_rules_are_known():
     files = [ROOT / "workflow/Snakefile", *(ROOT / "workflow/rules").glob("*.smk")]
     rules = "".join(path.read_text() for path in files)
     found = re.findall(r"^(?:rule|use rule \w+ as) (\w+)(?: with)?:", rules, re.M)
-    assert {*found} == {*figurefile.RULES}
+    assert {*found} == {*RULES}
 
 
 def test_unknown_figures_and_presets(refused):

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from gcexp.figures import draw, latex
-from gcexp.report.figurefile import named_figures, page_files
+from gcexp.report.figurefile import named_figures
 from gcexp.report.jobs import make_drawing
+from gcexp.report.targets import page_files
 from tests.conftest import LONG
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "reports" / "published" / "data"

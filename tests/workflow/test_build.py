@@ -117,7 +117,7 @@ CARRIERS = {
 #: What reads and checks figure files, which count by their values; that rows decide tables is tried in test_records.py.
 READERS = {
     *"report/columns.py report/entries.py report/figure.py report/figurefile.py report/jobs.py".split(),
-    *"report/figurechecks.py report/paper.py report/placeholders.py report/statements.py".split(),
+    *"report/figurechecks.py report/paper.py report/placeholders.py report/statements.py report/targets.py".split(),
     *"run/benchmark_schemes.py run/declarations.py run/result_columns.py figures/plots.py figures/rows.py".split(),
     *"figures/stylefiles.py extras.py".split(),
 }

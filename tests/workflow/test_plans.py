@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from gcexp.command import snakemake_inside
-from gcexp.report import figurefile
+from gcexp.report.targets import paper_of
 from tests.conftest import write_files
 
 pytestmark = pytest.mark.workflow
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_every_target_can_be_planned(real):
     files = sorted((real / "gcexp_papers").glob("*/figures/*.yaml"))
     targets = [*map(target_of, files)]
-    papers = sorted(set(map(figurefile.paper_of, files)))
+    papers = sorted(set(map(paper_of, files)))
     jobs = real.planned(*targets, *papers, "all", "quick")
     assert jobs["draw"] + jobs.get("typeset", 0) >= len(targets)
     assert jobs["all"] == jobs["quick"] == 1
@@ -42,7 +42,7 @@ def test_a_target_of_each_kind_can_be_planned_as_published(real):
 
 
 def target_of(path):
-    return f"{figurefile.paper_of(path)}_{path.stem}"
+    return f"{paper_of(path)}_{path.stem}"
 
 
 def test_a_target_asked_for_by_name_reads_its_own_file_alone(fresh):
