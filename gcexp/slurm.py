@@ -12,9 +12,8 @@ from gcexp.errors import UserError
 
 _ANSWERS = 20  # seconds in which a controller answers
 _MOST_AWAY = 600  # seconds that a controller may be away
-_NO_CLUSTER = (
-    "DNS SRV lookup failed"  # what Slurm's programs say where no file and no server names a controller
-)
+#: What Slurm's programs say where no file and no server names a controller.
+_NO_CLUSTER = "DNS SRV lookup failed"
 _PAUSE = 3  # seconds between two looks at the queue
 _MOST_UNKNOWN = 180  # seconds after which a job that Slurm answers about, and does not know, is lost
 #: The state of a lost job: Slurm itself has no word for what it does not know.
