@@ -10,8 +10,9 @@ TORCH_BACKEND ?=
 TARGETS ?=
 PRESET ?=
 ARGS ?=
-# Twice the cores of a small machine: tests of real ranks and of whole builds wait much of their time.
-TEST_JOBS ?= 4
+# One more than the cores of a small machine: tests of real ranks and of whole builds wait some of their time. With two
+# more all takes as long, and each process imports and collects for itself.
+TEST_JOBS ?= 3
 
 BIN := .venv/bin
 STAMP := .venv/.installed
