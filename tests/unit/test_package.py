@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from email import message_from_string
@@ -42,6 +43,13 @@ def called(*command, **more):
 
 def digest(path):
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def contents(path):
+    """The digest of each file in a source distribution, so that a failure names the file."""
+    with tarfile.open(path) as archive:
+        files = [member for member in archive if member.isfile()]
+        return {file.name: hashlib.sha256(archive.extractfile(file).read()).hexdigest() for file in files}
 
 
 @pytest.fixture(scope="session")
@@ -91,6 +99,7 @@ def installed(built, once):
 def test_another_process_builds_the_same_bytes(built, tmp_path):
     """This is the other process; the wheel is built again of what goes into a container."""
     (again,) = SdistBuilder(str(ROOT)).build(directory=str(tmp_path))
+    assert contents(again) == contents(built[".gz"])
     assert digest(again) == digest(built[".gz"])
 
 
