@@ -204,7 +204,8 @@ def dealt(workers: np.ndarray, groups: int) -> np.ndarray:
 def _searched(x: np.ndarray, groups: np.ndarray, awaited: int, seed: int) -> np.ndarray:
     """Groups after random swaps between two of them, each kept if the mean time falls.
 
-    Few swaps are kept. So some are tried together on the same groups, and those behind one that is kept again.
+    Few swaps are kept, so some are tried together on the same groups. Those after the first that is kept are tried
+    again.
     """
     count, size = groups.shape
     if count < 2:

@@ -82,7 +82,7 @@ def draw_cell(axes: Axes, x: int, y: int, ratio: float, text: str, *, hatched: b
     low, high = np.log(_ENDS)
     share = float(np.clip((np.log(ratio) - low) / (high - low), 0, 1))
     face = tuple(_LIGHT + share * (_DARK - _LIGHT))
-    # No patch, by which the axes would find their ends anew: whoever draws cells sets these.
+    # An artist, since a patch would make the axes compute their limits again, which the caller sets.
     axes.add_artist(Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=0.6))
     if hatched:
         lines = {"fill": False, "edgecolor": "#b4b4b4", "linewidth": 0, "hatch": "////"}

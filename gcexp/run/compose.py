@@ -32,8 +32,8 @@ REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?:\.\w+)*)\}")
 def compose(overrides: list[str], folders: Folders | None = None) -> dict[str, Any]:
     """Resolved config of one run from overrides such as ``scheme=frc code.d=5 delay=pareto n=30``.
 
-    The same result as one full Hydra composition; a test compares them. Who composes many runs at a time hands over
-    the `search_path`, so that it is found once.
+    The same result as one full Hydra composition; a test compares them. A caller that composes many runs passes
+    the `search_path`, so that it is looked up once.
     """
     choices, values = split_overrides(overrides)
     if folders is None:

@@ -225,7 +225,7 @@ def _is_project() -> bool:
 def option_file(group: str, option: str, folders: Folders | None = None) -> Path:
     """The file behind an option: its own, or that of the code or the trace that stands for it.
 
-    Who asks for many options hands over the `search_path`, so that it is found once.
+    A caller that asks for many options passes the `search_path`, so that it is looked up once.
     """
     if folders is None:
         folders = search_path()

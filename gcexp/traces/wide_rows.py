@@ -189,7 +189,7 @@ def _guessed_workers(table: Table, names: Names, writing: Writing) -> list[str]:
     if group and pattern != "*":
         raise DataError(f"{told}columns=workers:{typed(pattern)} where each of these columns is a worker")
     told += "columns=workers:* where each column is a worker"
-    # With a worker it were a long table.
+    # With a column of workers it would have been read as a long table.
     if table.names.has("iteration") and not table.names.has("time"):
         told += "; scores of a training without a worker and a time do not show who is slow"
     raise DataError(f"{told}{table.cure}")
