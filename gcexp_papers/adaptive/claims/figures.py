@@ -22,8 +22,9 @@ from gcexp.analysis.claims import (
     selected,
     within,
 )
+from gcexp.errors import require
 
-from .times import PHASES, RESOLUTION
+from .times import RESOLUTION
 
 CHANCES = (0.05, 0.1)
 CGC = ["CGC(0)", "CGC(1)", "CGC(2)"]
@@ -139,11 +140,36 @@ def single_precision_fails_above_24(table):
     return because(less(max(small), min(large)), _errors_in_words(table))
 
 
-@claim("stability_n24", "agc_large_cluster", figure="stability", assumed=True)
-def typical_sets_fail_above_24(table):
-    """Above n = 24 at least half of the sets lose more than a tenth of the gradient, in single precision."""
-    shares = _lost_shares(table, [28, 32, 40])
-    return because(within(min(shares), at_least=0.5), _errors_in_words(table))
+#: The test accuracy that the paper trains for: a training that ends above it has converged.
+TARGET = 0.8
+TRAININGS = 10
+
+
+def _converged(trainings: pd.DataFrame, n: int) -> int:
+    """How many trainings with what codes for n workers decode in single precision end above the target."""
+    here = selected(trainings, {"method": "float32", "n": n}, "last_accuracy")
+    require(len(here) == TRAININGS, f"there must be {TRAININGS} trainings, got {len(here)}")
+    return int((here["last_accuracy"] >= TARGET).sum())
+
+
+@claim("stability_n24", "agc_large_cluster", figure=("stability", "stability_training"), assumed=True)
+def training_does_not_converge_above_24(stability, trainings):
+    """In single precision most trainings reach the paper's 80 % with 20 workers, and few of them with 28 or with 40."""
+    counts = {n: _converged(trainings, n) for n in (20, 28, 40)}
+    half = TRAININGS / 2
+    verdicts = [
+        within(counts[20], above=half),
+        within(counts[28], below=half),
+        within(counts[40], below=half),
+    ]
+    largest = number(trainings, "largest_error", {"method": "float32", "n": 20}, "max", rows=TRAININGS)
+    reason = (
+        "A perceptron that learns the digits with gradients decoded in single precision ends above 80 % with "
+        f"{counts[20]}, {counts[28]} and {counts[40]} of {TRAININGS} drawn codes at n = 20, 28 and 40. What a training "
+        "does not survive is one nearly singular decode, which no number of workers rules out: at n = 20 the largest "
+        f"relative error of a gradient is {largest:,.0f}. {_errors_in_words(stability)}"
+    )
+    return because(every(verdicts), reason)
 
 
 @claim("gagc_n40", "agc_large_cluster", figure="stability", assumed=True)
@@ -240,7 +266,7 @@ def _faster(table: pd.DataFrame, label: str, *others: str) -> Verdict:
 @claim(
     *("fig4_smaller_better", "fig4_cgc2_uncoded", "fig4_others_faster", "fig4_agc_cgc0"),
     figure="fig4",
-    calibrated=PHASES,
+    fitted="phases",
 )
 def order_without_stragglers(table):
     """At p = 0 a smaller s_max is faster, CGC(2) alone slower than uncoded, and AGC (G-AGC) not slower than CGC(0)."""
@@ -269,7 +295,7 @@ def _lost_epoch_said(constant: pd.DataFrame, column: str, what: str) -> str:
     *("intro_same_accuracy", "group_decode_trivial"),
     *("fig5_cgc1_best", "fig5_cgc2_uncoded_05", "fig5_cgc0_uncoded_10"),
     figure=("fig5a", "fig5b", "constant"),
-    calibrated=PHASES,
+    fitted="phases",
 )
 def order_with_stragglers(five, ten, constant):
     """On the clock adaptive codes are the fastest of their class, CGC(1) the best CGC, and G-AGC the fastest of all."""
@@ -295,7 +321,7 @@ def order_with_stragglers(five, ten, constant):
     yield "fig5_cgc0_uncoded_10", _faster(ten, "uncoded", "CGC(0)", "G-CGC(0)")
 
 
-@claim("fig5_agc_best", "abstract_smallest_time", figure=("fig3", "fig5a", "fig5b"))
+@claim("fig5_agc_best", "abstract_smallest_time", figure=("fig3", "fig5a", "fig5b"), fitted="phases")
 def agc_is_faster_than_g_cgc1(fig3, *clocks):
     """On the clock AGC is faster than G-CGC(1), at p = 0.05 and 0.1."""
     curve = {"scheme": ["AGC", "G-CGC(1)"], "range": ["wide", "near zero"]}
@@ -338,6 +364,7 @@ def _as_printed(table: pd.DataFrame, *schemes: str, chances: Sequence[float] = C
     "table6_values",
     figure="table6",
     assumed=True,
+    fitted="phases",
 )
 def formula_gives_table_6(table):
     """(91) and (92) as we read them give every printed number."""
@@ -356,7 +383,7 @@ def formula_gives_table_6(table):
     *("modified_aet", "fig5_agc_best", "abstract_smallest_time"),
     *("fig5_cgc1_best", "fig5_cgc2_uncoded_05", "fig5_cgc0_uncoded_10"),
     figure="table6",
-    calibrated=PHASES,
+    fitted="phases",
 )
 def order_by_formula(table):
     """(91) and (92) give the printed numbers of CGC(0) and CGC(2); AGC is the fastest without groups, G-AGC of all."""
@@ -373,6 +400,7 @@ def order_by_formula(table):
 @claim(
     "fig5_cgc2_uncoded_10",
     figure="table6",
+    fitted="phases",
 )
 def cgc2_is_slower_than_uncoded(table):
     """By (91) CGC(2) is slower than the uncoded scheme at p = 0.1, by more than Table VI resolves."""
@@ -389,7 +417,7 @@ def cgc2_is_slower_than_uncoded(table):
     return because(_lower(table, "uncoded", "CGC(2)", p=0.1, resolution=RESOLUTION), reason)
 
 
-@claim("fig5_vs_fig3", figure=("fig3", "fig5a", "table6"), calibrated=PHASES)
+@claim("fig5_vs_fig3", figure=("fig3", "fig5a", "table6"), fitted="phases")
 def order_of_cgc0_and_cgc2(fig3, fig5a, table6):
     """At p = 0.05 CGC(0) is slower than CGC(2) in Fig. 3, and faster in the experiment and in Table VI."""
     yield below(fig3, "average_time_s", "CGC(2)", "CGC(0)", {"range": "wide", "p": 0.05}, by="scheme")
@@ -425,7 +453,7 @@ def _over_seeds_said(seeds: pd.DataFrame) -> str:
     )
 
 
-@claim("fig6_gagc_leftmost", "fig6_consistent", figure=("fig6", "fig6_seeds"), calibrated=PHASES)
+@claim("fig6_gagc_leftmost", "fig6_consistent", figure=("fig6", "fig6_seeds"), fitted="phases")
 def curves_are_in_the_order_of_figs_4_and_5(table, seeds):
     """G-AGC finishes the same iterations first, at p = 0 with AGC; the others follow as in Figs. 4 and 5."""
     over_seeds = _over_seeds_said(seeds)
