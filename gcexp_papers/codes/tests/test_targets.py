@@ -103,7 +103,7 @@ def test_recent_codes_learn_their_probabilities_from_the_times_before_the_run():
     arguments = figure("codes_recent", "quick").arguments
     delays = [one for one in arguments["delays"] if one["name"] == "unequal"]
     schemes = [one for one in arguments["schemes"] if one["label"] in ("SGC", "OAGC, corner", "FRC, d = 2")]
-    given = arguments | {"iterations": 2000, "delays": delays, "schemes": schemes, "phi": [1.0]}
+    given = arguments | {"iterations": 2000, "draws": 1, "delays": delays, "schemes": schemes, "phi": [1.0]}
     found = recent.comparison(**given).set_index("scheme")
     assert found.loc["OAGC, corner", "bias"] < 0.01 < found.loc["SGC", "bias"]
     assert found.loc["FRC, d = 2", "error"] == 0

@@ -144,13 +144,25 @@ def _gain_over_changes(table):
     return range_said("probabilities p of a change of state", "", found)
 
 
-@claim("fig4_much_larger_gain", "fig4_cause", figure=("ablation", "map"), assumed=True)
-def simulation_2_and_more_memberships_save_more(table, delays):
-    """Simulation 2 saves at least twice the share of simulation 1, and 3 memberships save more than 2."""
+@claim("fig4_much_larger_gain", "fig4_cause", figure="ablation", assumed=True)
+def simulation_2_and_more_memberships_save_more(table):
+    """With r = 3 simulation 2 saves at least twice the share of simulation 1, and 3 memberships save more than 2."""
     first, second, fewer = _shares(table, (12, 4, 2, 2), (20, 5, 3, 3), (20, 5, 3, 2))
-    larger = less(2 * first, second, or_equal=True)
-    yield "fig4_much_larger_gain", because(larger, _gain_over_changes(delays))
+    yield "fig4_much_larger_gain", less(2 * first, second, or_equal=True)
     yield "fig4_cause", less(fewer, second)
+
+
+@claim("fig4_much_larger_gain", figure=("ablation", "map"), assumed=True)
+def simulation_2_saves_more_at_the_load_of_simulation_1(table, delays):
+    """With r = 2, as in simulation 1, simulation 2 saves at least twice the share of simulation 1."""
+    first, second, lighter = _shares(table, (12, 4, 2, 2), (20, 5, 3, 3), (20, 5, 2, 3))
+    told = (
+        "The load of simulation 2 is lost, and the answer depends on it: GC-DC saves "
+        f"{second:.1%} of GC-SC's time with the assumed r = 3 and {lighter:.1%} with r = 2, against {first:.1%} in "
+        "simulation 1. The paper gives no number for 'much'; the bar of at least twice the share is ours. With r = 3: "
+        f"{_gain_over_changes(delays)}"
+    )
+    return because(less(2 * first, lighter, or_equal=True), told)
 
 
 @claim(
