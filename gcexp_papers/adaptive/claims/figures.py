@@ -185,6 +185,7 @@ def groups_stay_accurate(table):
 _RANGES = ["wide", "near zero", "beyond"]
 #: Half a unit of the last digit in which the paper prints a p: as far off may a crossing be that it calls "about" p.
 HALF_A_DIGIT = {"0.01": 0.005, "0.23": 0.005, "0.3": 0.05}
+_DIGITS = "that 'approximately' means to half a unit of the last printed digit."
 
 
 def _crossing(table: pd.DataFrame, family: str, s_max: int) -> float:
@@ -216,31 +217,42 @@ def order_of_the_curves(table):
         yield name, within(fastest, at_most=1e-9)
 
 
-@claim("fig3_best0", "fig3_best1_cgc", "fig3_best2_cgc", "fig3_best2_gcgc", "tuning_needed", figure="fig3")
+@claim("fig3_best0", "fig3_best1_cgc", "fig3_best2_cgc", figure="fig3", post_hoc=_DIGITS)
+def best_fixed_codes_change_where_the_paper_says(table):
+    """The best s_max changes from 0 to 1 at p = 0.01, and that of CGC from 1 to 2 at p = 0.3, to the printed digits."""
+    ends = {family: _crossing(table, family, 0) for family in ("CGC", "G-CGC")}
+    told = (
+        f"s_max = 1 is the best from p = {ends['CGC']:.4f} (CGC) and {ends['G-CGC']:.4f} (G-CGC) on. The text implies "
+        "a p from 0.010 to 0.015 for CGC, and 0.01 for G-CGC."
+    )
+    for crossing in ends.values():
+        yield "fig3_best0", because(equals(crossing, 0.01, HALF_A_DIGIT["0.01"]), told)
+    for name in ("fig3_best1_cgc", "fig3_best2_cgc"):
+        yield name, equals(_crossing(table, "CGC", 1), 0.3, HALF_A_DIGIT["0.3"])
+
+
+@claim("fig3_best1_cgc", "fig3_best2_cgc", "fig3_best2_gcgc", "tuning_needed", figure="fig3")
 def best_fixed_codes(table):
-    """The best s_max changes from 0 to 1 and from 1 to 2 where the paper says, and is 2 for p from 0.6 to 0.9."""
+    """CGC(1) is the best CGC at p = 0.015, s_max = 2 is for p from 0.6 to 0.9, and no s_max is for all p up to 0.5."""
 
     def best(family: str, part: str, statistic: str, rows: int) -> float:
         return number(table, "best_s_max", {"range": part, "scheme": f"{family}(0)"}, statistic, rows=rows)
 
     for family in ("CGC", "G-CGC"):
-        yield "fig3_best0", equals(_crossing(table, family, 0), 0.01, HALF_A_DIGIT["0.01"])
         yield f"fig3_best2_{family.lower().replace('-', '')}", equals(best(family, "beyond", "min", 4), 2)
         yield "tuning_needed", equals(best(family, "wide", "min", 101), 0)
         yield "tuning_needed", equals(best(family, "wide", "max", 101), 2)
     yield "fig3_best1_cgc", within(_crossing(table, "CGC", 0), at_most=0.015)
-    for name in ("fig3_best1_cgc", "fig3_best2_cgc"):
-        yield name, equals(_crossing(table, "CGC", 1), 0.3, HALF_A_DIGIT["0.3"])
     yield "fig3_best2_gcgc", within(_crossing(table, "G-CGC", 1), at_most=0.23)
 
 
-@claim("fig3_best1_gcgc", figure="fig3")
+@claim("fig3_best1_gcgc", figure="fig3", post_hoc=_DIGITS)
 def one_straggler_is_best_in_groups_from_1_per_cent(table):
     """G-CGC(1) is the best G-CGC from p = 0.01 at the latest, to the printed digit, up to the next crossing."""
     yield within(_crossing(table, "G-CGC", 0), at_most=0.01 + HALF_A_DIGIT["0.01"])
 
 
-@claim("fig3_best1_gcgc", figure="fig3")
+@claim("fig3_best1_gcgc", figure="fig3", post_hoc=_DIGITS)
 def one_straggler_is_best_in_groups_up_to_23_per_cent(table):
     """G-CGC(1) is the best G-CGC up to p = 0.23, to the printed digit."""
     end = _crossing(table, "G-CGC", 1)
@@ -428,6 +440,7 @@ def order_of_cgc0_and_cgc2(fig3, fig5a, table6):
 # --- Fig. 6: training ------------------------------------------------------------------------------------------
 
 _EVALUATIONS = 21  # of 2000 iterations
+_ONE_TRAINING = {"label": "uncoded", "delay.p": 0}
 _SCHEMES = ["uncoded", *CGC, *G_CGC, "AGC"]
 
 
@@ -470,22 +483,37 @@ def curves_are_in_the_order_of_figs_4_and_5(table, seeds):
         yield "fig6_consistent", _ends_before(table, p, "CGC(1)", "CGC(0)", "CGC(2)")
 
 
-@claim("intro_same_accuracy", figure="fig6")
-def every_scheme_has_the_same_accuracy(table):
-    """The mean test accuracy of every scheme is that of the uncoded one, at every p."""
-    for p in (0, *CHANCES):
-        uncoded, *coded = (
-            number(table, "test_accuracy", {"label": label, "delay.p": p}, "mean", rows=_EVALUATIONS)
-            for label in [*_SCHEMES, "G-AGC"]
+@claim("intro_same_accuracy", figure="stability_training", assumed=True)
+def decoded_gradients_give_the_same_accuracy(table):
+    """At n = 20, in double precision, ten trainings with decoded gradients end as accurate as with whole ones.
+
+    In Fig. 6 itself all exact schemes share one training, so that their accuracies cannot differ.
+    """
+    for seed in range(TRAININGS):
+        here = {"n": 20, "seed": seed}
+        decoded, whole = (
+            number(table, "last_accuracy", here | {"method": method})
+            for method in ("float64", "whole gradient")
         )
-        yield every(equals(one, uncoded, 1e-9) for one in coded)
+        yield equals(decoded, whole, 1e-9)
 
 
 @claim("target_80", figure="fig6", assumed=True)
 def training_reaches_80_per_cent(table):
     """Within 2000 iterations the test accuracy is 80 % once."""
-    here = {"label": "uncoded", "delay.p": 0}
-    return within(number(table, "test_accuracy", here, "max", rows=_EVALUATIONS), at_least=0.8)
+    return within(number(table, "test_accuracy", _ONE_TRAINING, "max", rows=_EVALUATIONS), at_least=TARGET)
+
+
+@claim("target_80", figure="fig6", assumed=True)
+def training_ends_at_80_per_cent(table):
+    """After 2000 iterations the test accuracy is 80 % or more."""
+    highest = number(table, "test_accuracy", _ONE_TRAINING, "max", rows=_EVALUATIONS)
+    end = number(table, "test_accuracy", _ONE_TRAINING | {"iteration": 2000})
+    told = (
+        f"In the one training of ResNet-18, which all schemes share, the test accuracy is {highest:.1%} at its highest "
+        f"and {end:.1%} after 2000 iterations. One seed cannot say how far others would differ."
+    )
+    return because(within(end, at_least=TARGET), told)
 
 
 # --- Section I: groups that change -----------------------------------------------------------------------------

@@ -320,8 +320,8 @@ def how_much_worse_the_constant_vector_is():
     return Verdict(
         UNDECIDED,
         f"For {len(ratios)} numbers of stragglers of the product of two planes the mean error with the constant vector "
-        f"is {min(ratios):.2f} to {max(ratios):.2f} times the optimal one. The paper gives no number for 'reasonable', so "
-        "that the ratio is told and not judged. That no error is above Theorem 5 is proven and decides nothing.",
+        f"is {min(ratios):.2f} to {max(ratios):.2f} times the optimal one. The paper gives no number for 'reasonable', "
+        "so that the ratio is told and not judged. That no error is above Theorem 5 is proven and decides nothing.",
     )
 
 
