@@ -84,8 +84,8 @@ class CodedProblem(PerceptronProblem):
 
 def trained(
     n: int, d: int, rounds: int, seed: int, method: str, iterations: int, learning_rate: float
-) -> tuple[float, float, float, float, float]:
-    """Test accuracy at the end and at most, test loss at the end, and median and largest error of the gradients.
+) -> tuple[float, float, float]:
+    """Test accuracy at the end, and median and largest error of the gradients.
 
     `method` is a precision, or ``whole gradient`` for a training without a code.
     """
@@ -97,11 +97,12 @@ def trained(
     optimizer = GradientDescent(learning_rate)
     try:
         scores = train(task, optimizer, _digits(), [seed], [iterations], progress=False).scores
-    except ParameterError:  # the parameters are no longer finite
-        return 0.0, np.nan, np.nan, float(np.median(errors)), max(errors)
-    accuracy = scores["test_accuracy"][0]
-    loss = float(scores["test_loss"][0, -1])
-    return float(accuracy[-1]), float(accuracy.max()), loss, float(np.median(errors)), max(errors)
+        accuracy = float(scores["test_accuracy"][0, -1])
+    except ParameterError:
+        if len(errors) in (0, iterations):  # it did not end early, with parameters that are no longer finite
+            raise
+        accuracy = 0.0
+    return accuracy, float(np.median(errors)), max(errors)
 
 
 @cache
