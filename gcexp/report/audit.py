@@ -223,8 +223,13 @@ def _outcome(paper: str, statement: Statement, answering: Sequence[Evidence]) ->
         assumed="yes" if any(evidence.about.assumed for evidence in answering) else "",
         post_hoc="yes" if any(evidence.about.post_hoc for evidence in answering) else "",
         evidence="; ".join(_each_once(evidence.name for evidence in answering)),
-        reason="; ".join(_each_once(reasons)) if answering else statement.remark,
+        reason=_joined(_each_once(reasons)) if answering else statement.remark,
     )
+
+
+def _joined(reasons: Iterable[str]) -> str:
+    """Several reasons as one text, whether or not they are sentences."""
+    return "; ".join(reasons).replace(".; ", ". ")
 
 
 def _each_once(texts: Iterable[str]) -> list[str]:

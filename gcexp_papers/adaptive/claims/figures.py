@@ -146,7 +146,7 @@ TRAININGS = 10
 
 
 def _converged(trainings: pd.DataFrame, n: int) -> int:
-    """How many trainings with what codes for n workers decode in single precision end above the target."""
+    """How many trainings end above the target, with what drawn codes for n workers decode in single precision."""
     here = selected(trainings, {"method": "float32", "n": n}, "last_accuracy")
     require(len(here) == TRAININGS, f"there must be {TRAININGS} trainings, got {len(here)}")
     return int((here["last_accuracy"] >= TARGET).sum())
