@@ -16,6 +16,7 @@ import numpy as np
 from gcexp.errors import DataError, ParameterError, require, require_known
 from gcexp.traces.record import LEAST, MOST, TraceFile
 from gcexp.traces.timeouts import hides_the_longest, mean_beyond
+from gcexp.words import joined
 
 Absent: TypeAlias = Literal["refuse", "late", "skip"]
 ABSENT = ("refuse", "late", "skip")
@@ -392,9 +393,7 @@ def _of_whom(by_worker: dict[str, int]) -> str:
     if others:
         noun = "other worker" if len(others) == 1 else "other workers"
         parts.append(f"{sum(others)} of {len(others)} {noun}")
-    if len(parts) == 1:
-        return parts[0]
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return joined(parts)
 
 
 def described(trace: TraceFile, rows: Iterable[int] | None = None) -> MissingRows | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gcexp.figures.rows import list_in_words
+from gcexp.words import joined
 from gcexp_adviser.diagnosis.diagnosis import Diagnosis
 from gcexp_adviser.diagnosis.level_changes import LEAST_NOW, Change, Spell
 from gcexp_adviser.diagnosis.mechanisms import LEAST_ROWS
@@ -62,7 +62,7 @@ def causes(found: Diagnosis) -> list[str]:
     told.append(f"{rests} of iterations that do not depend on each other.")
     doubts = [WORDS[name][0] for name in found.unsure if name != "recent_change"]
     if doubts:
-        told.append(f"Not sure: {list_in_words(doubts)}.")
+        told.append(f"Not sure: {joined(doubts)}.")
     return told
 
 
@@ -152,7 +152,7 @@ def _told(found: Diagnosis, name: str) -> str:
     words, _ = WORDS[name]
     value = next(iter(mechanism.numbers.values()), None)
     if name == "bad_node":
-        workers = list_in_words(found.recorded.named(mechanism.workers))
+        workers = joined(found.recorded.named(mechanism.workers))
         one = len(mechanism.workers) == 1
         words = f"worker {workers} is slow throughout" if one else f"workers {workers} are slow throughout"
         return f"{words} (factor {value})"
@@ -199,7 +199,7 @@ def _not_certain(found: Diagnosis) -> Iterator[str]:
     spells = [spell_in_words(recorded, spell) for spell in levels.single_spells]
     if spells:
         event = "One spell" if len(spells) == 1 else "Single spells"
-        yield f"{event}, which may never come again: {list_in_words(spells)}."
+        yield f"{event}, which may never come again: {joined(spells)}."
 
 
 def _changes_in_words(recorded: Recorded, changes: list[Change]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gcexp.figures.rows import list_in_words
+from gcexp.words import joined
 from gcexp_adviser.diagnosis.diagnosis import Diagnosis, Fitted
 from gcexp_adviser.diagnosis.diagnosis_in_words import WORDS, causes, meaning, missing_rows, what_would_settle
 from gcexp_adviser.page import Page, counted, percent
@@ -37,7 +37,7 @@ def depends_on_missing(found: Diagnosis, otherwise: dict[str, Diagnosis]) -> str
 def _in_short(found: Diagnosis) -> str:
     """The mechanisms that are certain, in the words of the report."""
     names = [WORDS[name][0] for name in found.mechanisms if name not in found.unsure]
-    return list_in_words(names) if names else "nothing that is certain"
+    return joined(names) if names else "nothing that is certain"
 
 
 def page(found: Fitted) -> Page:
@@ -56,15 +56,15 @@ def _notes(found: Fitted) -> Iterator[str]:
     yield f"{recorded.named_phi}, the share of the time that does not grow with the load{known}."
     yield from recorded.notes
     yield from missing_rows(recorded)
-    shares = list_in_words([f"{percent(share)} by {by}" for by, share in found.variance.shares.items()])
+    shares = joined([f"{percent(share)} by {by}" for by, share in found.variance.shares.items()])
     alike = ""
     if np.isfinite(found.stability):
         alike = f"; rank correlation of the workers' means in the two halves {found.stability:.2f}"
     yield f"Variance of the logarithms: {shares}{alike}."
     if found.changed:
-        workers = list_in_words(recorded.named(found.changed))
+        workers = joined(recorded.named(found.changed))
         yield f"The mean of worker {workers} differs between the two halves."
-    ratios = list_in_words([f"{name} worker {ratio:.2f}" for name, ratio in found.replay.items()])
+    ratios = joined([f"{name} worker {ratio:.2f}" for name, ratio in found.replay.items()])
     off = any(abs(ratio - 1) > _OFF for ratio in found.replay.values())
     misses = " The model does not replay this trace; use delay=trace." if off else ""
     yield f"The model over the trace, mean times: {ratios}.{misses}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from gcexp.figures.rows import list_in_words
+from gcexp.words import joined
 from gcexp_adviser.diagnosis.diagnosis_in_words import (
     causes,
     changed,
@@ -40,7 +40,7 @@ def sentence(found: Conclusion) -> str:
         by_answer: dict[str, list[str]] = {}
         for one in found.answers:
             by_answer.setdefault(_short(one), []).append(f"{one.phi:g}")
-        cases = "; ".join(f"with phi {list_in_words(phis)}, {answer}" for answer, phis in by_answer.items())
+        cases = "; ".join(f"with phi {joined(phis)}, {answer}" for answer, phis in by_answer.items())
         return (
             f"Measure {name} first, the share of the time that does not grow with the load, for what to set depends on "
             f"it: {cases}."
@@ -80,7 +80,7 @@ def _without(found: Conclusion) -> str:
         left_out.append("spell" if len(spells) == 1 else "spells")
     if recent:
         left_out.append("recent change" if len(recent) == 1 else "recent changes")
-    return f", without the {list_in_words(left_out)} named above"
+    return f", without the {joined(left_out)} named above"
 
 
 def described(found: Conclusion, plan: Plan) -> str:
@@ -95,7 +95,7 @@ def described(found: Conclusion, plan: Plan) -> str:
         excluded = found.recorded.named(np.flatnonzero(plan.shares == 0))
         if len(excluded) == 1:
             return f"exclude worker {excluded[0]}, and share its data among the others"
-        return f"exclude workers {list_in_words(excluded)}, and share their data among the others"
+        return f"exclude workers {joined(excluded)}, and share their data among the others"
     if remedy.order == "recent":
         return "rebalance before every iteration, by the mean times of the last 20"
     if remedy.kind == "rebalance":
@@ -183,7 +183,7 @@ def _read(found: Conclusion, otherwise: Mapping[str, Conclusion]) -> Iterator[st
     yield from missing_rows(recorded)
     same = [f"where {how}" for how, other in otherwise.items() if same_verdict(found, other)]
     if same:
-        yield f"The verdict is the same {list_in_words(same)}."
+        yield f"The verdict is the same {joined(same)}."
 
 
 def _costs(found: Conclusion) -> Iterator[str]:
@@ -225,7 +225,7 @@ def _if_spells_come_again(found: Conclusion, other: Answer) -> Iterator[str]:
     levels = found.levels
     main = found.main
     compared = found.as_recorded
-    rests = list_in_words([f"one spell of {spell.rows} iterations" for spell in levels.single_spells])
+    rests = joined([f"one spell of {spell.rows} iterations" for spell in levels.single_spells])
     judged = compared.judged(main.pick.remedy, main.phi)
     if main.pick.remedy.kind in ("wait", "exclude"):
         excluded = set(np.flatnonzero(main.plan.shares == 0).tolist())
@@ -235,7 +235,7 @@ def _if_spells_come_again(found: Conclusion, other: Answer) -> Iterator[str]:
         without_more = compared.mean_without(np.array(excluded_with_more, int), compared.x, main.phi)
         saved = (without - without_more) / compared.waiting.mean()
         if saved > _WORTH:
-            who = list_in_words(found.recorded.named(more))
+            who = joined(found.recorded.named(more))
             noun = "worker" if len(more) == 1 else "workers"
             too = " as well" if excluded else ""
             yield (
@@ -458,7 +458,7 @@ def _broken_promises(found: Conclusion) -> Iterator[str]:
         )
     for one in found.table[found.table["setting"] == "quorum"].itertuples():
         if one.never_used:
-            who = list_in_words(found.recorded.named(one.never_used))
+            who = joined(found.recorded.named(one.never_used))
             several = len(one.never_used) > 1
             noun, whose = ("workers", "their") if several else ("worker", "its")
             yield f"Waiting for {one.value:g} workers never uses {noun} {who}: {whose} data would be lost."

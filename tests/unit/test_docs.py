@@ -8,7 +8,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -244,12 +243,6 @@ def test_commands_of_help_and_pages_run(tmp_path, monkeypatch, capsys, no_pictur
             assert answer == 0, (text, said)
 
 
-def test_readme_counts_the_papers_that_it_lists():
-    readme = (ROOT / "README.md").read_text()
-    assert "every figure and table of five papers" in readme
-    assert len(re.findall(r"^\* \[.*\]\(gcexp_papers/\w+/README\.md\)", readme, re.MULTILINE)) == 5
-
-
 def test_targets_on_pages_exist():
     """Of make in the Makefile, of Snakemake among figures and papers."""
     text = "\n".join(page.read_text() for page in PAGES)
@@ -302,15 +295,6 @@ def of_a_deleted_paper(place):
     return any(
         place.is_relative_to(PAPERS / name) or place.name.startswith(f"{name}_") for name in deleted_papers()
     )
-
-
-@pytest.mark.parametrize(("letters", "code"), [(72, 0), (73, 1)])
-@pytest.mark.usefixtures("clone")
-def test_subjects_of_commits_have_at_most_72_letters(tmp_path, letters, code):
-    (tmp_path / "message").write_text("x" * letters + "\n\n" + "y" * 100 + "\n")
-    done = subprocess.run([ROOT / ".ci/subject", tmp_path / "message"], capture_output=True, text=True)
-    assert done.returncode == code
-    assert ("73" in done.stderr and "72" in done.stderr) == bool(code)
 
 
 @pytest.mark.usefixtures("clone")
