@@ -325,24 +325,11 @@ def _assumptions(frame: pd.DataFrame) -> str:
 
 def _with_remarks(frame: pd.DataFrame) -> pd.DataFrame:
     """The table as it is shown: behind the name of a scheme stands whose data it hardly ever uses."""
-    names = {scheme: f"{scheme}, {phrase}" for scheme, phrase in _unused(frame).items()}
-    return frame.assign(scheme=frame["scheme"].replace(names))
-
-
-def _unused(frame: pd.DataFrame) -> dict[str, str]:
-    """The phrase of each scheme that hardly ever uses some data."""
     unused = frame.attrs.get("unused")
     if unused is None:  # a table that is shown again says how much is never used, and not whose it is
         unused = dict.fromkeys(frame.loc[frame["never_used"] > 0, "scheme"], "never uses some data")
-    return unused
-
-
-def _unused_in_words(frame: pd.DataFrame) -> str:
-    """The same as sentences, schemes with the same phrase together."""
-    schemes_of: dict[str, list[str]] = {}
-    for scheme, phrase in _unused(frame).items():
-        schemes_of.setdefault(phrase, []).append(scheme)
-    return "".join(f" {'; '.join(schemes)}: {phrase}." for phrase, schemes in schemes_of.items())
+    names = {scheme: f"{scheme}, {phrase}" for scheme, phrase in unused.items()}
+    return frame.assign(scheme=frame["scheme"].replace(names))
 
 
 def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
@@ -374,5 +361,5 @@ def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
     said = verdicts(frame)
     if len(said) <= _MOST_ABOVE:
         above += said
-    save(draw(frame, plot, "\n".join(above), f"{note}{_unused_in_words(frame)}"), [drawing])
+    save(draw(_with_remarks(frame), plot, "\n".join(above), note), [drawing])
     return [table, page, drawing]
