@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from gcexp.advice.page import Page, counted, percent
 from gcexp.advice.remedies import KINDS, Plan
 from gcexp.advice.verdict import CODE, DEPENDS, LEAST_ROWS, NOTHING, UNKNOWN, Answer
 from gcexp.figures.rows import list_in_words
+from gcexp.traces.missing import Dependence, Told, dependence
 
 if TYPE_CHECKING:
     from gcexp.advice.trained import Trained
@@ -118,8 +119,11 @@ def page(
     otherwise: Mapping[str, Conclusion],
 ) -> Page:
     """What was read, what makes workers slow, what to set, what cannot be said; then tables, and what all rests on."""
+    depends = on_missing_rows(found, otherwise)
+    first = [depends.sentence] if depends and depends.differs else []
+    same = [depends.sentence] if depends and not depends.differs else []
     sections = {
-        "What was read": [*_read(found, otherwise)],
+        "What was read": [*_read(found), *same],
         "What makes workers slow": causes(found.diagnosis),
         "What to set": [sentence(found), *_costs(found), *_also(found), *_limits(found), _setting(found)],
         "What cannot be said, and what would tell": [*_unknown(found)],
@@ -134,32 +138,27 @@ def page(
         tables = {heading: trained.runs.drop(columns="reached")} | tables
     title = f"Advice for {found.recorded.trace.name}"
     notes = [*_what_would_change_it(found), *rests_on(found)]
-    return Page(title, [*_depends_on_missing(found, otherwise)], tables, notes, sections)
+    return Page(title, first, tables, notes, sections)
 
 
-def _depends_on_missing(found: Conclusion, otherwise: Mapping[str, Conclusion]) -> Iterator[str]:
-    """That the verdict depends on what missing rows are taken for, where it does."""
+def on_missing_rows(found: Conclusion, otherwise: Mapping[str, Conclusion]) -> Dependence | None:
+    """Whether the verdict depends on what missing rows are taken for; None where it was asked in one way."""
     missing = found.recorded.missing
-    if missing is None or all(same_verdict(found, other) for other in otherwise.values()):
-        return
-    told = [f"{_in_short(found)} where they are taken as late"]
-    told += [f"{_in_short(other)} where {how}" for how, other in otherwise.items()]
-    verb = "is" if missing.pairs == 1 else "are"
-    yield (
-        f"{counted(missing.pairs, 'row')} of this trace {verb} missing, and the verdict depends on that: "
-        f"{'; '.join(told)}."
-    )
+    if missing is None or not otherwise:
+        return None
+    others = {how: told(other) for how, other in otherwise.items()}
+    return dependence("the verdict", missing, told(found), others)
 
 
-def same_verdict(one: Conclusion, other: Conclusion) -> bool:
-    """Whether two conclusions have the same verdict, at each phi that either of them was asked for.
+def told(found: Conclusion) -> Told:
+    """The verdict, and the same in a few words; one for each phi, where it depends on that.
 
-    They may have been asked for other values of phi, for phi is measured and may be known to one of them only. Then the
-    verdicts are the same where each of them has one verdict at all its phi.
+    Where missing rows are taken in another way, phi may be measured as another value, or not be measured.
     """
-    if one.phi == other.phi:
-        return [answer.verdict for answer in one.answers] == [answer.verdict for answer in other.answers]
-    return one.verdict == other.verdict != DEPENDS
+    verdict: Hashable = found.verdict
+    if verdict == DEPENDS:
+        verdict = tuple((answer.phi, answer.verdict) for answer in found.answers)
+    return Told(verdict, _in_short(found))
 
 
 def _in_short(found: Conclusion) -> str:
@@ -167,7 +166,7 @@ def _in_short(found: Conclusion) -> str:
     return _short(found.main) if found.verdict == found.main.verdict else found.verdict
 
 
-def _read(found: Conclusion, otherwise: Mapping[str, Conclusion]) -> Iterator[str]:
+def _read(found: Conclusion) -> Iterator[str]:
     """What was read of which file, what it was taken for, and which rows are missing."""
     recorded = found.recorded
     T, n = recorded.every.shape
@@ -175,9 +174,6 @@ def _read(found: Conclusion, otherwise: Mapping[str, Conclusion]) -> Iterator[st
     yield f"{recorded.trace.name}: {counted(T, 'iteration')} of {counted(n, 'worker')}{unit}."
     yield from recorded.notes
     yield from missing_rows(recorded)
-    same = [f"where {how}" for how, other in otherwise.items() if same_verdict(found, other)]
-    if same:
-        yield f"The verdict is the same {list_in_words(same)}."
 
 
 def _costs(found: Conclusion) -> Iterator[str]:

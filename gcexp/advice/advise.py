@@ -16,14 +16,14 @@ from gcexp.advice.conclusion import Conclusion
 from gcexp.advice.level_changes import Change, levels_of
 from gcexp.advice.page import Page, counted, percent, write
 from gcexp.advice.phi import share
-from gcexp.advice.recorded import LEFT_OUT, Recorded, recorded_without_gaps, ways_of
+from gcexp.advice.recorded import Recorded, recorded_without_gaps, ways_of
 from gcexp.advice.remedies import Remedy
 from gcexp.advice.settings import settings
 from gcexp.advice.verdict import NOTHING, UNKNOWN, Answer, Comparison
 from gcexp.errors import UserError, require, require_known
 from gcexp.files import write_text
 from gcexp.schemes import LATE
-from gcexp.traces.missing import Absent
+from gcexp.traces.missing import LEFT_OUT, Absent
 from gcexp.traces.reading import Columns
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 from gcexp.command.arguments import keywords, new_file
-from gcexp.delays.trace_report import report
+from gcexp.advice.check import report
 from gcexp.errors import UserError, require
 from gcexp.traces.missing import Absent
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.analysis.declared import columns
-from gcexp.delays.trace_report import statistics
+from gcexp.delays.trace_statistics import statistics
 from gcexp.traces.reading import read_trace
 from gcexp.traces.record import Flags
 

@@ -17,7 +17,7 @@ import pytest
 from gcexp.codes import Clustered, CyclicRepetition, CyclicTwoMessage, FractionalRepetition, Uncoded
 from gcexp.command import main
 from gcexp.delays import Trace
-from gcexp.delays.trace_report import statistics
+from gcexp.delays.trace_statistics import statistics
 from gcexp.errors import DataError, ParameterError, UserError
 from gcexp.schemes import Decodable, Fastest, Given, Greedy, Pairs, Scheme
 from gcexp.timeline import run_clock

@@ -9,7 +9,7 @@ import pytest
 
 import gcexp
 from benchmarks.level_changes import NOISES, logs
-from gcexp.advice.advice_in_words import same_verdict
+from gcexp.advice.advice_in_words import told
 from gcexp.advice.level_changes import levels_of
 from gcexp.advice.recorded import LEFT_OUT
 from gcexp.advice.resampling import ratio_interval
@@ -132,10 +132,10 @@ def test_a_verdict_for_one_phi_is_not_that_for_a_range_of_them():
     x[:, 2] *= 1.9
     known, other, unknown = (gcexp.advise(x, phi=phi) for phi in (0.5, 0.4, None))
     assert known.verdict == other.verdict == "rebalance" and unknown.verdict == "depends on phi"
-    assert same_verdict(known, other) and not same_verdict(known, unknown)
+    assert told(known).verdict == told(other).verdict != told(unknown).verdict
     below_a_half = gcexp.advise(x, phi=(0.0, 0.5))
-    assert below_a_half.verdict == "rebalance" and same_verdict(known, below_a_half)
-    assert not same_verdict(unknown, gcexp.advise(x, phi=(0.5, 1.0)))
+    assert below_a_half.verdict == "rebalance" and told(known).verdict == told(below_a_half).verdict
+    assert told(unknown).verdict != told(gcexp.advise(x, phi=(0.5, 1.0))).verdict
 
 
 def test_fit_and_advise_say_the_same_of_missing_rows():
