@@ -67,9 +67,8 @@ class Advice(Conclusion):
     def __repr__(self) -> str:
         ratio = ""
         if self.main.advised and self.verdict == self.main.verdict:
-            ratio = (
-                f", {percent(self.ratio)} of waiting for all ({percent(self.low)} to {percent(self.high)})"
-            )
+            interval = f"{percent(self.low)} to {percent(self.high)}"
+            ratio = f", with phi {self.main.phi:.3g} {percent(self.ratio)} of waiting for all ({interval})"
         return f"<Advice for {self.recorded.trace.name}: {self.verdict}{ratio}>"
 
     @property
@@ -295,7 +294,7 @@ def _advised(times: Recorded, phi: object, compared: Callable[[np.ndarray], Comp
         levels=levels,
         comparison=comparison,
         answers=tuple(_held_in(comparison.answer(value), comparison, x, levels.recent) for value in phis),
-        table=settings(comparison.x, phis),
+        table=settings(now, phis, None if comparison is as_recorded else comparison.x),
         measured=measured,
         as_recorded=as_recorded,
         if_it_comes_again=if_it_comes_again,

@@ -1,4 +1,4 @@
-"""Were times stamped after a barrier, where every worker has waited for the slowest?"""
+"""Whether times were stamped after a barrier, where every worker has waited for the slowest."""
 
 from __future__ import annotations
 

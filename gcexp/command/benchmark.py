@@ -29,6 +29,12 @@ LEGEND = (
     "code of these loads and messages (docs/bounds.md); ~ hindsight; a percentage is the share of the gradient that a "
     "scheme uses which drops some of it"
 )
+DIFFERS = (
+    "gcexp advise gives other numbers for the same times: there a message costs 0.001 of a mean iteration "
+    "(per_message=0 makes it free), each remedy is learned on one half and judged on the other, only what holds since "
+    "the last change of level counts, without single spells, rebalancing goes by mean times, and work in chunks is "
+    "tried with 1, 2, 4 and 8 chunks of each share"
+)
 ASSUMED = (
     "no communication; load law assumed (share phi of the time does not grow with the load), not measured; rebalancing "
     "moves data, which costs nothing here"
@@ -301,7 +307,7 @@ def _cell(row: Any) -> str:
 
 def _notes(frame: pd.DataFrame) -> list[str]:
     """What is said below: how to read it, on what it rests, what the codes are compared with, what is left out."""
-    lines = [LEGEND, _assumptions(frame)]
+    lines = [LEGEND, _assumptions(frame), DIFFERS]
     for reference, rows in frame.dropna(subset="against").groupby("against", sort=False):
         cases = [f"phi {phi:g}" for phi in rows["phi"].unique()]
         lines.append(f"codes are compared with {reference}: {', '.join(cases)}")

@@ -6,8 +6,8 @@ import re
 import shlex
 from pathlib import Path
 
-from gcexp.command.arguments import keywords, new_file
 from gcexp.advice.check import report
+from gcexp.command.arguments import keywords, new_file
 from gcexp.errors import UserError, require
 from gcexp.traces.missing import Absent
 

@@ -401,11 +401,12 @@ def dependence(what: str, missing: MissingRows, late: Told, otherwise: Mapping[s
     >>> from gcexp.traces.record import NEEDED
     >>> x = np.array([[1.0, 2.0], [1.5, np.nan], [5.0, np.nan]])
     >>> missing = described(TraceFile("mine", NEEDED, (0, 1), {"time": x}, missing=np.isnan(x)))
-    >>> code, wait = Told("code", "code"), Told("do nothing", "do nothing")
+    >>> code, wait = Told("code", "code"), Told("wait", "wait")
     >>> print(dependence("the verdict", missing, code, {"they are left out": code}).sentence)
     2 rows are missing, and the verdict is the same where they are taken as late and where they are left out.
-    >>> print(dependence("the verdict", missing, code, {"they are left out": wait}).sentence)
-    2 rows are missing, and the verdict depends on that: code where they are taken as late; do nothing where they are left out.
+    >>> depends = dependence("the verdict", missing, code, {"they are left out": wait})
+    >>> depends.differs, depends.sentence.partition(": ")[2]
+    (True, 'code where they are taken as late; wait where they are left out.')
     """
     rows = "1 row is missing" if missing.pairs == 1 else f"{missing.pairs} rows are missing"
     if not otherwise:

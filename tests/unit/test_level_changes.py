@@ -9,7 +9,7 @@ import pytest
 
 import gcexp
 from benchmarks.level_changes import NOISES, logs
-from gcexp.advice.advice_in_words import told
+from gcexp.advice.advice_in_words import told as verdict_of
 from gcexp.advice.level_changes import levels_of
 from gcexp.advice.recorded import LEFT_OUT
 from gcexp.advice.resampling import ratio_interval
@@ -132,10 +132,12 @@ def test_a_verdict_for_one_phi_is_not_that_for_a_range_of_them():
     x[:, 2] *= 1.9
     known, other, unknown = (gcexp.advise(x, phi=phi) for phi in (0.5, 0.4, None))
     assert known.verdict == other.verdict == "rebalance" and unknown.verdict == "depends on phi"
-    assert told(known).verdict == told(other).verdict != told(unknown).verdict
+    assert verdict_of(known).verdict == verdict_of(other).verdict != verdict_of(unknown).verdict
     below_a_half = gcexp.advise(x, phi=(0.0, 0.5))
-    assert below_a_half.verdict == "rebalance" and told(known).verdict == told(below_a_half).verdict
-    assert told(unknown).verdict != told(gcexp.advise(x, phi=(0.5, 1.0))).verdict
+    assert (
+        below_a_half.verdict == "rebalance" and verdict_of(known).verdict == verdict_of(below_a_half).verdict
+    )
+    assert verdict_of(unknown).verdict != verdict_of(gcexp.advise(x, phi=(0.5, 1.0))).verdict
 
 
 def test_fit_and_advise_say_the_same_of_missing_rows():

@@ -1,17 +1,16 @@
 """Iterations at several loads: the own load says who is slow, and the others tell phi only, in every command."""
 
 import json
-import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import gcexp
+from gcexp.advice.check import report
 from gcexp.advice.recorded import recorded
 from gcexp.delays import Trace
 from gcexp.delays.trace_loads import loads_of, own_load
-from gcexp.advice.check import report
 from gcexp.traces.reading import trace_of
 
 PHI = 0.4

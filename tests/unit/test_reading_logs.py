@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 import gcexp
-from gcexp.command.main import main
 from gcexp.advice.check import report
+from gcexp.command.main import main
 from gcexp.errors import UserError
 from gcexp.traces.reading import trace_of, trace_with_gaps
 
