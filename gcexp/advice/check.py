@@ -71,8 +71,9 @@ def _diagnosis(
     notes = [note for note in found.recorded.notes if note not in decided]
     told = [*sentences(found), *what_would_settle(found), *notes, variance_in_words(found)]
     depends = on_missing_rows(found, otherwise)
-    asked_both = depends is not None and len(ways) > 1
-    return told, [depends.sentence] if asked_both else []
+    if depends is None or len(ways) == 1:  # nothing is missing, or one way was asked for
+        return told, []
+    return told, [depends.sentence]
 
 
 def _sizes(trace: TraceFile, read: TraceFile) -> list[str]:

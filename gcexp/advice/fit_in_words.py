@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gcexp.advice.diagnosis import Fitted
-from gcexp.advice.diagnosis_in_words import missing_rows, variance_in_words, what_would_settle
+from gcexp.advice.diagnosis_in_words import missing_rows, sentences, variance_in_words, what_would_settle
 from gcexp.advice.page import Page
 from gcexp.figures.rows import list_in_words
 
@@ -17,7 +17,7 @@ def page(found: Fitted) -> Page:
     shown = found.table.dropna(axis=1, how="all")
     tables = {} if shown.empty else {"Mechanisms": shown}
     title = f"What makes the workers of {found.recorded.trace.name} slow"
-    return Page(title, found.sentences, tables, list(_notes(found)))
+    return Page(title, sentences(found, found.depends_on_missing), tables, list(_notes(found)))
 
 
 def _notes(found: Fitted) -> Iterator[str]:
