@@ -517,7 +517,7 @@ def rests_on(found: Conclusion) -> Iterator[str]:
             "they do next; codes in chunks were not compared."
         )
     yield (
-        "`gcexp benchmark` gives other numbers for the same times. There a message costs nothing, schemes learn from "
+        "The map of gcexp benchmark has other numbers for the same times. There a message costs nothing, schemes learn from "
         "the first tenth of the iterations and all others count as they were recorded, rebalancing goes by the last "
         "iteration, and work in chunks has eight chunks of each share; here 1, 2, 4 and 8 are tried."
     )
