@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import gcexp
-from gcexp.advice.check import report
 from gcexp.command.main import main
 from gcexp.errors import UserError
+from gcexp_adviser.diagnosis.check import report
 
 TRACES = sorted(path.stem for path in Path(__file__).parents[2].glob("data/traces/*.csv"))
 
