@@ -67,7 +67,9 @@ class Truth:
     acceptable: tuple[str, ...] = ("value",)  # of value, ask, refuse, doubt
     words: str = "(?!)"  # a regular expression; a sentence with it tells the doubt that this log deserves
     misleading: str = "(?!)"  # a question with it asks for what would spoil the log
-    waiting: tuple[float, ...] = ()  # mean time of waiting for all, and other right values; none: as the times say
+    waiting: tuple[
+        float, ...
+    ] = ()  # mean time of waiting for all, and other right values; none: as the times say
     iterations: tuple[int, int] | None = None  # least and most; None: as the times say
     runs: int = 1
     phi: float | None = None

@@ -216,7 +216,10 @@ def asynchronous(rng: np.random.Generator, wrong: bool, folder: Path) -> Truth:
     known = cluster(rng)
     look = replace(style(rng, by_worker=False), first=0)
     if not wrong:
-        order = np.argsort(known.times, axis=1).argsort(axis=1) + known.shape[1] * np.arange(known.shape[0])[:, None]
+        order = (
+            np.argsort(known.times, axis=1).argsort(axis=1)
+            + known.shape[1] * np.arange(known.shape[0])[:, None]
+        )
         table = rows(known, look, {"row": order})
         table.sort(key=lambda row: int(row["row"]))
         write_log(folder, table, look)
@@ -230,7 +233,9 @@ def asynchronous(rng: np.random.Generator, wrong: bool, folder: Path) -> Truth:
         time = in_unit(known.times[step, worker], look.time)
         table.append({look.step: str(number), look.worker: known.names[worker], look.time: time})
     write_log(folder, table, look)
-    return Truth("asynchronous: each step is the update of one worker", known, ASKED, r"asynchron|one worker in each")
+    return Truth(
+        "asynchronous: each step is the update of one worker", known, ASKED, r"asynchron|one worker in each"
+    )
 
 
 def sampled(rng: np.random.Generator, wrong: bool, folder: Path) -> Truth:
@@ -272,7 +277,7 @@ def lost_line(rng: np.random.Generator, wrong: bool, folder: Path) -> Truth:
         return Truth("a file per rank with a column step; one file lacks lines", known)
     for worker in range(workers):
         lines = [in_unit(time, "time") for time in times[:, worker] if not np.isnan(time)]
-        ending = str(rng.choice(["", "\n", "\n\n"]))
+        ending = str(rng.choice(["\n", "\n\n"]))
         (folder / f"rank{worker}.txt").write_text("\n".join(lines) + ending)
     if not wrong:
         return Truth("a file per rank, one time per line", known)
@@ -324,7 +329,12 @@ def cadence(rng: np.random.Generator, wrong: bool, folder: Path) -> Truth:
     if not wrong:
         return Truth(f"all ranks log every {every} steps", common)
     mechanism = f"{rare.sum()} of {workers} ranks log every {every} steps, the others all"
-    return Truth(mechanism, common, READ_OR_ASKED, r"cadence|\bevery \w+ (step|iteration|round)|common (step|iter|round)")
+    return Truth(
+        mechanism,
+        common,
+        READ_OR_ASKED,
+        r"cadence|\bevery \w+ (step|iteration|round)|common (step|iter|round)",
+    )
 
 
 def rotated(rng: np.random.Generator, wrong: bool, folder: Path) -> Truth:
@@ -388,9 +398,15 @@ def counts(rng: np.random.Generator, wrong: bool, folder: Path) -> Truth:
         known = known.with_times(np.round(known.times, 3))
         whole = np.char.mod("%d", np.round(known.times * 1000).astype(int))
         if rng.random() < 0.5:
-            table = [{look.step: str(step)} | dict(zip(known.names, row, strict=True)) for step, row in enumerate(whole)]
+            table = [
+                {look.step: str(step)} | dict(zip(known.names, row, strict=True))
+                for step, row in enumerate(whole)
+            ]
         else:
-            table = [{name.replace("time", "time_ms"): text for name, text in row.items()} for row in rows(known, look)]
+            table = [
+                {name.replace("time", "time_ms"): text for name, text in row.items()}
+                for row in rows(known, look)
+            ]
             for row, cell in zip(table, whole.ravel(), strict=True):
                 row["time_ms"] = str(cell)
         write_log(folder, table, replace(look, separator=look.separator or ","))
@@ -460,7 +476,11 @@ def _sessions(rng: np.random.Generator, number: int, *, same_workers: bool) -> l
         times = first.level * noise(rng, first.law, (int(rng.integers(40, 120)), workers))
         slow = int(rng.integers(workers))
         times[:, slow] *= rng.uniform(1.3, 3)
-        names = first.names if same_workers else tuple(f"node{len(runs)}{worker:02d}" for worker in range(workers))
+        names = (
+            first.names
+            if same_workers
+            else tuple(f"node{len(runs)}{worker:02d}" for worker in range(workers))
+        )
         runs.append(replace(first.with_times(times), slow=slow, names=names))
     return runs
 
@@ -520,7 +540,9 @@ def attempts(rng: np.random.Generator, wrong: bool, folder: Path) -> Truth:
     known = replace(runs[0], names=tuple(map(str, range(runs[0].shape[1]))))
     half = known.shape[0] // 2
     _write_run(folder / "attempt_0", known.with_times(known.times[:half]), look)
-    _write_run(folder / "attempt_1", known.with_times(known.times[half:]), replace(look, first=look.first + half))
+    _write_run(
+        folder / "attempt_1", known.with_times(known.times[half:]), replace(look, first=look.first + half)
+    )
     return Truth("folders attempt_0 and attempt_1 of one job whose steps go on", known)
 
 
@@ -605,7 +627,9 @@ def local_ranks(rng: np.random.Generator, wrong: bool, folder: Path) -> Truth:
         write_rows(folder / f"node{node}.{ending}", rows(part, look), look.separator)
     if not wrong:
         return Truth(f"{nodes} nodes of {each} ranks, counted over all", known)
-    truth = Truth(f"{nodes} nodes of {each} local ranks", known, READ_OR_ASKED, r"local_rank|file and|node.*rank")
+    truth = Truth(
+        f"{nodes} nodes of {each} local ranks", known, READ_OR_ASKED, r"local_rank|file and|node.*rank"
+    )
     return replace(truth, misleading=KEEPS_LAST)
 
 
