@@ -383,7 +383,7 @@ def sizes(rng: np.random.Generator, wrong: bool, folder: Path) -> Truth:
         "workers have different amounts of data; speed is the time per example",
         per_example,
         READ_OR_ASKED,
-        rf"per (example|token|sample|batch)|unequal data|{column}.*differ|differ.*{column}|amounts? of data|data are shared",
+        rf"per (example|token|sample|batch)|unequal data|{column}.*differ|differ.*{column}|amounts? of data",
         waiting=(waiting(logged.times), waiting(per_example.times)),
         same_verdict=False,
     )
@@ -404,11 +404,9 @@ def counts(rng: np.random.Generator, wrong: bool, folder: Path) -> Truth:
             ]
         else:
             table = [
-                {name.replace("time", "time_ms"): text for name, text in row.items()}
-                for row in rows(known, look)
+                {look.step: row[look.step], look.worker: row[look.worker], "time_ms": str(cell)}
+                for row, cell in zip(rows(known, look), whole.ravel(), strict=True)
             ]
-            for row, cell in zip(table, whole.ravel(), strict=True):
-                row["time_ms"] = str(cell)
         write_log(folder, table, replace(look, separator=look.separator or ","))
         thousand = waiting(known.times) * 1000
         return Truth("whole milliseconds", known, waiting=(waiting(known.times), thousand))

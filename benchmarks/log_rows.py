@@ -39,10 +39,11 @@ local_ranks     a file per node with local ranks              with ranks over al
 Beside each log lies ``truth.json``, never inside the folder that is read. What a person sees of `gcexp.advise` is
 judged. It is a *value* where iterations, workers, the mean time of waiting for all (within 5 %), phi and who is slow
 are right and, where that is sensible, the verdict is that of the true times. A worker that is slow may go unnamed
-only where it does for the true times too. An error of `gcexp.errors` is a question (*ask*) if it says what to type, as
-in ``columns=...``, else a refusal; it is *unrelated* where its words say nothing of what is wrong with the log. Words that
-tell the doubt count where the value is false. All else is *silent*: a false verdict without a doubt. *misled* is a question whose cure would spoil the log. *needless* is a question, a
-refusal or a doubt where the truth does not call for one.
+only where it does for the true times too. An error of `gcexp.errors` is a question (*ask*) if it says what to type,
+as in ``columns=...``, else a refusal; it is *unrelated* where its words say nothing of what is wrong with the log: read
+it with ``--show``. Words that tell the doubt count where the value is false. All else is *silent*: a false verdict
+without a doubt. *misled* is a question whose cure would spoil the log. *needless* is a question, a refusal or a doubt
+where the truth does not call for one.
 """
 
 from __future__ import annotations
@@ -284,7 +285,7 @@ def table(outcomes: list[Outcome]) -> str:
     """One line for each kind and variant: how many logs, with which outcomes, and CPU seconds for each log."""
     head = (
         f"{'kind':14} {'variant':7} {'logs':>5}"
-        + "".join(f"{name:>9}" for name in OUTCOMES)
+        + "".join(f"{name:>10}" for name in OUTCOMES)
         + f"{'CPU s':>8}"
     )
     lines = [head]
@@ -304,7 +305,7 @@ def _line(kind: str, variant: str, outcomes: list[Outcome]) -> str:
     """A line of the table."""
     number = Counter(outcome.result for outcome in outcomes)
     seconds = sum(outcome.seconds for outcome in outcomes) / len(outcomes)
-    cells = "".join(f"{number[name] or '-':>9}" for name in OUTCOMES)
+    cells = "".join(f"{number[name] or '-':>10}" for name in OUTCOMES)
     return f"{kind:14} {variant:7} {len(outcomes):5}{cells}{seconds:8.3f}"
 
 

@@ -69,6 +69,16 @@ def test_right_logs_need_no_more_than_a_value(tmp_path, kind):
     assert np.shape(truth["times"]) == (truth["iterations"][0], truth["workers"])
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_whoever_reads_the_true_times_has_the_right_value(tmp_path, kind, variant):
+    truth = truth_of(write(tmp_path, kind, variant, 1, seed=1))
+    if "value" not in truth["acceptable"]:
+        return
+    advice = log_rows.gcexp.advise(log_rows._true_times(truth))
+    assert log_rows._difference(advice, advice, truth) == ""
+
+
 @pytest.mark.parametrize("index", INDICES)
 def test_gapless_rows_begin_where_the_last_ended(tmp_path, index):
     place = write(tmp_path, "gapless", "wrong", index, seed=1)
