@@ -165,7 +165,10 @@ def _of_advice(advice: Any, truth: dict[str, Any]) -> tuple[str, str]:
     own = [line for line in sentences if line.startswith("Doubtful") or not ABOUT_TIMES.search(line)]
     if "value" not in truth["acceptable"]:
         return _silent_unless_told(own, truth, "a verdict, where the rows allow none")
-    plain = gcexp.advise(_true_times(truth))
+    try:
+        plain = gcexp.advise(_true_times(truth))
+    except UserError as error:
+        return "needless", f"the true times in the plainest form are refused: {error}"
     difference = _difference(advice, plain, truth)
     if difference:
         return _silent_unless_told(own, truth, difference)
@@ -197,7 +200,7 @@ def _true_times(truth: dict[str, Any]) -> pd.DataFrame:
     iterations, workers = times.shape
     columns = {
         "iteration": np.repeat(np.arange(iterations), workers),
-        "worker": np.tile(truth["names"], iterations),
+        "worker": np.tile([f"w{name}" if len(name) > 15 else name for name in truth["names"]], iterations),
         "time": times.ravel(),
     }
     if truth["compute"] is not None and truth["phi"] is not None:
