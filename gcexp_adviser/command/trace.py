@@ -9,7 +9,7 @@ from pathlib import Path
 from gcexp.command.arguments import keywords, new_file
 from gcexp.errors import UserError, require
 from gcexp.traces.missing import Absent
-from gcexp_adviser.diagnosis.trace_report import report
+from gcexp_adviser.diagnosis.check import report
 
 #: What is told of missing rows that `absent` names.
 _TAKEN = {"late": "missing rows were made late ones", "skip": "iterations with missing rows were left out"}
