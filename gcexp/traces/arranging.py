@@ -9,12 +9,12 @@ import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.traces.long_rows import Rows
-from gcexp.traces.matching import Matched
+from gcexp.traces.names import typed
 from gcexp.traces.moments import other_scale, refuse_moments
+from gcexp.traces.recipes import DIFFERENCES, see
 from gcexp.traces.record import Flags, TraceFile
-from gcexp.traces.tables import IN_MEMORY, MOST_CELLS, OF_ARRAY, OF_FRAME
-from gcexp.traces.twice import StandsTwice
-from gcexp.traces.unmatched import typed
+from gcexp.traces.tables import IN_MEMORY, MOST_CELLS, OF_ARRAY, OF_FRAME, Table
+from gcexp.traces.twice import refuse_twice
 from gcexp.traces.wide_rows import Matrix
 
 _SHOWN = 10  # numbers in a sentence
@@ -30,14 +30,16 @@ class _Numbering:
     decisions: list[str]
 
 
-def arranged(found: Rows | Matrix, name: str, place: str, flags: Flags, unit: str) -> TraceFile:
+def arranged(found: Rows | Matrix, table: Table, name: str, flags: Flags, unit: str) -> TraceFile:
     """The record of times that were read.
 
     Parameters
     ----------
     found : Rows or Matrix
-    name, place : str
-        That of the record, and how sentences begin.
+    table : Table
+        From which they were read, for sentences.
+    name : str
+        That of the record.
     flags : Flags
     unit : str
         That of the times, where a person has named it: then they are durations, whatever they look like.
@@ -47,10 +49,11 @@ def arranged(found: Rows | Matrix, name: str, place: str, flags: Flags, unit: st
     DataError
         For times that stand twice, moments in place of times, and other faults.
     """
+    place = table.place
     if isinstance(found, Matrix):
         trace = _of_matrix(found, name, place, flags)
     else:
-        trace = _of_rows(found, name, place, flags)
+        trace = _of_rows(found, name, table, flags)
     times = trace.values["time"]
     remarks = []
     if not unit and not flags.unit:
@@ -64,7 +67,7 @@ def arranged(found: Rows | Matrix, name: str, place: str, flags: Flags, unit: st
 def _cure_of_moments(found: Rows | Matrix, place: str) -> str:
     """What to type where times turn out to be moments."""
     if isinstance(found, Matrix):
-        return f"take the differences of its rows first: {_differences(found, place)}"
+        return f"take the differences of its rows first: {_differences(place)}"
     column = (found.found.times or (found.found.end,))[0]
     if place in IN_MEMORY:
         return (
@@ -77,14 +80,13 @@ def _cure_of_moments(found: Rows | Matrix, place: str) -> str:
     )
 
 
-def _differences(found: Matrix, place: str) -> str:
+def _differences(place: str) -> str:
     """What makes differences of the rows of a matrix."""
     if place == OF_ARRAY:
         return "numpy.diff(array, axis=0)"
     if place == OF_FRAME:
         return "frame.diff().iloc[1:]"
-    index = f", index_col={found.numbered_by!r}" if found.numbered_by else ""
-    return f"python -c \"import pandas as pd; pd.read_csv('FILE'{index}).diff().iloc[1:].to_csv('differences.csv')\""
+    return see(DIFFERENCES)
 
 
 def _of_matrix(found: Matrix, name: str, place: str, flags: Flags) -> TraceFile:
@@ -108,7 +110,8 @@ def _of_matrix(found: Matrix, name: str, place: str, flags: Flags) -> TraceFile:
     )
 
 
-def _of_rows(found: Rows, name: str, place: str, flags: Flags) -> TraceFile:
+def _of_rows(found: Rows, name: str, table: Table, flags: Flags) -> TraceFile:
+    place = table.place
     index = [found.iterations, found.workers]
     if found.chunks is not None:
         index.append(found.chunks)
@@ -130,7 +133,9 @@ def _of_rows(found: Rows, name: str, place: str, flags: Flags) -> TraceFile:
     cell = np.ravel_multi_index(places, shape)
     workers = tuple(known[1].tolist())
     labels = found.hosts or workers
-    _check_twice(cell, known, shape, labels, place, found.found)
+    twice = np.flatnonzero(np.bincount(cell) > 1)
+    if len(twice):
+        refuse_twice(table, found.found, _cell_named(np.unravel_index(twice[0], shape), known, labels))
     there = np.zeros(shape, dtype=bool)
     there.ravel()[cell] = True
     there = there.reshape(*shape[:2], -1)
@@ -213,18 +218,13 @@ def _check_chunks(numbers: np.ndarray, place: str) -> None:
         raise DataError(f"{place}: chunks go {shown}: {missing[0]} is missing")
 
 
-def _check_twice(
-    cell: np.ndarray, known: list, shape: tuple[int, ...], labels: tuple, place: str, found: Matched
-) -> None:
-    """Raise `StandsTwice` where two lines are of the same iteration and worker."""
-    twice = np.flatnonzero(np.bincount(cell) > 1)
-    if not len(twice):
-        return
-    t, i, *chunk = np.unravel_index(twice[0], shape)
+def _cell_named(cell: tuple, known: list, labels: tuple) -> str:
+    """An iteration and a worker, and maybe a micro-batch, in words."""
+    t, i, *chunk = cell
     told = f"iteration {known[0][t]}, worker {labels[i]}"
     if chunk:
         told += f", chunk {known[2][chunk[0]]}"
-    raise StandsTwice(place, told, found)
+    return told
 
 
 def _missing(there: np.ndarray, labels: tuple, flags: Flags, place: str) -> np.ndarray:

@@ -11,12 +11,12 @@ from gcexp.errors import DataError
 from gcexp.schema import quoted
 from gcexp.traces.keys import whole_numbers, workers_of
 from gcexp.traces.matching import Matched
-from gcexp.traces.names import listed, name_of
+from gcexp.traces.names import listed, name_of, typed
 from gcexp.traces.numbers import Writing, cells_of, floats, in_seconds, instants, is_numeric
 from gcexp.traces.record import LEAST, MOST
 from gcexp.traces.tables import Table
 from gcexp.traces.times import known_unit, made_seconds, refuse_text
-from gcexp.traces.twice import StandsTwice
+from gcexp.traces.twice import refuse_twice
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def _durations(
     units = set()
     for name in found.times:
         parts, of_cells, told = floats(table.frame[name], writing)
-        refuse_text(table, name, parts)
+        refuse_text(table, name, parts, f"; where it says when an iteration ended: columns=end:{typed(name)}")
         for sentence in told:
             if sentence not in decisions:
                 decisions.append(sentence)
@@ -211,7 +211,7 @@ def _durations(
         sums = in_seconds(sums, known)
     row = _first_wrong(sums, may_be_missing=True)
     if row is not None:
-        _refuse_twice(table, found)
+        _check_twice(table, found)
         cell = table.frame[found.times[0]].iloc[row]
         raise DataError(f"{table.place}: time in {table.place_of(row)} is {_wanted(cell)}")
     return sums, known
@@ -227,8 +227,8 @@ def _first_wrong(times: np.ndarray, may_be_missing: bool) -> int | None:
     return int(np.argmin(fine))
 
 
-def _refuse_twice(table: Table, found: Matched) -> None:
-    """Raise `StandsTwice` where several rows are of the same iteration and worker: then that is what is wrong first."""
+def _check_twice(table: Table, found: Matched) -> None:
+    """Raise `DataError` where several rows are of the same iteration and worker: then that is what is wrong first."""
     if not found.iteration:
         return
     keys = [*found.iteration, *found.worker]
@@ -240,7 +240,7 @@ def _refuse_twice(table: Table, found: Matched) -> None:
     row = table.frame.iloc[int(twice[0])].astype(str)
     iteration = "/".join(row[list(found.iteration)])
     worker = "/".join(row[list(found.worker)])
-    raise StandsTwice(table.place, f"iteration {iteration}, worker {worker}", found)
+    refuse_twice(table, found, f"iteration {iteration}, worker {worker}")
 
 
 def _wanted(cell: object) -> str:
