@@ -9,8 +9,8 @@ import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.traces.long_rows import Rows
-from gcexp.traces.names import typed
 from gcexp.traces.moments import other_scale, refuse_moments
+from gcexp.traces.names import typed
 from gcexp.traces.recipes import DIFFERENCES, see
 from gcexp.traces.record import Flags, TraceFile
 from gcexp.traces.tables import IN_MEMORY, MOST_CELLS, OF_ARRAY, OF_FRAME, Table

@@ -1,4 +1,4 @@
-"""What a person says of a log: what its columns are, the unit of its times, and how its lines and numbers are written."""
+"""What a person says of a log: its columns, the unit of its times, and how its lines and numbers are written."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ def how_given(
 
 def _check_pattern(pattern: str) -> None:
     """Raise `ParameterError` for what is no regular expression with named groups."""
-    example = r"an example is pattern='step (?P<iteration>\d+) of rank (?P<worker>\d+) took (?P<time_ms>[\d.]+)'"
+    example = (
+        r"an example is pattern='step (?P<iteration>\d+) of rank (?P<worker>\d+) took (?P<time_ms>[\d.]+)'"
+    )
     try:
         groups = re.compile(pattern).groupindex
     except re.error as error:

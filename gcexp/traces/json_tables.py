@@ -6,7 +6,6 @@ import json
 import re
 from typing import Any
 
-
 from gcexp.errors import DataError
 from gcexp.schema import quoted
 from gcexp.traces.names import listed
@@ -74,7 +73,9 @@ def _of_rows(rows: list, place: str, decisions: list[str]) -> Table:
 
 def _refuse_events(place: str) -> None:
     """Raise `DataError` for a timeline of events."""
-    raise DataError(f"{place}: is a timeline of events, which does not say what an iteration is; {see(EVENTS)}")
+    raise DataError(
+        f"{place}: is a timeline of events, which does not say what an iteration is; {see(EVENTS)}"
+    )
 
 
 def _refuse_object(whole: dict, text: str, place: str) -> None:

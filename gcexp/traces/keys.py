@@ -10,8 +10,9 @@ import pandas as pd
 
 from gcexp.errors import DataError
 from gcexp.schema import quoted
-from gcexp.traces.names import name_of
+from gcexp.traces.names import listed, name_of
 from gcexp.traces.numbers import Writing, cells_of, is_empty
+from gcexp.traces.recipes import NESTED_JSON, see
 from gcexp.traces.tables import Table
 
 _DIGITS = 18  # of a whole number in a file
@@ -56,12 +57,17 @@ def _whole(value: Any, writing: Writing) -> int | None:
 
 
 def workers_of(
-    table: Table, columns: tuple[str, ...], writing: Writing
+    table: Table, columns: tuple[str, ...], writing: Writing, decisions: list[str]
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Numbers of the rows' workers, and the names that they are places of, where workers have names.
 
     Where any worker is no whole number, all have names; nan, none and the like are names only among names.
     """
+    for column in columns:
+        if column in table.nested:
+            raise DataError(
+                f"{table.place}: {column}, the worker, holds lists or objects; {see(NESTED_JSON)}"
+            )
     cells = cells_of(table.frame[columns[0]])
     if len(columns) > 1:
         joined = _text_of(table, columns[0])
@@ -82,6 +88,9 @@ def workers_of(
     if None not in numbers:
         return np.array(numbers, np.int64)[codes], ()
     hosts = [str(value).strip() for value in values]
+    if are_numbered:
+        others = [host for host, number in zip(hosts, numbers, strict=True) if number is None]
+        decisions.append(f"took all workers for names, since some are no numbers: {listed(others)}")
     names = tuple(sorted(set(hosts), key=by_number))
     place_of = {name: place for place, name in enumerate(names)}
     return np.array([place_of[host] for host in hosts])[codes], names

@@ -101,19 +101,21 @@ def refuse_objects(text: str, place: str) -> None:
 
 
 def refuse_words(text: str, place: str) -> None:
-    """Raise `DataError` for a log of words, of which some stand in most of its lines, with the recipe for it."""
+    """Raise `DataError` for a log of words, of which some stand in half of its lines, with the recipe for it."""
     lines_of: Counter[str] = Counter()
     head = _first_lines(text)
     for line in head:
         lines_of.update(set(_WORD.findall(line)))
     ((_, most),) = lines_of.most_common(1) or [("", 0)]
-    if most > max(1, len(head) / 2):
+    if most > 1 and most >= len(head) / 2:
         raise DataError(words(place))
 
 
 def words(place: str) -> str:
     """What to do about a log of words."""
-    return f"{place}: is a log of words, which pattern= with named groups reads; {see(WORDS)}, and {LAUNCHER!r}"
+    return (
+        f"{place}: is a log of words, which pattern= with named groups reads; {see(WORDS)}, and {LAUNCHER!r}"
+    )
 
 
 def _most(text: str, holds: Callable[[str], bool]) -> bool:

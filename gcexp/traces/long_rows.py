@@ -54,7 +54,7 @@ class Rows:
 def long_rows(table: Table, found: Matched, unit: str, writing: Writing) -> Rows:
     """Times that stand in rows."""
     decisions = list(found.decisions)
-    workers, hosts = workers_of(table, found.worker, writing)
+    workers, hosts = workers_of(table, found.worker, writing, decisions)
     iterations = _iterations(table, found.iteration, workers, writing, decisions)
     chunks = None
     if found.chunk:

@@ -208,10 +208,10 @@ def _keys(
     that do so say the same. Where no single one suffices, all together are tried: an epoch and a batch within it. Rows
     without a time, as those of an evaluation, do not count.
     """
-    by_iteration = [iterations]
+    by_iteration: list[tuple[str, ...]] = [iterations]
     if "iteration" not in given and iterations:
         by_iteration = [(name,) for name in iterations]
-    by_worker = [workers]
+    by_worker: list[tuple[str, ...]] = [workers]
     if "worker" not in given and workers:
         by_worker = [(name,) for name in workers]
     if len(by_iteration) == len(by_worker) == 1:

@@ -81,7 +81,10 @@ class Name:
     def group(self) -> str:
         """What the columns of workers have in common with one of this name; empty for a column that is no worker's.
 
-        >>> [name_of(written).group for written in ("rank0", "node_7 (ms)", "rank0_step_time", "3", "loss0", "t.1")]
+        >>> [
+        ...     name_of(written).group
+        ...     for written in ("rank0", "node_7 (ms)", "rank0_step_time", "3", "loss0", "t.1")
+        ... ]
         ['rank', 'node', 'rank_step_time', '*', '', '']
         """
         if not re.fullmatch(r"[\w -]+([(\[]\w+[)\]])?", self.written.strip()):
@@ -103,7 +106,9 @@ class Name:
         known = SYNONYMS[role]
         if role == "time":
             is_of_step = self.base in SYNONYMS["iteration"] or not self.base
-            has_unit = bool(self.unit) and len(self.written.strip()) > 1  # s alone is a number of stragglers too
+            has_unit = (
+                bool(self.unit) and len(self.written.strip()) > 1
+            )  # s alone is a number of stragglers too
             return self.base in known or (is_of_step and has_unit)
         if role in ("start", "end", "compute"):
             return self.base in known

@@ -99,7 +99,9 @@ def is_numeric(column: pd.Series) -> bool:
 
 
 def _looks_like_number(cell: Any) -> bool:
-    if isinstance(cell, str) and (_DECIMAL_COMMA.fullmatch(cell.strip()) or _THOUSANDS_COMMA.fullmatch(cell.strip())):
+    if isinstance(cell, str) and (
+        _DECIMAL_COMMA.fullmatch(cell.strip()) or _THOUSANDS_COMMA.fullmatch(cell.strip())
+    ):
         return True
     try:
         float(cell)

@@ -61,7 +61,7 @@ def read_trace(
     decimal: str | None = None,
     pattern: str | None = None,
 ) -> TraceFile:
-    """Read a trace and check that it is complete.
+    r"""Read a trace and check that it is complete.
 
     The format of this project is a CSV file with the columns ``iteration`` (0, 1, ...), ``worker`` and ``time`` (> 0),
     and maybe more; with ``chunk`` (0, 1, ...) a row is one micro-batch. Workers are numbers or names of hosts. In a
@@ -95,7 +95,7 @@ def read_trace(
         ``comma`` and ``point`` mean the same.
     pattern : str, optional
         A regular expression that is searched in each line of a text; its named groups are the columns, as in
-        ``step (?P<iteration>\\d+) of rank (?P<worker>\\d+) took (?P<time_ms>[\\d.]+)``. Other lines are left out.
+        ``step (?P<iteration>\d+) of rank (?P<worker>\d+) took (?P<time_ms>[\d.]+)``. Other lines are left out.
 
     Raises
     ------

@@ -8,7 +8,6 @@ import warnings
 from io import BytesIO
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from gcexp.errors import DataError
@@ -50,6 +49,8 @@ def of_text(data: bytes, place: str, told: list[str], pattern: str = "") -> Tabl
         raise
     if layout.named and layout.repeats_header:
         raise DataError(words(place))
+    if len(layout.header) == 1:
+        refuse_words(head, place)
     frame = _frame(layout, place)
     return Table(
         place=place,
@@ -99,9 +100,7 @@ def _read(layout: Layout, **options: Any) -> pd.DataFrame:
 
 def _is_ambiguous(name: str, column: pd.Series) -> bool:
     """Whether a column has to be read as text: names of workers that look like numbers, and mixed cells."""
-    kind = column.dtype
-    if kind == object:
+    kind = column.dtype.kind
+    if kind == "O":
         return pd.api.types.infer_dtype(column, skipna=False) != "string"
-    if kind == bool:
-        return True
-    return isinstance(kind, np.dtype) and kind.kind == "f" and name_of(name).fits("worker")
+    return kind == "b" or (kind == "f" and name_of(name).fits("worker"))

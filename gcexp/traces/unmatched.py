@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
-from gcexp.traces.names import listed, numbered, typed
+from gcexp.traces.names import COLUMNS_EXAMPLE, listed, numbered, typed
 from gcexp.traces.numbers import is_numeric
 from gcexp.traces.recipes import LAUNCHER, NESTED_JSON, RATES, TURNED, see
+from gcexp.traces.record import NEEDED
 from gcexp.traces.tables import Table
 
 _CHOICES = 3  # columns of which a sum is shown
+
+
+def example_of(table: Table) -> str:
+    """What to type so that columns are known, with those of the table that may be meant.
+
+    A time is what is called so, has a unit, or is the last column of numbers; other columns are taken in their order.
+    """
+    chosen = {}
+    for role in NEEDED:
+        fitting = table.names.fitting(role)
+        if fitting:
+            chosen[role] = fitting[0]
+    left = table.names.without(chosen.values())
+    numbers = [name for name in left.items if not name.is_stamp and is_numeric(table.frame[name.written])]
+    with_unit = [name for name in numbers if name.unit]
+    for name in [*with_unit, *numbers[-1:]]:
+        chosen.setdefault("time", name.written)
+    others = left.without(chosen.values()).written
+    for role in NEEDED:
+        if role not in chosen and others:
+            chosen[role] = others.pop(0)
+    if len(chosen) < len(NEEDED):
+        return COLUMNS_EXAMPLE
+    return "columns=" + typed(",".join(f"{role}:{chosen[role]}" for role in NEEDED))
 
 
 def no_time(table: Table) -> str:
@@ -16,7 +41,7 @@ def no_time(table: Table) -> str:
     if not table.named:
         return told
     parts = table.names.where(
-        lambda name: (bool(name.unit) or name.base.endswith("time")) and is_numeric(table.frame[name.written])
+        lambda name: (bool(name.unit) or "time" in name.base) and is_numeric(table.frame[name.written])
     )
     if len(parts) == 1:
         told += f"; where {parts[0]} is it: columns=time:{typed(parts[0])}"

@@ -9,13 +9,13 @@ import numpy as np
 
 from gcexp.errors import DataError, ParameterError
 from gcexp.traces.keys import by_number, labels_of, whole_numbers
-from gcexp.traces.names import COLUMNS_EXAMPLE, NOT_USED, Names, column_given, listed, name_of, numbered, typed
+from gcexp.traces.names import NOT_USED, Names, column_given, listed, name_of, numbered, typed
 from gcexp.traces.numbers import Writing, floats, in_seconds, is_numeric
 from gcexp.traces.record import LEAST, MOST
 from gcexp.traces.separators import UNNAMED
 from gcexp.traces.tables import Table
 from gcexp.traces.times import known_unit, refuse_text
-from gcexp.traces.unmatched import where_nested
+from gcexp.traces.unmatched import example_of, where_nested
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def _guessed_workers(table: Table, names: Names) -> list[str]:
         return found
     told = (
         f"{table.place}: has no column 'iteration', 'worker' and 'time' by these or similar names, nor a numbered "
-        f"column for each worker; it has {listed(table.columns)}: say which are which, as in {COLUMNS_EXAMPLE}, or "
+        f"column for each worker; it has {listed(table.columns)}: say which are which, as in {example_of(table)}, or "
     )
     pattern, group = numbered(table.columns)
     if not group or pattern == "*":
@@ -185,7 +185,9 @@ def _has_unknown(names: Names) -> bool:
 
 def _refuse_unnumbered(table: Table, workers: list[str], writing: Writing) -> None:
     """Raise `DataError` where a column beside those of workers may number the iterations."""
-    others = table.names.without(workers).where(lambda name: not name.is_stamp and not name.written.startswith(UNNAMED))
+    others = table.names.without(workers).where(
+        lambda name: not name.is_stamp and not name.written.startswith(UNNAMED)
+    )
     for column in others:
         if is_numeric(table.frame[column]) and _is_whole(table, column, writing):
             raise DataError(
