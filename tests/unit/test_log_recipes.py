@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from gcexp.command.main import main
-from gcexp.traces import recipes
-from gcexp.traces.reading import trace_of
+from gcexp_adviser.logs import recipes
+from gcexp_adviser.logs.reading import trace_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "logs.md").read_text()
 RECIPES = dict(re.findall(r"^### ([^\n]*)\n(.*?)(?=^##)", PAGE, re.MULTILINE | re.DOTALL))

@@ -15,9 +15,10 @@ import pytest
 
 import gcexp
 from gcexp.command.main import main
-from gcexp.delays.trace_report import report
 from gcexp.errors import UserError
-from gcexp.traces.reading import trace_of, trace_with_gaps
+from gcexp.traces.clean import read_record
+from gcexp_adviser.diagnosis.trace_report import report
+from gcexp_adviser.logs.reading import trace_of, trace_with_gaps
 
 TRACE = "bytedance-AR-dp"
 
@@ -547,7 +548,7 @@ def test_columns_that_do_not_fit_are_refused(given, refused):
 
 
 def test_a_packed_file_is_bounded(tmp_path, monkeypatch, refused):
-    import gcexp.traces.contents as contents
+    import gcexp_adviser.logs.contents as contents
 
     monkeypatch.setattr(contents, "MOST_BYTES", 10_000)
     path = tmp_path / "bomb"
@@ -626,6 +627,16 @@ def test_import_writes_a_clean_file_and_a_line_for_each_decision(here, capsys, r
     assert not Path("other.csv").exists()
 
 
+def test_import_keeps_names_that_look_like_numbers(here, capsys):
+    Path("hosts.csv").write_text("step,host,time\n0,48213,2\n0,7f9c4,3\n0,12345678901234567891,4\n")
+    assert main(["trace", "import", "hosts.csv", "-o", "clean.csv"]) == 0
+    capsys.readouterr()
+    for read in (trace_of, read_record):
+        clean = read("clean.csv")
+        assert clean.labels == ("7f9c4", "48213", "12345678901234567891")
+        assert clean.values["time"].tolist() == [[3, 2, 4]]
+
+
 def test_import_keeps_gaps_unless_asked(here, capsys):
     lines = FORMS["plain"].splitlines(keepends=True)
     del lines[5 * 4 + 2]
@@ -668,9 +679,12 @@ def test_the_same_options_in_every_command(here, capsys):
     capsys.readouterr()
     full = x.copy()
     full[12, 2] = 99
-    keys = {option.partition("=")[0]: option.partition("=")[2] for option in options}
-    replay = {f"delay.{key}": value for key, value in keys.items() if key != "columns"}
-    replay |= {"delay": "trace", "delay.file": "mine.csv", "delay.columns": "'iteration:a,worker:b'"}
+    with pytest.raises(UserError, match="gcexp trace import"):
+        gcexp.simulate("delay.columns='iteration:a,worker:b'", delay="trace", **{"delay.file": "mine.csv"})
+    with pytest.raises(UserError, match="gcexp trace import mine.csv"):
+        gcexp.simulate(scheme="uncoded", n=4, delay="trace", **{"delay.file": "mine.csv"})
+    assert main(["trace", "import", "mine.csv", *options[2:], "-o", "clean.csv"]) == 0
+    replay = {"delay": "trace", "delay.file": "clean.csv", "delay.absent": "late", "delay.timeout": "99"}
     found = gcexp.simulate(scheme="uncoded", n=4, iterations=len(x), seeds=1, progress=False, **replay)
     assert found["mean_iteration_time_s"][0] == pytest.approx(full.max(1).mean())
 
