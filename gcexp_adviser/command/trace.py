@@ -67,6 +67,7 @@ def import_log(
     columns: str | None = None,
     unit: str | None = None,
     decimal: str | None = None,
+    pattern: str | None = None,
     absent: Absent | None = None,
     timeout: float | None = None,
 ) -> list[str]:
@@ -82,7 +83,9 @@ def import_log(
     if output is not None:
         require(not output.exists(), f"{output} is there already; name a new file")
     source = sources if len(sources) > 1 else sources[0]
-    trace = trace_with_gaps(source, columns=columns, unit=unit, decimal=decimal, warm_up=warm_up)
+    trace = trace_with_gaps(
+        source, columns=columns, unit=unit, decimal=decimal, pattern=pattern, warm_up=warm_up
+    )
     iterations, workers = trace.values["time"].shape
     origin = sources[0] if len(sources) == 1 else f"{len(sources)} files"
     lines = [f"read {iterations} iterations of {workers} workers from {origin}", *trace.decisions]

@@ -182,7 +182,7 @@ RUN = ("list", "show", "theory", "error", "simulate", "run", "schema", "compare"
 #: A name in a sentence, what a reader has to put in, and what runs in a project: there other tests run it.
 ELSEWHERE = re.compile(
     r"^gcexp (?!list|theory)(trace )?\w+$|=[A-Z]{3}|--config-dir|--submit| -m$|n=256|task=mine|mirror|mypaper|mylab"
-    r"|profiled|dataset=mine|task=small_cnn|n=12,24,36"
+    r"|profiled|dataset=mine|task=small_cnn|n=12,24,36|words.log|launched.log|panel.csv"
 )
 
 
