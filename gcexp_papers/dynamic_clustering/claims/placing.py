@@ -20,9 +20,9 @@ from gcexp.analysis.claims import (
 )
 from gcexp.codes.clustered import Clustered
 from gcexp.delays.markov import TwoStateMarkov
-from gcexp.figures import rows
 from gcexp.schemes.placement import Greedy, greedy_clusters, membership, seats
 from gcexp.seeding import rng
+from gcexp.words import joined
 
 from ..numerics import ALLOWED, N, P
 from ..restoration import restorations
@@ -222,7 +222,7 @@ def two_clusters_have_a_worker_for_the_one_that_lacks_one():
     reason = (
         "The names of the clusters are lost. If any two clusters may be meant, it is true. If the two are meant that "
         "are open to the worker left over, which is the natural reading, it is "
-        f"{rows.list_in_words(workers)}: these are the cluster matrices that agree with the text if Sections IV-C and "
+        f"{joined(workers)}: these are the cluster matrices that agree with the text if Sections IV-C and "
         "V have the same slow workers. The first is shown."
     )
     if len(set(readings)) > 1:
