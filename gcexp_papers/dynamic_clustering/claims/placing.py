@@ -206,8 +206,12 @@ def _of_one_example():
 @claim("footnote_2_other_candidates", assumed=True)
 def three_other_workers_could_be_swapped():
     """Three other workers could enter the cluster that lacks one, as the worker that is swapped does."""
+    told = (
+        "It follows from the restored sizes: six workers may enter the cluster, two are in it, and one is swapped. The "
+        "wording fits three."
+    )
     for one in _of_one_example():
-        yield equals(one.could_move - 1, 3)
+        yield because(equals(one.could_move - 1, 3), told)
 
 
 @claim("footnote_2_guarantee", assumed=True)
