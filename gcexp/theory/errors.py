@@ -15,7 +15,8 @@ again; each function says which statement it is.
 
 from __future__ import annotations
 
-from math import comb
+from fractions import Fraction
+from math import ceil, comb
 from typing import NamedTuple
 
 import numpy as np
@@ -61,6 +62,93 @@ def stragglers(n: int, s) -> np.ndarray:
     if not ((s >= 0) & (s <= n)).all():
         raise ParameterError(f"the number of stragglers needs 0 <= s <= n = {n}, got {s.tolist()}")
     return s
+
+
+# --- What no code can beat ---------------------------------------------------------------------------------------
+
+
+def least_worst_error(n: int, d: int, s: int) -> Fraction:
+    r"""What no code can beat at worst: L/n, L = max(floor(s/d), ceil(n C(n-d, s-d) / C(n, s))).
+
+    It holds for n workers and n partitions, at most d partitions for each worker or on the mean, one linear message
+    each, and any decoding.
+
+    Parameters
+    ----------
+    n, d, s : int
+        Workers, load and stragglers, 1 <= d <= n and 0 <= s <= n.
+
+    Returns
+    -------
+    Fraction
+        Of ||c - 1||^2 / n, over the worst set of s stragglers.
+
+    References
+    ----------
+    Theorem 5 of docs/bounds.md.
+
+    Examples
+    --------
+    >>> least_worst_error(10, 3, 3), least_worst_error(6, 3, 4)
+    (Fraction(1, 10), Fraction(1, 3))
+    """
+    lost_on_the_mean = n * least_mean_error(n, d, s)
+    return Fraction(max(s // d, ceil(lost_on_the_mean)), n)
+
+
+def least_mean_error(n: int, d: int, s: int) -> Fraction:
+    r"""What no code can beat on the mean over all sets of s stragglers: C(n-d, s-d) / C(n, s), 0 for s < d.
+
+    As for `least_worst_error`, but for any number of partitions with d holders on the mean. Fractional repetition attains
+    it where d divides n.
+
+    Parameters
+    ----------
+    n, d, s : int
+        Workers, load and stragglers, 1 <= d <= n and 0 <= s <= n.
+
+    Returns
+    -------
+    Fraction
+        Of the mean ||c - 1||^2 / n.
+
+    References
+    ----------
+    Theorem 6 of docs/bounds.md.
+
+    Examples
+    --------
+    >>> least_mean_error(5, 2, 2)
+    Fraction(1, 10)
+    """
+    require(1 <= d <= n, f"a load needs 1 <= d <= n, got n={n}, d={d}")
+    stragglers(n, s)
+    if s < d:
+        return Fraction(0)
+    return Fraction(comb(n - d, s - d), comb(n, s))
+
+
+def least_mean_error_by_worker(d: float, p: float) -> float:
+    r"""What no code can beat on the mean where each worker is late with probability p by itself: p^d.
+
+    Parameters
+    ----------
+    d : float
+        Mean number of holders of a partition, >= 0.
+    p : float
+        Probability with which each worker straggles, 0 <= p <= 1.
+
+    References
+    ----------
+    Theorem 6 of docs/bounds.md.
+
+    Examples
+    --------
+    >>> least_mean_error_by_worker(2, 0.5)
+    0.25
+    """
+    require(d >= 0 and 0 <= p <= 1, f"the bound needs d >= 0 and 0 <= p <= 1, got d={d:g}, p={p:g}")
+    return float(p**d)
 
 
 # --- Unbiased codes, stragglers by worker -------------------------------------------------------------------------
