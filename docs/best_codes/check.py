@@ -23,7 +23,7 @@ def wrong_rows() -> list[str]:
         if reason is None and worst_and_mean(B, cell.s) != (Fraction(row["worst"]), Fraction(row["mean"])):
             worst, mean = worst_and_mean(B, cell.s)
             reason = f"worst and mean are {worst} and {mean}, the table says {row['worst']} and {row['mean']}"
-        if reason is None and Fraction(row["worst"]) < bound(cell.n, cell.d, cell.s):
+        if reason is None and Fraction(row["worst"]) < bound(cell.n, cell.d, cell.s, cell.kind):
             reason = "the error is below the bound"
         if reason:
             found.append(f"{cell}: {reason}")
@@ -39,7 +39,9 @@ def check_new(cell: Cell, construction: str, by: str) -> int:
         return 2
     worst, mean = worst_and_mean(B, cell.s)
     row = read_table().get(cell)
-    print(f"worst {worst} = {float(worst):.6g}, mean {mean}; no code is below {bound(cell.n, cell.d, cell.s)}")
+    print(
+        f"worst {worst} = {float(worst):.6g}, mean {mean}; no code is below {bound(cell.n, cell.d, cell.s, cell.kind)}"
+    )
     if row is not None and (worst, mean) >= (Fraction(row["worst"]), Fraction(row["mean"])):
         print(f"not better than the record: worst {row['worst']}, mean {row['mean']} ({row['construction']})")
         return 1

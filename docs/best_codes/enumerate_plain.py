@@ -69,7 +69,10 @@ def main() -> None:
             for s, (worst, tried) in best_of_all(n, d).items():
                 record = Fraction(table[Cell(n, d, s, "plain")]["worst"])
                 verdict = "equal" if record == worst else "NOT EQUAL"
-                print(f"n={n} d={d} s={s}: best of {tried} codes {worst}, record {record}: {verdict}", flush=True)
+                print(
+                    f"n={n} d={d} s={s}: best of {tried} codes {worst}, record {record}: {verdict}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -13,8 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
-from math import ceil, comb
+from math import ceil, comb, floor
 
 Matrix = list[list[int]]
 KINDS = ("plain", "any", "uneven")
@@ -100,10 +101,34 @@ def worst_and_mean(B: Matrix, s: int) -> tuple[Fraction, Fraction]:
     return max(all_errors), sum(all_errors) / Fraction(len(all_errors))
 
 
-def bound(n: int, d: int, s: int) -> Fraction:
-    """What no code of n workers with d partitions each can beat at worst: Theorem 5 of docs/bounds.md."""
-    lost_on_the_mean = Fraction(n * comb(n - d, s - d), comb(n, s)) if s >= d else Fraction(0)
-    return Fraction(max(s // d, ceil(lost_on_the_mean)), n)
+def bound(n: int, d: int, s: int, kind: str) -> Fraction:
+    """What no code can beat at worst: Theorem 5 of docs/bounds.md, and unless loads are uneven Theorem 8 as well."""
+    lost = max(s // d, ceil(n * chance_of_loss(n, s, Fraction(d))))
+    if kind != "uneven":
+        lost = max(lost, least_lost(n, d, s))
+    return Fraction(lost, n)
+
+
+@cache
+def least_lost(n: int, d: int, s: int, lost: int = 0, used: int = 0) -> int:
+    """Partitions that s stragglers can make lost at least, `used` of whom have made some lost already: Theorem 8."""
+    if lost == n:
+        return n
+    holders = Fraction(d * (n - used), n - lost)
+    at_random = lost + ceil((n - lost) * chance_of_loss(n - used, s - used, holders))
+    if used + floor(holders) > s:
+        return at_random
+    next_ones = [least_lost(n, d, s, lost + 1, used + more) for more in range(floor(holders) + 1)]
+    return max(at_random, min(next_ones))
+
+
+def chance_of_loss(n: int, s: int, holders: Fraction) -> Fraction:
+    """How likely all holders of a partition are among s of n workers; between whole numbers on a straight line."""
+    whole = floor(holders)
+    chances = []
+    for h in (whole, whole + 1):
+        chances.append(Fraction(comb(n - h, s - h), comb(n, s)) if h <= s else Fraction(0))
+    return chances[0] + (holders - whole) * (chances[1] - chances[0])
 
 
 def mistake(B: Matrix, n: int, d: int, kind: str) -> str | None:

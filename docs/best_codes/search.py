@@ -1,7 +1,7 @@
-"""Search one cell of the table of best codes: python docs/best_codes/search.py N D S [--kind plain] [--seed 0] [--steps 4000].
+"""Search one cell of the table of best codes: python docs/best_codes/search.py N D S [--kind plain] [--seed 0].
 
-Candidates are all circulant codes, disjoint unions of circulant codes, and what a local search makes of random codes, with
-and without a symmetry. The search compares errors in double precision; what it finds is judged in exact fractions
+Candidates are all circulant codes, disjoint unions of circulant codes, and what a local search makes of random codes,
+with and without a symmetry. The search compares errors in double precision; what it finds is judged in exact fractions
 (judge.py), and it keeps a row only if that is better than the row of the table.
 """
 
@@ -171,7 +171,9 @@ def _worst_of_union(parts, s: int) -> float:
         told = profile(size, offsets)
         grown = np.full(s + 1, -np.inf)
         for stragglers in range(min(size, s) + 1):
-            grown[stragglers:] = np.maximum(grown[stragglers:], worst[: s + 1 - stragglers] + told[stragglers])
+            grown[stragglers:] = np.maximum(
+                grown[stragglers:], worst[: s + 1 - stragglers] + told[stragglers]
+            )
         worst = grown
     return float(worst[s])
 
@@ -210,7 +212,9 @@ def start(cell: Cell, symmetry: Symmetry, generator: np.random.Generator) -> np.
     return B
 
 
-def neighbour(B: np.ndarray, cell: Cell, symmetry: Symmetry, generator: np.random.Generator) -> np.ndarray | None:
+def neighbour(
+    B: np.ndarray, cell: Cell, symmetry: Symmetry, generator: np.random.Generator
+) -> np.ndarray | None:
     """A code that differs by one move, or None where the move is not allowed.
 
     A worker gives one partition up for another; or two workers swap partitions, so that columns keep their sums; for
@@ -257,13 +261,13 @@ def is_allowed(B: np.ndarray, cell: Cell, n: int) -> bool:
 
 
 def local_search(cell: Cell, seed: int, steps: int, begin: np.ndarray | None = None) -> np.ndarray:
-    """Improve a code by single moves; a move that makes it a little worse is taken now and then, rarer towards the end."""
+    """Improve a code by single moves; one that makes it a little worse is taken now and then, rarer towards the end."""
     generator = np.random.default_rng([seed, *cell_key(cell)])
     lengths = [1, 1] + [length for length in range(2, cell.n) if cell.n % length in (0, 1)]
     symmetry = Symmetry(cell.n, int(generator.choice(lengths)) if begin is None else 1)
     B = start(cell, symmetry, generator) if begin is None else begin
     heard = heard_sets(cell.n, cell.s)
-    goal = float(bound(cell.n, cell.d, cell.s))
+    goal = float(bound(cell.n, cell.d, cell.s, cell.kind))
     current = errors(B, heard)
     best, best_score = B, _score(current)
     probes = heard[np.argsort(current)[-_PROBES:]]
@@ -292,7 +296,9 @@ def local_search(cell: Cell, seed: int, steps: int, begin: np.ndarray | None = N
 def _score(found: np.ndarray) -> float:
     """The worst error; of equal ones, fewer worst sets are better, and a smaller mean."""
     worst = found.max()
-    return float(worst + 1e-3 * (found > worst - _CLOSE).mean() / len(found) ** 0.5 + 1e-4 * found.mean() / len(found))
+    return float(
+        worst + 1e-3 * (found > worst - _CLOSE).mean() / len(found) ** 0.5 + 1e-4 * found.mean() / len(found)
+    )
 
 
 def cell_key(cell: Cell) -> tuple[int, int, int, int]:
@@ -311,7 +317,7 @@ def search(cell: Cell, seed: int, steps: int, restarts: int, known: list[str]) -
         found = judged(construction, cell)
         if found.is_better_than(best):
             best = found
-    goal = bound(cell.n, cell.d, cell.s)
+    goal = bound(cell.n, cell.d, cell.s, cell.kind)
     for restart in range(restarts):
         if best.worst == goal:
             break
@@ -389,7 +395,7 @@ def main() -> None:
     known = [table[one]["construction"] for one in (cell, replace(cell, kind="plain")) if one in table]
     found = search(cell, given.seed, given.steps, given.restarts, known)
     kept = keep(cell, found, given.by)
-    limit = bound(cell.n, cell.d, cell.s)
+    limit = bound(cell.n, cell.d, cell.s, cell.kind)
     print(f"{cell}: {found.worst} by {found.construction}; bound {limit}{'; kept' if kept else ''}")
 
 

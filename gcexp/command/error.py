@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gcexp.command.arguments import add_json, add_overrides
 from gcexp.codes.base import Code
+from gcexp.command.arguments import add_json, add_overrides
 from gcexp.command.theory import plain
 from gcexp.decoding_error.best_known import compared, why_not_compared
 from gcexp.decoding_error.error import KINDS

@@ -7,8 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from gcexp.codes.base import Code
-from gcexp.codes.best import Record, records
-from gcexp.theory.errors import least_worst_error
+from gcexp.codes.best import Record, least_error_of, records
 
 _EQUAL = 1e-9
 
@@ -21,12 +20,12 @@ def why_not_compared(code: Code) -> str | None:
     >>> from gcexp.codes.repetition import FractionalRepetition
     >>> why_not_compared(FractionalRepetition(n=6, d=2))
     >>> why_not_compared(Code([[1, 1], [1, 1], [0, 1]]))
-    'the table of best codes has as many partitions as workers, and this code has 2 of them for n=3'
+    'the table of best codes has as many partitions as workers, not k=2 for n=3'
     """
     if code.redrawn:
         return "the table of best codes has no random codes"
     if code.k != code.n:
-        return f"the table of best codes has as many partitions as workers, and this code has {code.k} of them for n={code.n}"
+        return f"the table of best codes has as many partitions as workers, not k={code.k} for n={code.n}"
     if code.blocks != 1 or code.messages.max(initial=0) > 1:
         return "the table of best codes has one message of full length for each worker"
     if np.iscomplexobj(code.encoding):
@@ -64,7 +63,7 @@ def compared(code: Code, s: int, worst: float) -> str | None:
     if d < 1 or s < d or s >= n - 1:
         return None
     kind = "plain" if bool((code.encoding.data == 1).all()) else "any"
-    bound = least_worst_error(n, d, s)
+    bound = least_error_of(n, d, s, kind)
     limit = f"no code is below {_in_words(bound)}"
     record = records().get((n, d, s, kind))
     if record is None:

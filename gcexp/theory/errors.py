@@ -16,7 +16,8 @@ again; each function says which statement it is.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, comb
+from functools import cache
+from math import ceil, comb, floor
 from typing import NamedTuple
 
 import numpy as np
@@ -96,11 +97,67 @@ def least_worst_error(n: int, d: int, s: int) -> Fraction:
     return Fraction(max(s // d, ceil(lost_on_the_mean)), n)
 
 
+def least_worst_error_of_largest_load(n: int, d: int, s: int) -> Fraction:
+    r"""What no code can beat at worst where *each* worker holds at most d partitions: L/n, L the result of a recursion.
+
+    Let x partitions be lost because of u stragglers, so that s - u more are left. On average a further partition has at
+    most t = d (n-u) / (n-x) holders among the other N = n - u workers. Then L(x, u) is the larger of two numbers. The
+    first is what s - u more stragglers, drawn at random, cost on average: x + ceil((n-x) g(t)) with
+    g(t) = C(N-t, s-u-t) / C(N, s-u), interpolated linearly between whole t. The second is what the partition with the
+    fewest further holders gives as the next lost one: the smallest L(x+1, u+j) for j = 0, ..., floor(t), if
+    u + floor(t) <= s. L is L(0, 0).
+
+    Parameters
+    ----------
+    n, d, s : int
+        Workers, largest load and stragglers, 1 <= d <= n and 0 <= s <= n.
+
+    Returns
+    -------
+    Fraction
+        Of ||c - 1||^2 / n over the worst set of s stragglers; never below `least_worst_error`, which also holds where d
+        is the mean load. It is at least (s - 1) / n for d = 2.
+
+    References
+    ----------
+    Theorem 8 of docs/bounds.md.
+
+    Examples
+    --------
+    >>> [str(least_worst_error_of_largest_load(12, 2, s)) for s in (2, 3, 4, 9)]
+    ['1/12', '1/6', '1/4', '2/3']
+    """
+    require(1 <= d <= n, f"a load needs 1 <= d <= n, got n={n}, d={d}")
+    stragglers(n, s)
+
+    @cache
+    def least_lost(x: int, u: int) -> int:
+        if x == n:
+            return n
+        holders = Fraction(d * (n - u), n - x)
+        fewest = floor(holders)
+        at_random = x + ceil((n - x) * _chance_of_loss(n - u, s - u, holders))
+        if u + fewest > s:
+            return at_random
+        return max(at_random, min(least_lost(x + 1, u + j) for j in range(fewest + 1)))
+
+    return Fraction(least_lost(0, 0), n)
+
+
+def _chance_of_loss(n: int, s: int, holders: Fraction) -> Fraction:
+    """C(n-h, s-h) / C(n, s) for h = `holders`, interpolated between whole numbers: all h of n are among s."""
+    whole = floor(holders)
+    at_whole, at_next = (
+        Fraction(comb(n - h, s - h), comb(n, s)) if h <= s else Fraction(0) for h in (whole, whole + 1)
+    )
+    return at_whole + (holders - whole) * (at_next - at_whole)
+
+
 def least_mean_error(n: int, d: int, s: int) -> Fraction:
     r"""What no code can beat on the mean over all sets of s stragglers: C(n-d, s-d) / C(n, s), 0 for s < d.
 
-    As for `least_worst_error`, but for any number of partitions with d holders on the mean. Fractional repetition attains
-    it where d divides n.
+    As for `least_worst_error`, but for any number of partitions with d holders on the mean. Fractional repetition
+    attains it where d divides n.
 
     Parameters
     ----------

@@ -203,7 +203,7 @@ _MOST_SETS = 10_000
 
 @claim("bibd_robust")
 def symmetric_designs_are_optimal_at_their_load():
-    """For s = l stragglers the error of eight symmetric designs is 1/n, below which no code is (docs/bounds.md, Theorem 5)."""
+    """For s = l stragglers eight symmetric designs have the error 1/n; no code has less (docs/bounds.md, Theorem 5)."""
     random = rng(0, "monte_carlo", 14)
     for name in _SYMMETRIC:
         n, k, l, _, _ = parameters(name)
