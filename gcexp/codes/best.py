@@ -176,7 +176,7 @@ class BestCode(Code):
     error_bound = "the least known error at worst (gcexp show code=best)"
     decoding = "the pseudoinverse of what was heard; O(m^2 n)"
     limit = "the cells of docs/best-codes.md: n <= 12"
-    source = ("gcexp",)
+    source = ("tandon2017", "kadhe2019")
     examples = (
         {"n": 7, "d": 3, "s": 3},
         {"n": 6, "d": 2, "s": 3, "kind": "uneven"},
