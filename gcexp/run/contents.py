@@ -7,7 +7,6 @@ import hashlib
 import io
 import os
 import tokenize
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -28,8 +27,7 @@ def content_hash(path: Path | str | None) -> str | None:
         if os.path.isdir(place):
             return _content_of_files(_files_in(place), place)
         if os.path.exists(place):
-            stat = os.stat(place)
-            return _content_of_file(place, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size)
+            return _content_of_file(place, *_times_and_size(place))
         if any(sign in place for sign in _SIGNS_OF_A_PATTERN):
             matching = _files_matching(place)
             if matching:
@@ -67,44 +65,94 @@ def _content_of_files(files: set[str], folder: str) -> str:
 
 
 @cache  # a plan asks for the same files for many jobs; a file that changes has another time
-def _content_of_file(path: str, *_times_and_size: int) -> str:
+def _content_of_file(path: str, *times_and_size: int) -> str:
     if path.endswith(".py"):
-        text = without_remarks(Path(path).read_text("utf-8", "surrogateescape"))
-        return short_hash(text.encode("utf-8", "surrogateescape"))
+        return short_hash(_code_in_file(path, *times_and_size).encode("utf-8", "surrogateescape"))
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
-def without_remarks(text: str) -> str:
-    """A Python text without comments, docstrings and empty lines: the same under every version of Python."""
-    lines = text.splitlines()
+def code_of(path: Path) -> str:
+    """The text of a Python module without comments and docstrings, by which it counts; empty where it is not there."""
     try:
-        remarks = sorted(_remarks(text))
+        return _code_in_file(str(path), *_times_and_size(path))
+    except OSError:
+        return ""
+
+
+@cache
+def _code_in_file(path: str, *_times_and_size: int) -> str:
+    return without_remarks(Path(path).read_text("utf-8", "surrogateescape"))
+
+
+def _times_and_size(path: Path | str) -> tuple[int, int, int]:
+    """What changes with a file."""
+    stat = os.stat(path)
+    return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size
+
+
+def without_remarks(text: str) -> str:
+    """A Python text without comments, docstrings and empty lines: the same under every version of Python.
+
+    What stands in other strings stays as it is.
+    """
+    lines = text.split("\n")  # as the tokenizer counts them; str.splitlines splits at nine more letters
+    try:
+        remarks, in_strings = _remarks_and_strings(text)
     except (tokenize.TokenError, SyntaxError):  # no Python: any edit counts
         return text
     for (first, begin), (last, end) in reversed(remarks):
         left = lines[first - 1][:begin] + lines[last - 1][end:]
         lines[first - 1 : last] = [left, *[""] * (last - first)]
-    return "\n".join(line.rstrip() for line in lines if line.strip())
+    kept = []
+    for number, line in enumerate(lines, start=1):
+        if number in in_strings:  # its end is inside of a string
+            kept.append(line)
+        elif line.strip():
+            kept.append(line.rstrip())
+    return "\n".join(kept)
 
 
-def _remarks(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Where comments and docstrings stand: a docstring is a string that is a statement of its own."""
+#: Tokens between which the letters of a formatted string stand, since Python 3.12.
+_OPENING = {getattr(tokenize, name, None) for name in ("FSTRING_START", "TSTRING_START")} - {None}
+_CLOSING = {getattr(tokenize, name, None) for name in ("FSTRING_END", "TSTRING_END")} - {None}
+_Place = tuple[int, int]
+
+
+def _remarks_and_strings(text: str) -> tuple[list[tuple[_Place, _Place]], set[int]]:
+    """Where comments and docstrings stand, and the lines that end inside of another string.
+
+    A docstring is a string that is a statement of its own.
+    """
     begins = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+    remarks = []
+    in_strings = set[int]()
+    opened = []  # first lines of the formatted strings that are open
     before = tokenize.NEWLINE
     statement = None  # a string that begins a statement, until its line ends
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
-            yield token.start, token.end
+            remarks.append((token.start, token.end))
             continue
         if token.type == tokenize.NL:
             continue
-        if statement is not None and token.type == tokenize.NEWLINE:
-            yield statement.start, statement.end
+        if statement is not None:
+            if token.type == tokenize.NEWLINE:
+                remarks.append((statement.start, statement.end))
+            else:
+                in_strings.update(range(statement.start[0], statement.end[0]))
         statement = None
-        if token.type == tokenize.STRING and before in begins:
-            statement = token
+        if token.type == tokenize.STRING:
+            if before in begins:
+                statement = token
+            else:
+                in_strings.update(range(token.start[0], token.end[0]))
+        elif token.type in _OPENING:
+            opened.append(token.start[0])
+        elif token.type in _CLOSING:
+            in_strings.update(range(opened.pop(), token.end[0]))
         before = token.type
+    return sorted(remarks), in_strings
 
 
 def short_hash(data: bytes) -> str:
