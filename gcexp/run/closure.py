@@ -203,6 +203,7 @@ def _named_by_strings(code: str) -> list[str]:
 # --- Data files
 
 
+@cache
 def data_beside(module: str) -> list[str]:
     """Data files that a module may open: those in its folder whose ending, or whose subfolder, its code names.
 
@@ -274,9 +275,14 @@ def names_in_library(names: Iterable[str]) -> tuple[frozenset[str], bool]:
 
 def _own_module(name: str) -> str | None:
     """The module of one's own in which a dotted name stands, or the package without a module; None for others."""
-    if not name or not leads_to_own_module(name):
+    if not name or not _is_own_top(name.partition(".")[0]):
         return None
     module = name
     while spec_of(module) is None:
         module = module.rpartition(".")[0]
     return module
+
+
+@cache  # every module of a person's own imports the same few libraries
+def _is_own_top(name: str) -> bool:
+    return leads_to_own_module(name)

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from gcexp.run.build import GROUPS_BUILT, values_under
-from gcexp.run.closure import Closure, closure_of, names_in_library
+from gcexp.run.closure import closure_of, names_in_library
 from gcexp.run.contents import content_hash, short_hash
 from gcexp.run.modules import library_modules
 from gcexp.run.records import versions_of
@@ -161,8 +161,9 @@ def stage_fingerprint(
         named |= names_of_run(stage, config)
     for run in played or ():
         named |= names_of_run("timeline", run)
-    lines += _modules_of(about, frozenset(named), is_told=played is not None).lines
-    return lines
+    ours, is_computed = names_in_library(named)
+    composes = _COMPOSING in closure_of(ours, CARRIERS).left_out and played is None
+    return lines + _lines_of_modules(stage, ours, composes or is_computed)
 
 
 def names_of_run(stage: str, config: dict) -> set[str]:
@@ -176,15 +177,13 @@ def names_of_run(stage: str, config: dict) -> set[str]:
     return names
 
 
-def _modules_of(stage: Stage, names: frozenset[str], is_told: bool) -> Closure:
-    """The modules whose code may run in a stage for some classes and functions."""
-    ours, is_computed = names_in_library(names)
-    named = closure_of(ours, CARRIERS)
-    found = closure_of(frozenset(stage.entries), CARRIERS, JUNCTIONS) | named
-    composes = _COMPOSING in named.left_out and not is_told
-    if composes or is_computed:
+@cache
+def _lines_of_modules(stage: str, names: frozenset[str], anything: bool) -> list[str]:
+    """The modules whose code may run in a stage for some classes and functions, each with a hash of what it holds."""
+    found = closure_of(frozenset(STAGES[stage].entries), CARRIERS, JUNCTIONS) | closure_of(names, CARRIERS)
+    if anything:
         found |= closure_of(_nameable(), CARRIERS)
-    return found
+    return found.lines
 
 
 @cache
