@@ -247,9 +247,8 @@ def names_in_library(names: Iterable[str]) -> tuple[frozenset[str], bool]:
     And whether one of these modules imports what no string names, so that it may lead to anything.
     """
     ours = set[str]()
-    computed = False
+    is_computed = False
     seen = set[str]()
-    followed = set[str]()
     waiting = [*names]
     while waiting:
         name = waiting.pop()
@@ -260,19 +259,14 @@ def names_in_library(names: Iterable[str]) -> tuple[frozenset[str], bool]:
             ours.add(name)
             continue
         module = _own_module(name)
-        if module is None or module in followed:
-            continue
-        followed.add(module)
-        path = source(module)
-        if path is not None:
-            code = code_of(path)
-            waiting += imported_names(code, module, path.name == "__init__.py")
-            ours.update(_named_by_strings(code))
-            computed = computed or computes_imports(code)
-        waiting.append(module.rpartition(".")[0])  # its package is loaded, too
-    return frozenset(ours), computed
+        if module is not None:
+            further, computes = _said_by_own(module)
+            waiting += further
+            is_computed = is_computed or computes
+    return frozenset(ours), is_computed
 
 
+@cache
 def _own_module(name: str) -> str | None:
     """The module of one's own in which a dotted name stands, or the package without a module; None for others."""
     if not name or not _is_own_top(name.partition(".")[0]):
@@ -286,3 +280,15 @@ def _own_module(name: str) -> str | None:
 @cache  # every module of a person's own imports the same few libraries
 def _is_own_top(name: str) -> bool:
     return leads_to_own_module(name)
+
+
+@cache  # where its imports are edited, its record tells
+def _said_by_own(module: str) -> tuple[list[str], bool]:
+    """Names that a module of one's own leads to, and whether it imports what no string names."""
+    package = module.rpartition(".")[0]  # loaded before it
+    path = source(module)
+    if path is None:
+        return [package], False
+    code = code_of(path)
+    names = imported_names(code, module, path.name == "__init__.py")
+    return [package, *names, *_named_by_strings(code)], computes_imports(code)

@@ -50,15 +50,19 @@ def bound_names(code: str, module: str, is_package: bool) -> list[tuple[str, str
                 found.append(("", place))
             else:
                 found.append((words[-1], f"{place}.{words[0]}"))
-    for name in _CALL.findall(code):
-        if name:
-            found.append(("", name))
-    return found
+    return found + [("", name) for name in _called_names(code) if name]
 
 
 def computes_imports(code: str) -> bool:
     """Whether a module imports what no string of it names."""
-    return any(not name for name in _CALL.findall(code))
+    return not all(_called_names(code))
+
+
+def _called_names(code: str) -> list[str]:
+    """What calls import: a name for each, empty where it is put together."""
+    if "import_module" not in code and "__import__" not in code:  # nearly always, and a search takes long
+        return []
+    return _CALL.findall(code)
 
 
 def strings_with(code: str, packages: tuple[str, ...]) -> list[tuple[str, bool]]:
