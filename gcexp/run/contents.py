@@ -36,6 +36,28 @@ def content_hash(path: Path | str | None) -> str | None:
     return None
 
 
+def signature(path: Path | str) -> object:
+    """What changes whenever a file, or one in a folder or of a pattern, is written: its times, its size and its place.
+
+    No clock is asked, since that of a file server may be another one. None where nothing is there.
+    """
+    place = os.path.abspath(os.path.expanduser(path))
+    try:
+        if os.path.isdir(place):
+            files = _files_in(place)
+        elif os.path.exists(place):
+            files = {place}
+        else:
+            files = _files_matching(place)
+        found = set()
+        for file in files:
+            stat = os.stat(file)
+            found.add((file, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size))
+    except (OSError, ValueError):
+        return None
+    return found or None
+
+
 def _files_in(folder: str) -> set[str]:
     """All files in a folder and below."""
     files = set[str]()
