@@ -109,16 +109,24 @@ def _has_changed_since(path: Path | str, moment: int) -> bool:
     return changed > moment + _ahead(os.path.dirname(os.path.abspath(path)))
 
 
-#: Nanoseconds: no two clocks that keep the time at all are a day apart.
+#: Nanoseconds: two clocks that keep the time at all are less than a day apart, and the times of files have steps.
 _LONG_AGO = 24 * 3600 * 10**9
+_STEP = 20 * 10**6
 
 
 def _ahead(folder: str) -> int:
-    """By how many nanoseconds the clock of a folder's file server is ahead of this machine's; 0 where none can be made."""
+    """By how many nanoseconds the clock of a folder's file server is ahead of this machine's, negative where behind.
+
+    0 where the two agree, and where no file can be made.
+    """
     for place in (folder, os.getcwd()):
+        before = time.time_ns()
         with suppress(OSError), tempfile.TemporaryFile(dir=place) as made:  # where possible without a name
-            now = time.time_ns()
-            return os.fstat(made.fileno()).st_ctime_ns - now
+            by_server = os.fstat(made.fileno()).st_ctime_ns
+            after = time.time_ns()
+            if before - _STEP <= by_server <= after:
+                return 0
+            return by_server - after
     return 0
 
 
