@@ -192,7 +192,9 @@ def _named_by_strings(code: str) -> list[str]:
     found = []
     for name, more in strings_with(code, LIBRARY):
         if not more:
-            found.append(name)
+            module, _ = _origin(name)
+            if module not in LIBRARY:  # a name of the library as such, or one that nothing has
+                found.append(name)
             continue
         inside = [f"{name}.{word}" for word in words_in_strings(code)]
         named = [one for one in inside if one in library_modules()]

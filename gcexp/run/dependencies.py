@@ -58,9 +58,11 @@ CARRIERS = frozenset(
     """.split()
 )
 #: Modules that serve several stages, and import for each what that one needs: they count, and lead no further from the
-#: entries of a stage, which name what it needs of these imports.
+#: entries of a stage, which name what it needs of these imports. What is built, options name.
 JUNCTIONS = frozenset(
-    ["gcexp.run.run", "gcexp.run.measurement", "gcexp.report.table", "gcexp.report.jobs"]
+    """
+    gcexp.run.build gcexp.run.run gcexp.run.measurement gcexp.report.table gcexp.report.jobs
+    """.split()
 )
 #: Who reaches this one composes options, and may build every class of the library that an option can name.
 _COMPOSING = "gcexp.run.compose"
