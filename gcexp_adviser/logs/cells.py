@@ -17,7 +17,8 @@ from gcexp.progress import bar
 from gcexp_adviser.logs.names import name_of
 from gcexp_adviser.logs.separators import UNNAMED, Layout, check_widths
 
-_PART = 2**18  # rows that are read at once
+_PART = 2**20  # cells that are read at once
+_LEAST = 2**6  # rows that are read at once
 #: The default parser of pandas rounds as Python does from version 3.1 on, which warns where it is asked to.
 _EXACT: dict[str, Any] = {} if pd.__version__ >= "3.1" else {"float_precision": "round_trip"}
 
@@ -74,13 +75,15 @@ def _columns_of_numbers(layout: Layout) -> dict[int, np.ndarray]:
             columns = {
                 number: np.empty(most, column.dtype) for number, column in part.items() if _is_number(column)
             }
-        for number in list(columns):
-            column = part[number]
-            if not _is_number(column):
+        for number, column in part.items():
+            if number not in columns:
+                continue
+            kinds = columns[number].dtype.kind + column.dtype.kind
+            if kinds == "if":
+                columns[number] = columns[number].astype(float)
+            elif kinds not in ("ii", "uu", "ff", "fi"):
                 del columns[number]
                 continue
-            if column.dtype.kind == "f" and columns[number].dtype.kind != "f":
-                columns[number] = columns[number].astype(float)
             columns[number][begin:end] = column
     found = {}
     for number, column in columns.items():
@@ -111,7 +114,7 @@ def _parts(layout: Layout, **options: Any) -> Iterator[pd.DataFrame]:
             index_col=False,
             na_filter=False,
             low_memory=False,
-            chunksize=max(1, _PART // len(layout.header)),
+            chunksize=max(_LEAST, _PART // len(layout.header)),
             **_EXACT,
             **options,
         )

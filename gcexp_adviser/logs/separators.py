@@ -17,7 +17,7 @@ from gcexp_adviser.logs.names import listed
 from gcexp_adviser.logs.recipes import HEADERS, see
 
 UNNAMED = "Unnamed: "  # begins the name of a column without one, as pandas writes it
-MOST_COLUMNS = 2**16
+MOST_COLUMNS = 2**15
 _TRIED = 40  # first lines by which a separator is chosen
 _TRIED_BYTES = 2**20
 _CHUNK = 2**24  # bytes whose cells are counted at once
