@@ -11,7 +11,7 @@ from gcexp.delays.trace_loads import loads_of
 from gcexp.errors import DataError, UserError, require
 from gcexp.traces.missing import Absent
 from gcexp.traces.record import TraceFile
-from gcexp_adviser.diagnosis.trace_report import report
+from gcexp_adviser.diagnosis.check import report
 
 #: What is told of missing rows that `absent` names.
 _TAKEN = {"late": "missing rows were made late ones", "skip": "iterations with missing rows were left out"}

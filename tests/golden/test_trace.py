@@ -20,7 +20,7 @@ from gcexp.delays import Trace
 from gcexp.errors import DataError, ParameterError, UserError
 from gcexp.schemes import Decodable, Fastest, Given, Greedy, Pairs, Scheme
 from gcexp.timeline import run_clock
-from gcexp_adviser.diagnosis.trace_report import statistics
+from gcexp_adviser.diagnosis.trace_statistics import statistics
 from gcexp_adviser.logs.reading import read_trace
 from tests.conftest import refusals
 

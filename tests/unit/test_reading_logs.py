@@ -17,7 +17,7 @@ import gcexp
 from gcexp.command.main import main
 from gcexp.errors import UserError
 from gcexp.traces.clean import read_record
-from gcexp_adviser.diagnosis.trace_report import report
+from gcexp_adviser.diagnosis.check import report
 from gcexp_adviser.logs.reading import trace_of, trace_with_gaps
 
 TRACE = "bytedance-AR-dp"
@@ -744,7 +744,7 @@ def test_the_same_options_in_every_command(here, capsys):
     table.to_csv("mine.csv", index=False)
     options = ["absent=late", "timeout=99", "columns=iteration:a,worker:b", "unit=s"]
     assert main(["trace", "check", "mine.csv", *options]) == 0
-    assert "1 missing rows taken as late" in capsys.readouterr().out
+    assert "1 missing row taken as late" in capsys.readouterr().out
     assert main(["benchmark", "mine.csv", "wait for all", *options, "--phi", "0"]) == 0
     capsys.readouterr()
     full = x.copy()
@@ -768,12 +768,12 @@ def test_check_and_benchmark_begin_with_what_depends_on_missing_rows(here, capsy
     )
     table[table["time"] < 2].to_csv("cut.csv", index=False)
     assert main(["trace", "check", "cut.csv", "absent=late", "timeout=3"]) == 0
-    assert "slow worker: 2" in capsys.readouterr().out
+    assert "worker 2 becomes slow" in capsys.readouterr().out
     first = report("cut.csv", timeout=3.0).splitlines()[0]
     assert "absent=skip" in first
     told = report("cut.csv", timeout=3.0)
-    assert "of worker 2" in told and "slow worker: 2" in told
+    assert "of worker 2" in told and "worker 2 becomes slow" in told
     frame = gcexp.benchmark("cut.csv", ["cyclic, s = 1", "wait for all"], [0.0], timeout=3.0, progress=False)
     assert "depend" in frame.attrs["depends"] or "same" in frame.attrs["depends"]
     assert main(["benchmark", "cut.csv", "wait for all", "cyclic, s = 1", "timeout=3", "--phi", "0.5"]) == 0
-    assert "missing rows" in capsys.readouterr().out.splitlines()[0]
+    assert "rows are missing" in capsys.readouterr().out.splitlines()[0]
