@@ -105,7 +105,7 @@ class Coded:
             refusals.check_model(model)
             group = model.process_group
             refusals.check_scheme(scheme, group.size(), form, late)
-            refusals.check_rounding(scheme.code, model)
+            refusals.check_rounding(scheme.code)
         except UserError as error:
             if meeting:  # where the others are waiting
                 meeting.leave(error)
@@ -113,6 +113,7 @@ class Coded:
         refusals.warn_of_dropout(scheme.code, model)
         self.steps: list[Step] = []
         self._code = scheme.code
+        self._static_graph = model.static_graph
         self._late = late
         self._linger = linger
         self._seed = 0
@@ -287,7 +288,11 @@ class Coded:
         taken, self._taken = self._taken, 0
         if taken != len(weights) or not taken:
             told = f"step {len(self.steps)}: the loss saw {taken} of this rank's {len(weights)} samples"
-            parts = "; parts of a batch are accumulated in model.no_sync(), all but the last" if taken else ""
+            parts = ""
+            if taken and self._static_graph:
+                parts = "; with static_graph=True parts of a batch cannot be accumulated, in plain DDP neither"
+            elif taken:
+                parts = "; parts of a batch are accumulated in model.no_sync(), all but the last"
             raise RuntimeError(told + parts)
         return weights, batch
 

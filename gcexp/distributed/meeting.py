@@ -40,12 +40,14 @@ class Meeting:
         RankError
             On every rank that waited, where one has not come, was given something else, or was refused something.
         """
-        self._store.set(_here(self._rank), json.dumps(given))
         began = time.monotonic()
         missing = [*range(self._ranks)]
+        looked = False
         try:
+            self._store.set(_here(self._rank), json.dumps(given))
             while not self._store.check([_VERDICT]):
                 missing = [rank for rank in missing if not self._store.check([_here(rank)])]
+                looked = True
                 if not missing and self._rank == 0:
                     self._give_verdict(self._differences())
                 elif missing and time.monotonic() - began >= patience:
@@ -53,9 +55,10 @@ class Meeting:
                 else:
                     time.sleep(_LOOK)
             sentence = self._store.get(_VERDICT).decode()
-        except RuntimeError as error:  # of the store, with whoever served it
-            known = f", and {_are(missing)} not come" if missing else ""
-            sentence = f"the store of the process group is gone{known} ({error})"
+        except RuntimeError:  # of the store, since whoever served it has ended
+            sentence = "the process that served the store of the process group has ended"
+            if looked and missing:
+                sentence += f", and {_are(missing)} not come"
         if sentence != _AGREED:
             self._let_others_read()
             print(f"gcexp: {sentence}", file=sys.stderr)

@@ -73,14 +73,9 @@ def check_scheme(scheme: Scheme, ranks: int, form: str, late: str) -> None:
     require(counts, f"form=ring waits for a number of ranks, wait=fastest; {wait!r} needs form=star")
 
 
-def check_rounding(code: Code, model) -> None:
-    """Refuse a code that the rounding of messages spoils at its size, and warn of one that it makes inexact.
-
-    Messages are float32, or less exact where parameters are.
-    """
-    kinds = {parameter.dtype for parameter in model.parameters()} | {torch.float32}
-    unit = max(torch.finfo(kind).eps for kind in kinds) / 2
-    require_accurate(code, unit)
+def check_rounding(code: Code) -> None:
+    """Refuse a code that the rounding of float32 messages spoils at its size, and warn of one that it makes inexact."""
+    require_accurate(code, unit=2.0**-24)
 
 
 def warn_of_dropout(code: Code, model) -> None:
