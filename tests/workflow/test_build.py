@@ -181,7 +181,11 @@ FIGURES = {
         title: A benchmark
         source: none
         kind: analysis
-        analysis: {function: gcexp_adviser.benchmark.remedies, traces: [{file: pai-job1, name: PAI 1}], phi: [0.5], schemes: [uncoded, "FRC, d = 2"]}
+        analysis:
+          function: gcexp_adviser.benchmark.remedies
+          traces: [{file: pai-job1, name: PAI 1}]
+          phi: [0.5]
+          schemes: [uncoded, "FRC, d = 2"]
         plot: {kind: table}
         """,
 }
@@ -214,6 +218,18 @@ JOBS = {
 }
 
 
+#: What reads and checks figure files and descriptions of data, which count by their values.
+READING = {
+    *"gcexp.schema gcexp.data.described gcexp.data.sources gcexp.data.readers".split(),
+    *"gcexp.figures.plots gcexp.figures.stylefiles".split(),
+    *"gcexp.report.columns gcexp.report.jobs gcexp.report.statements".split(),
+    *"gcexp.run.benchmark_schemes gcexp.run.build gcexp.run.result_columns gcexp.run.run".split(),
+    *"gcexp.run.scheme gcexp.run.seeds".split(),
+}
+#: What the module of all tables imports for those with trained runs.
+REPLAYING = {"gcexp.run.measurement", "gcexp.run.verification", "gcexp.tasks.base", "gcexp.tasks.training"}
+
+
 def _what_counts(command, stages):
     """The modules and files that a job's fingerprint names, beside what brings options and figure files to it."""
     lines = []
@@ -222,6 +238,8 @@ def _what_counts(command, stages):
     elif stages:
         (stage,) = stages
         lines = stage_fingerprint(stage)
+        if stage == "tracking":  # it checks the runs of its figure
+            lines += figure("small_three", "quick").table_fingerprint
     else:
         verb, target, *_ = command.split()
         one = figure(target, "quick")
@@ -246,6 +264,10 @@ def test_what_a_job_loads_and_opens_lies_in_its_closure(project, monkeypatch, fo
         loaded, opened = json.loads((project / "told.json").read_text())
         assert "gcexp.command.job" in loaded
         counts = _what_counts(command, stages)
+        if not command.startswith("train"):
+            counts |= READING
+        if command.startswith("table"):
+            counts |= REPLAYING
         beyond[command] = [name for name in loaded if not _counts(name, counts)]
         beyond[command] += [name for name in _data_among(opened) if not name.startswith(tuple(counts))]
     assert beyond == dict.fromkeys(JOBS, [])
