@@ -101,6 +101,10 @@ class Trace:
     decimal: str | None = None
 
     def __post_init__(self):
+        require(
+            self.file != "",
+            "delay=trace replays a file: name it (delay.file=mylog.csv), or a bundled trace (delay=pai_job1)",
+        )
         if isinstance(self.columns, Mapping):
             pairs = [f"{role}:{name}" for role, name in self.columns.items()]
             object.__setattr__(self, "columns", ",".join(pairs))
