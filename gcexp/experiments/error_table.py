@@ -113,7 +113,9 @@ def error(
     if seeds is None:
         return of_draw(None)
     if not isinstance(config["code"], dict) or not is_redrawn(config):
-        raise UserError("seeds are draws of a random code, and this code is the same for all of them; leave them out")
+        raise UserError(
+            "seeds are draws of a random code, and this code is the same for all of them; leave them out"
+        )
     draws = [of_draw(one) for one in seed_list(seeds if isinstance(seeds, str) else seed_range(seeds))]
     return _over_draws(draws)
 

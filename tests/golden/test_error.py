@@ -386,7 +386,9 @@ def test_a_promise_that_does_not_hold_is_no_guarantee():
 
 
 def test_keys_without_a_part_in_the_error_are_refused(refused_command):
-    refused_command(("delay", "iterations", "code.KEY"), "error", "code=bernoulli", "n=12", "delay=pareto", "iterations=7")
+    refused_command(
+        ("delay", "iterations", "code.KEY"), "error", "code=bernoulli", "n=12", "delay=pareto", "iterations=7"
+    )
     refused_command(("TDesign", "10 workers", "n=5"), "error", "code=t_design", "code.s=2", "n=5", "s=2")
     refused_command(("seeds", "random code"), "error", "code=cyclic_repetition", "code.s=2", "s=2", "seeds=3")
 

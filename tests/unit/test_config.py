@@ -291,7 +291,10 @@ def test_mistakes_in_overrides_are_sentences(refused, overrides):
     [
         (["seed=3"], ("'seed'", "'seeds'")),
         (["cgc"], ("'cgc'", "scheme=cgc")),
-        (["task=torch", "+task.module.hidden=3"], ("+task.module.hidden", "conf/task/NAME.yaml", "task=NAME")),
+        (
+            ["task=torch", "+task.module.hidden=3"],
+            ("+task.module.hidden", "conf/task/NAME.yaml", "task=NAME"),
+        ),
         (["scheme=frc", "n=4"], ("n=4", "s: 0, 1, 3")),
         (["delay=trace"], ("delay.file", "delay=pai_job1")),
     ],

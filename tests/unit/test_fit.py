@@ -13,14 +13,14 @@ import yaml
 from scipy.stats import norm
 
 import gcexp
-from gcexp.advice.mechanisms import found_in
-from gcexp.advice.phi import share_of_compute, share_of_loads
-from gcexp.advice.slow_states import Chain, fitted, maximised, smoothed
 from gcexp.command import main
 from gcexp.delays import Composed
-from gcexp.delays.trace_structure import barrier, structure
 from gcexp.errors import UserError
-from gcexp.traces.reading import read_trace, trace_of
+from gcexp_adviser.diagnosis.barrier import barrier
+from gcexp_adviser.diagnosis.mechanisms import found_in
+from gcexp_adviser.diagnosis.phi import share_of_compute, share_of_loads
+from gcexp_adviser.diagnosis.slow_states import Chain, fitted, maximised, smoothed
+from gcexp_adviser.logs.reading import read_trace, trace_of
 
 JOBS = [f"pai-job{number}" for number in (1, 2, 3, 4)]
 
@@ -231,15 +231,6 @@ def test_times_after_a_barrier_are_refused_and_honest_ones_are_not(here, refused
     assert main.main(["trace", "check", "after.csv"]) == 0 and "barrier" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("share", [0.1, 1.0])
-def test_trace_check_names_the_slow_worker(share):
-    x = planted([], 200, 2)
-    assert structure(x, tuple(range(10))) == []
-    x[np.random.default_rng(3).random(200) < share, 3] *= 2
-    names = tuple(f"node{w}" for w in range(10))
-    assert any("slow worker: node3" in line for line in structure(x, tuple(range(10)), names))
-
-
 def frame(x, names=None):
     rows, n = x.shape
     worker = np.tile(np.arange(n) if names is None else names, rows)
@@ -267,7 +258,7 @@ def test_workers_may_be_hosts():
 
 
 def test_iterations_without_all_workers_are_left_out_when_asked(here, monkeypatch, refused_command, capsys):
-    monkeypatch.setattr("gcexp.advice.page.drawn", lambda picture: b"")
+    monkeypatch.setattr("gcexp_adviser.page.drawn", lambda picture: b"")
     x = planted(["bad_node"], 60, 4)
     lines = frame(x).to_csv(index=False).splitlines()
     del lines[1 + 12 * 10 + 3]
@@ -293,7 +284,7 @@ def test_files_are_written_although_the_text_is_read_in_part(tmp_path, monkeypat
     def closed(*words, **how):
         raise BrokenPipeError
 
-    monkeypatch.setattr("gcexp.advice.page.drawn", lambda picture: b"")
+    monkeypatch.setattr("gcexp_adviser.page.drawn", lambda picture: b"")
     monkeypatch.setattr("builtins.print", closed)
     for name in ("fit", "advise"):
         with suppress(BrokenPipeError):

@@ -115,10 +115,10 @@ def test_the_wheel_holds_what_lies_beside_the_package(wheel):
     assert len(beside) > 120 and len(traces) > 20 and published
     lacking = [path for path in [*beside, *traces, *published] if not (wheel / "gcexp" / path).is_file()]
     assert not lacking
-    for path in (path for path in tracked if path.parts[0] in ("gcexp", "gcexp_papers")):
+    for path in (path for path in tracked if path.parts[0] in ("gcexp", "gcexp_adviser", "gcexp_papers")):
         assert (wheel / path).is_file() != ("gcexp_papers" in path.parts and "tests" in path.parts), path
     found = [path.relative_to(wheel) for path in wheel.rglob("*") if path.is_file()]
-    assert {path.parts[0].partition("-")[0] for path in found} == {"gcexp", "gcexp_papers"}
+    assert {path.parts[0].partition("-")[0] for path in found} == {"gcexp", "gcexp_adviser", "gcexp_papers"}
     assert not [path for path in found if path.suffix == ".pyc" or "raw" in path.parts]
     texts = {path.name for path in wheel.glob("*.dist-info/licenses/data/traces/licenses/*")}
     assert texts == {path.name for path in (ROOT / "data/traces/licenses").iterdir()}
@@ -211,19 +211,19 @@ def test_containers_are_built_from_what_a_wheel_needs(built, sdist, tmp_path):
     They come from the source distribution, so that this has what a wheel needs too.
     """
     docker = re.findall(r"^COPY (\S+) (\S+)$", (ROOT / "containers/Dockerfile").read_text(), re.M)
-    files = re.search(r"%files\n(.*?)\n\n", (ROOT / "containers/gcexp.def").read_text(), re.S)[1]
-    apptainer = [tuple(line.split()) for line in files.splitlines()]
-    assert docker and all(source == target for source, target in docker)
-    assert apptainer == [(source, f"/srv/gcexp/{target}") for source, target in docker]
-    image = tmp_path / "image"
-    for source, target in docker:
-        (image / target).parent.mkdir(parents=True, exist_ok=True)
-        if (sdist / source).is_dir():
-            shutil.copytree(sdist / source, image / target, copy_function=os.link)
-        else:
-            os.link(sdist / source, image / target)
-    (wheel,) = WheelBuilder(str(image)).build(directory=str(tmp_path))
-    assert digest(wheel) == digest(built[".whl"])
+    listed = re.search(r"%files\n(.*?)\n\n", (ROOT / "containers/gcexp.def").read_text(), re.S)[1]
+    apptainer = [line.split() for line in listed.splitlines()]
+    for name, files in (("docker", docker), ("apptainer", apptainer)):
+        image = tmp_path / name
+        for source, target in files:
+            place = image / target.removeprefix("/srv/gcexp/")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if (sdist / source).is_dir():
+                shutil.copytree(sdist / source, place, copy_function=os.link)
+            else:
+                os.link(sdist / source, place)
+        (wheel,) = WheelBuilder(str(image)).build(directory=str(tmp_path / f"{name}-wheel"))
+        assert digest(wheel) == digest(built[".whl"]), name
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "workflow/envs").glob("*.yaml")), ids=lambda file: file.stem)

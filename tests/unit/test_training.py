@@ -1,8 +1,8 @@
 """Weighted passes, optimisers and the training loop, on scikit-learn's digits."""
 
-import warnings
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np

@@ -1,0 +1,282 @@
+"""Which columns of a table are the iteration, the worker and the time; ambiguity ends in a sentence with the cure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+
+from gcexp.errors import DataError, ParameterError
+from gcexp.traces.record import NEEDED
+from gcexp_adviser.logs.names import NOT_USED, Names, column_given, listed, names_of, typed
+from gcexp_adviser.logs.numbers import cells_of, is_empty
+from gcexp_adviser.logs.tables import Table
+from gcexp_adviser.logs.unmatched import no_iteration, no_time, no_worker
+
+_CHOICES = 3  # what is offered to be typed
+_JOINS = "+"  # columns=worker:node+local_rank
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Columns of a long table, by what they are; a key may be made of several columns, and times may be added up.
+
+    ``times`` is empty where the time is the difference of `start` and `end`, ``iteration`` where no column says it.
+    Where there is an `end` and no `start`, a time begins with the end of the worker's previous row.
+    """
+
+    iteration: tuple[str, ...]
+    worker: tuple[str, ...]
+    times: tuple[str, ...] = ()
+    start: str = ""
+    end: str = ""
+    compute: str = ""
+    load: str = ""
+    chunk: str = ""
+    decisions: list[str] = field(default_factory=list)
+
+    @property
+    def used(self) -> set[str]:
+        """Names of all these columns."""
+        single = {self.start, self.end, self.compute, self.load, self.chunk}
+        return (single | {*self.iteration, *self.worker, *self.times}) - {""}
+
+    def with_column(self, role: str, column: str) -> Matched:
+        """The same with a column of computing, loads or micro-batches."""
+        return replace(self, **{role: column})  # type: ignore[arg-type]
+
+
+def is_canonical(table: Table) -> bool:
+    """Whether a table has the three columns of this project's format, by their very names."""
+    return set(NEEDED) <= set(table.columns)
+
+
+def canonical(table: Table) -> Matched:
+    """The columns of this project's format; others are further columns, whatever they are called."""
+    found = Matched(("iteration",), ("worker",), ("time",))
+    for name in ("compute", "load", "chunk"):
+        if name in table.columns:
+            found = found.with_column(name, name)
+    return found
+
+
+def looks_long(table: Table, given: dict[str, str]) -> bool:
+    """Whether a table has a row for each iteration and worker, and not a column for each worker."""
+    if "workers" in given:
+        return False
+    if {"time", "start", "end", "worker"} & set(given):
+        return True
+    names = table.names
+    if names.has("worker"):
+        return True
+    has_time = names.has("time") or (names.has("start") and names.has("end"))
+    return has_time and not names.of_workers()
+
+
+def matched(table: Table, given: dict[str, str], alone: bool) -> Matched:
+    """Match the columns of a long table.
+
+    Parameters
+    ----------
+    table : Table
+    given : dict
+        What ``columns=`` says.
+    alone : bool
+        Whether the table is that of one worker, whose name is that of its file; then no column need say the worker.
+
+    Raises
+    ------
+    DataError
+        Where a column is missing or several fit; the sentence shows what to type.
+    """
+    chosen: dict[str, tuple[str, ...]] = {}
+    names = table.names
+    for role, column in given.items():
+        chosen[role] = _columns_given(role, column, table)
+        names = names.without(chosen[role])
+    found = _times(table, chosen, names)
+    names = names.without(found.used)
+    for role in ("compute", "load", "chunk"):
+        columns = _columns_of(role, chosen, names)
+        if len(columns) > 1:
+            _ask(role, columns, table)
+        if columns:
+            found = found.with_column(role, columns[0])
+    names = names.without(found.used)
+    iterations = _columns_of("iteration", chosen, names)
+    workers = _columns_of("worker", chosen, names)
+    if not workers and not alone:
+        raise DataError(f"{table.place}: {no_worker(table)}")
+    if not iterations and not alone and "iteration" not in chosen:
+        raise DataError(f"{table.place}: {no_iteration(table)}")
+    iteration, worker = _keys(table, iterations, workers, found, given)
+    found = replace(found, iteration=iteration, worker=worker)
+    decisions = [_said(found)]
+    others = names_of([*iterations, *workers]).without([*iteration, *worker]).written
+    if others:
+        decisions.append(f"did not need {listed(others)} to tell the rows apart")
+    return replace(found, decisions=decisions)
+
+
+def _said(found: Matched) -> str:
+    """What was taken for what."""
+    parts = []
+    if found.iteration:
+        parts.append(f"iteration = {_joined(found.iteration)}")
+    if found.worker:
+        parts.append(f"worker = {_joined(found.worker)}")
+    if found.times:
+        parts.append(f"time = {' + '.join(found.times)}")
+    elif found.start:
+        parts.append(f"time = {found.end} - {found.start}")
+    else:
+        parts.append(f"time = {found.end} - that of the worker's previous row")
+    for role in ("compute", "load", "chunk"):
+        if getattr(found, role):
+            parts.append(f"{role} = {getattr(found, role)}")
+    return f"took {', '.join(parts)}"
+
+
+def _columns_given(role: str, column: str, table: Table) -> tuple[str, ...]:
+    """The columns that a person named for a role."""
+    if column == NOT_USED:
+        return ()
+    parts = [column]
+    if _JOINS in column and column not in table.columns and role in ("iteration", "worker", "time"):
+        parts = column.split(_JOINS)
+    return tuple(column_given(part, table.columns, table.place) for part in parts)
+
+
+def _columns_of(role: str, chosen: dict[str, tuple[str, ...]], names: Names) -> tuple[str, ...]:
+    """The columns that a person named for a role, or all those whose names fit."""
+    if role in chosen:
+        return chosen[role]
+    return tuple(names.fitting(role))
+
+
+def _times(table: Table, chosen: dict[str, tuple[str, ...]], names: Names) -> Matched:
+    """The columns of times, or those of starts and ends; the keys are found later."""
+    if chosen.get("time"):
+        return Matched((), (), chosen["time"])
+    if not (chosen.get("start") or chosen.get("end")):
+        timed = names.fitting("time")
+        if len(timed) > 1:
+            _ask("time", timed, table)
+        if timed:
+            return Matched((), (), (timed[0],))
+    starts = _columns_of("start", chosen, names)
+    ends = _columns_of("end", chosen, names)
+    if not ends or not (starts or chosen.get("end")):
+        raise DataError(f"{table.place}: {no_time(table)}")
+    if len(starts) > 1:
+        _ask("start", starts, table)
+    if len(ends) > 1:
+        _ask("end", ends, table)
+    return Matched((), (), start=starts[0] if starts else "", end=ends[0])
+
+
+def _ask(role: str, fitting: Sequence[str], table: Table) -> None:
+    """Raise `DataError`: several columns fit."""
+    choices = " or ".join(f"columns={role}:{typed(column)}" for column in fitting[:_CHOICES])
+    raise DataError(f"{table.place}: {listed(fitting)} may each be the {role}; say which one: {choices}")
+
+
+def _joined(columns: tuple[str, ...]) -> str:
+    return _JOINS.join(columns)
+
+
+# --- keys -------------------------------------------------------------------------------------------------------------
+
+
+def key_of(table: Table, columns: Sequence[str]) -> np.ndarray:
+    """Numbers of the rows' distinct values in some columns, in the order of their appearance."""
+    codes = np.zeros(len(table.frame), np.int64)
+    for column in columns:
+        found, values = pd.factorize(table.frame[column])
+        codes, _ = pd.factorize(codes * (len(values) + 1) + found)
+    return codes
+
+
+def _keys(
+    table: Table, iterations: tuple[str, ...], workers: tuple[str, ...], found: Matched, given: dict[str, str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns that tell iterations apart and those that tell workers apart.
+
+    Of several that fit, one is taken if with it no pair of an iteration and a worker stands twice, and if all others
+    that do so say the same. Where no single one suffices, all together are tried: an epoch and a batch within it. Rows
+    without a time, as those of an evaluation, do not count.
+    """
+    by_iteration: list[tuple[str, ...]] = [iterations]
+    if "iteration" not in given and iterations:
+        by_iteration = [(name,) for name in iterations]
+    by_worker: list[tuple[str, ...]] = [workers]
+    if "worker" not in given and workers:
+        by_worker = [(name,) for name in workers]
+    if len(by_iteration) == len(by_worker) == 1:
+        return by_iteration[0], by_worker[0]
+    table = _with_times(table, found.times)
+    fitting = _that_tell_rows_apart(table, by_iteration, by_worker, found.chunk)
+    if not fitting:
+        if len(by_iteration) > 1:
+            by_iteration.append(_coarsest_first(table, iterations))
+        if len(by_worker) > 1:
+            by_worker.append(_coarsest_first(table, workers))
+        fitting = _that_tell_rows_apart(table, by_iteration, by_worker, found.chunk)
+    if not fitting and len(by_worker) > 1:
+        _ask("worker", workers, table)
+    if not fitting:
+        _ask("iteration", iterations, table)
+    first = fitting[0]
+    for other in fitting[1:]:
+        for role, mine, its in zip(("iteration", "worker"), first, other, strict=True):
+            if not _same(table, mine, its):
+                _ask(role, [_joined(mine), _joined(its)], table)
+    return first
+
+
+def _with_times(table: Table, times: tuple[str, ...]) -> Table:
+    """The rows of a table in which all columns of times have something."""
+    empty = np.zeros(len(table.frame), bool)
+    for column in times:
+        cells = cells_of(table.frame[column])
+        if cells.dtype == object:
+            empty |= [is_empty(cell) for cell in cells]
+        else:
+            empty |= np.isnan(cells)
+    return replace(table, frame=table.frame[~empty])
+
+
+def _that_tell_rows_apart(table, by_iteration, by_worker, chunk) -> list[tuple]:
+    """Pairs of keys with which no row stands twice."""
+    fitting = []
+    for iteration in by_iteration:
+        for worker in by_worker:
+            columns = [*iteration, *worker]
+            if chunk:
+                columns.append(chunk)
+            codes = key_of(table, columns)
+            if codes.max(initial=-1) + 1 == len(codes):
+                fitting.append((iteration, worker))
+    return fitting
+
+
+def _coarsest_first(table: Table, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Columns in the order of their number of values, as an epoch stands before a batch."""
+    return tuple(sorted(columns, key=lambda column: table.frame[column].nunique()))
+
+
+def _same(table: Table, mine: tuple[str, ...], its: tuple[str, ...]) -> bool:
+    """Whether two keys divide the rows alike."""
+    together = key_of(table, (*mine, *its)).max() + 1
+    return together == key_of(table, mine).max() + 1 == key_of(table, its).max() + 1
+
+
+def refuse_wide_roles(given: dict[str, str]) -> None:
+    """Raise `ParameterError` where ``columns=`` names workers' columns and those of a long table."""
+    clash = set(given) & {"worker", "time", "start", "end", "compute", "load", "chunk"}
+    if clash:
+        raise ParameterError(
+            f"columns= names workers, a column for each, and {', '.join(sorted(clash))}, of a table with a row for each"
+        )

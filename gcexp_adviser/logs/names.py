@@ -1,0 +1,286 @@
+"""What the columns of a log are: names of iterations, workers and times as people write them, with their units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from gcexp.errors import ParameterError, require_known, unknown
+
+#: Names that say beyond doubt what a column is, without a unit, in lower case and with underscores.
+SYNONYMS = {
+    "iteration": frozenset(
+        "iteration iter step global_step train_step training_iteration batch epoch round server_round".split()
+    ),
+    "worker": frozenset(
+        """
+        worker rank global_rank local_rank node host hostname machine process replica client pod gpu
+        """.split()
+    ),
+    "time": frozenset(
+        """
+        time duration elapsed elapsed_time latency took runtime step_time iteration_time iter_time batch_time
+        epoch_time round_time train_time training_time fit_time step_duration iteration_duration
+        time_per_step time_per_iteration per_step per_iteration per_iter per_batch
+        """.split()
+    ),
+    "start": frozenset("start start_time started begin start_ts".split()),
+    "end": frozenset("end end_time ended stop stop_time finish finished end_ts".split()),
+    "compute": frozenset(("compute", "compute_time")),
+    "load": frozenset(("load",)),
+    "chunk": frozenset(("chunk", "microbatch", "micro_batch")),
+}
+#: Endings of names of what is counted or called by a name: ``step_id``, ``rank_no``, ``node_name``.
+_COUNTED = ("_id", "_idx", "_index", "_name", "_no", "_num", "_number")
+_STAMPS = frozenset(("timestamp", "datetime", "date", "ts"))
+
+#: How many seconds a unit has, as a quotient of whole numbers: a division is rounded once.
+UNITS = {"s": (1, 1), "ms": (1, 10**3), "us": (1, 10**6), "ns": (1, 10**9), "min": (60, 1), "h": (3600, 1)}
+_SPELLED = {
+    "s": ("s", "sec", "secs", "second", "seconds"),
+    "ms": ("ms", "msec", "msecs", "millis", "millisecond", "milliseconds"),
+    "us": ("us", "usec", "usecs", "micros", "microsecond", "microseconds"),
+    "ns": ("ns", "nsec", "nsecs", "nanos", "nanosecond", "nanoseconds"),
+    "min": ("min", "mins", "minute", "minutes"),
+    "h": ("h", "hr", "hrs", "hour", "hours"),
+}
+UNIT_OF = {}
+for _unit, _words in _SPELLED.items():
+    UNIT_OF.update(dict.fromkeys(_words, _unit))
+_LEAST = "min"  # stands beside max and mean in names of columns, where it is no unit
+
+#: What ``columns=`` may name: columns of a long table, or all columns of workers of a wide one, by a pattern.
+_ROLES = (*SYNONYMS, "workers")
+_SHOWN, _LETTERS = 8, 30  # names of columns in a sentence, and letters of one
+NOT_USED = "none"  # what a role is given that no column has
+COLUMNS_EXAMPLE = "columns=iteration:STEP,worker:HOST,time:MS_PER_STEP"
+_WORKERS_COLUMN = re.compile(r"(?P<worker>[a-z_]*?)_?\d+(?:_(?P<time>[a-z_]+))?")
+
+
+@dataclass(frozen=True)
+class Name:
+    """The name of a column, without its unit; ``base`` is in lower case with underscores."""
+
+    written: str
+    base: str
+    unit: str  # one of UNITS, or empty
+
+    @property
+    def is_stamp(self) -> bool:
+        """Whether such a column says when a row was written."""
+        return self.base in _STAMPS
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether such a column says how many iterations there are in a second: ``steps_per_sec``, ``it/s``."""
+        return self.base.endswith(("_per_s", "_per_sec", "_per_second"))
+
+    @property
+    def group(self) -> str:
+        """What the columns of workers have in common with one of this name; empty for a column that is no worker's.
+
+        >>> [
+        ...     name_of(written).group
+        ...     for written in ("rank0", "node_7 (ms)", "rank0_step_time", "3", "loss0", "t.1")
+        ... ]
+        ['rank', 'node', 'rank_step_time', '*', '', '']
+        """
+        if not re.fullmatch(r"[\w -]+([(\[]\w+[)\]])?", self.written.strip()):
+            return ""
+        found = _WORKERS_COLUMN.fullmatch(self.base)
+        if not found:
+            return ""
+        worker = found["worker"].strip("_")
+        if not worker and not found["time"]:
+            return "*"
+        if worker not in SYNONYMS["worker"]:
+            return ""
+        if not found["time"]:
+            return worker
+        return f"{worker}_{found['time']}" if found["time"] in SYNONYMS["time"] else ""
+
+    def fits(self, role: str) -> bool:
+        """Whether a column of this name is that beyond doubt."""
+        known = SYNONYMS[role]
+        if role == "time":
+            is_of_step = self.base in SYNONYMS["iteration"] or not self.base
+            has_unit = (
+                bool(self.unit) and len(self.written.strip()) > 1
+            )  # s alone is a number of stragglers too
+            return self.base in known or (is_of_step and has_unit)
+        if role in ("start", "end", "compute"):
+            return self.base in known
+        return not self.unit and _without_counted(self.base) in known
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names of a table's columns, in their order.
+
+    Examples
+    --------
+    >>> names = names_of(["step", "rank", "node", "time_ms"])
+    >>> names.fitting("worker"), names.has("time"), names.without(["step"]).written
+    (['rank', 'node'], True, ['rank', 'node', 'time_ms'])
+    """
+
+    items: tuple[Name, ...]
+
+    @cached_property
+    def written(self) -> list[str]:
+        """The names as they were written."""
+        return [name.written for name in self.items]
+
+    def fitting(self, role: str) -> list[str]:
+        """Columns that are that, by their names."""
+        return self.where(lambda name: name.fits(role))
+
+    def has(self, *roles: str) -> bool:
+        """Whether some column is one of these."""
+        return any(self.fitting(role) for role in roles)
+
+    def where(self, holds: Callable[[Name], bool]) -> list[str]:
+        """Columns of whose names something holds."""
+        return [name.written for name in self.items if holds(name)]
+
+    def without(self, columns: Iterable[str]) -> Names:
+        """The names without those of some columns."""
+        left_out = set(columns)
+        return Names(tuple(name for name in self.items if name.written not in left_out))
+
+    def of_workers(self) -> list[str]:
+        """Columns that are those of workers, as ``rank0`` and ``rank1``; none if there are several such groups."""
+        groups: dict[str, list[str]] = {}
+        for name in self.items:
+            if name.group:
+                groups.setdefault(name.group, []).append(name.written)
+        several = [group for group in groups.values() if len(group) > 1]
+        return several[0] if len(several) == 1 else []
+
+
+def names_of(columns: Iterable[object]) -> Names:
+    """What the names of columns say."""
+    return Names(tuple(map(name_of, columns)))
+
+
+def _without_counted(base: str) -> str:
+    """A name without an ending that says that it counts or is a name."""
+    for ending in _COUNTED:
+        if base.endswith(ending):
+            return base.removesuffix(ending)
+    return base
+
+
+def name_of(written: object) -> Name:
+    """What a column's name says. A rate, as ``tokens/s``, has no unit of time.
+
+    Examples
+    --------
+    >>> name_of("Step time (ms)"), name_of("ms_per_step").base, name_of("hostId").base
+    (Name(written='Step time (ms)', base='step_time', unit='ms'), 'per_step', 'host_id')
+    >>> [name_of(name).unit for name in ("duration_s", "time in us", "ms/step", "steps/s", "time_min")]
+    ['s', 'us', 'ms', '', '']
+    """
+    text = str(written).strip().replace("µ", "u").replace("μ", "u")  # noqa: RUF001  # both signs for micro
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text.replace("/", " per ")).lower()
+    words = re.findall(r"[a-z0-9]+|%", spaced)
+    unit = ""
+    if len(words) > 1 and words[0] in UNIT_OF and words[1] == "per":
+        unit = UNIT_OF[words.pop(0)]
+    elif words and words[-1] in UNIT_OF and words[-1] != _LEAST and words[-2:-1] != ["per"]:
+        unit = UNIT_OF[words.pop()]
+        if words and words[-1] == "in":
+            words.pop()
+    return Name(str(written), "_".join(words), unit)
+
+
+def typed(column: str) -> str:
+    """A column's name as it is typed in ``columns=``; quoted where a shell would divide it."""
+    if re.search(r"[ ()\[\]&;|<>*?$\"{}]", column):
+        return f"'{column}'"
+    return column
+
+
+def numbered(columns: Iterable[str]) -> tuple[str, list[str]]:
+    """The first columns that differ in a number only, and a pattern that fits them; nothing where there are none.
+
+    >>> numbered(["step", "run-0 - time", "run-1 - time", "run-1 - time_max"])
+    ('run-* - time', ['run-0 - time', 'run-1 - time'])
+    """
+    groups: dict[str, list[str]] = {}
+    for column in columns:
+        if re.search(r"\d", column):
+            groups.setdefault(re.sub(r"\d+", "*", column), []).append(column)
+    for pattern, group in groups.items():
+        if len(group) > 1:
+            return pattern, group
+    return "", []
+
+
+def listed(columns: Iterable[str]) -> str:
+    """Names of columns in a sentence: the first of many, and cut where they are long.
+
+    >>> listed(["step", "rank"]), listed(map(str, range(20)))
+    ('step, rank', '0, 1, 2, 3, 4, 5, 6, 7, ...')
+    """
+    shown: list[str] = []
+    for column in columns:
+        if len(shown) == _SHOWN:
+            shown.append("...")
+            break
+        name = " ".join(str(column).split())
+        if len(name) > _LETTERS:
+            name = f"{name[:_LETTERS]}..."
+        shown.append(name)
+    return ", ".join(shown)
+
+
+def unit_named(given: str) -> str:
+    """The unit that a person named, one of `UNITS`; raise `ParameterError` for an unknown one."""
+    require_known("unit", UNIT_OF.get(given.strip().lower(), given), UNITS)
+    return UNIT_OF[given.strip().lower()]
+
+
+def roles_given(columns: str | Mapping[str, object] | None) -> dict[str, str]:
+    """What ``columns=`` says, as a mapping of roles to columns.
+
+    Examples
+    --------
+    >>> roles_given("iteration:step, worker:host"), roles_given({"time": "ms_per_step"})
+    ({'iteration': 'step', 'worker': 'host'}, {'time': 'ms_per_step'})
+    """
+    if columns is None:
+        return {}
+    if isinstance(columns, Mapping):
+        parts = [f"{role}:{column}" for role, column in columns.items()]
+    else:
+        parts = str(columns).split(",")
+    found: dict[str, str] = {}
+    for part in parts:
+        role, _, column = part.partition(":")
+        role = role.strip()
+        column = column.strip()
+        if not column:
+            raise ParameterError(
+                f"columns={columns}: {part!r} is no ROLE:COLUMN; an example is {COLUMNS_EXAMPLE}"
+            )
+        require_known("role in columns=", role, _ROLES)
+        if role in found:
+            raise ParameterError(f"columns={columns}: {role} is given twice")
+        found[role] = column
+    return found
+
+
+def column_given(column: str, names: Iterable[str], place: str) -> str:
+    """The column that a person named, exactly or but for case and spaces around; raise `ParameterError` if none."""
+    names = list(names)
+    if column in names:
+        return column
+    near = [name for name in names if name.strip().casefold() == column.strip().casefold()]
+    if len(near) == 1:
+        return near[0]
+    raise ParameterError(
+        f"{place}: columns= names a column that is not there: {unknown('column', column, names)}"
+    )

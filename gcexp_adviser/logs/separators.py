@@ -1,0 +1,311 @@
+"""How the lines of a text are divided into cells: comments, header, separator."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO, TextIOWrapper
+
+import numpy as np
+
+from gcexp.errors import DataError
+from gcexp.schema import quoted
+from gcexp_adviser.logs.names import listed
+from gcexp_adviser.logs.recipes import HEADERS, see
+
+UNNAMED = "Unnamed: "  # begins the name of a column without one, as pandas writes it
+MOST_COLUMNS = 2**15
+_TRIED = 40  # first lines by which a separator is chosen
+_TRIED_BYTES = 2**20
+_CHUNK = 2**24  # bytes whose cells are counted at once
+_PLURAL = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
+_NUMBER = re.compile(r"[-+]?(\d[\d.,]*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
+_BEGINS = 40  # letters of a line in a sentence
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A text that is divided into cells.
+
+    Attributes
+    ----------
+    data : bytes
+        The text without comments.
+    begin : int
+        Where its rows begin, behind the header.
+    header : list of str
+        Names of the columns.
+    named : bool
+        Whether the header was in the file.
+    """
+
+    data: bytes
+    begin: int
+    header: list[str]
+    separator: str
+    named: bool
+    decisions: list[str]
+
+    @property
+    def repeats_header(self) -> bool:
+        """Whether a name stands in its column in the first row too, but for numbers in it, as in a log of words."""
+        rows = _first_lines(self.data[self.begin : self.begin + _TRIED_BYTES])
+        for name, cell in zip(self.header, _cells("".join(rows[:1]), self.separator), strict=False):
+            masked = re.sub(r"\d+", "0", name)
+            if re.search(r"[A-Za-z]{2}", name) and masked == re.sub(r"\d+", "0", cell):
+                return True
+        return False
+
+    def line_of(self, row: int) -> int:
+        """The number of the line, from 1, in which a row begins."""
+        before = self.data.count(b"\n", 0, self.begin)
+        if b'"' in self.data:
+            return before + _numbers_of_lines(self)[row]
+        blanks = b" \t".replace(self.separator.encode(), b"")  # pandas leaves out lines of these
+        at = self.begin
+        while row >= 0:
+            end = self.data.find(b"\n", at)
+            row -= bool(self.data[at:end].strip(blanks))
+            before += 1
+            at = end + 1
+        return before
+
+
+def whole_lines(data: bytes) -> tuple[bytes, list[str]]:
+    """The text, its lines ending with newlines, without a last line that no newline ends, and what is told of that."""
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    end = data.rfind(b"\n") + 1
+    last = data[end:]
+    if not end or not last.strip() or last.startswith(b"#"):
+        return data, []
+    number = data.count(b"\n") + 1
+    told = (
+        f"left out line {number}, {quoted(last.decode(), _BEGINS)}: no newline ends it, so it may have "
+        "been cut off; where it is whole, end the file with a newline"
+    )
+    return data[:end], [told]
+
+
+def layout_of(data: bytes, place: str) -> Layout:
+    """How a text is divided into cells.
+
+    Raises
+    ------
+    DataError
+        For lines that differ in their number of cells, and text that is no table.
+    """
+    data, commented = _without_comments(data)
+    lines = _first_lines(data)
+    if not lines:
+        raise DataError(f"{place}: is empty")
+    separator = _separator(lines)
+    decisions = []
+    if separator != ",":
+        decisions.append(f"columns are divided by {_PLURAL[separator]}")
+    if separator == " ":
+        data = re.sub(rb"[ \t]+", b" ", data)
+        data = re.sub(rb"^ | $", b"", data, flags=re.MULTILINE)
+        lines = _first_lines(data)
+    header = _cells(lines[0], separator)
+    begin = len(data) - len(data.lstrip(b"\n"))
+    if len(header) > MOST_COLUMNS:
+        raise DataError(f"{place} has {len(header)} columns; more than {MOST_COLUMNS} are not read")
+    named = _is_header(header)
+    if named:
+        begin += len(lines[0].encode()) + 1
+        data, repeated = _without_repeated(data, begin, lines[0])
+        decisions += repeated
+    elif _fits(commented, separator, len(header)):
+        header, named = _cells(commented, separator), True
+        decisions.append("took the last comment before the rows for the header")
+    else:
+        header = [f"column{number}" for number in range(1, len(header) + 1)]
+    return Layout(data, begin, _distinct(header, place), separator, named, decisions)
+
+
+def _without_comments(data: bytes) -> tuple[bytes, str]:
+    """The text with empty lines for comments, and the last comment before the first row; np.savetxt writes names so."""
+    if b"#" not in data or not (data.startswith(b"#") or b"\n#" in data):
+        return data, ""
+    found = ""
+    for line in data[:_TRIED_BYTES].decode(errors="replace").split("\n"):
+        if line.startswith("#"):
+            found = line.lstrip("# ")
+        elif line.strip():
+            break
+    return re.sub(rb"^#.*$", b"", data, flags=re.MULTILINE), found
+
+
+def _first_lines(data: bytes) -> list[str]:
+    """The first lines that are not empty, two at least."""
+    lines: list[str] = []
+    at = 0
+    while at < len(data) and (len(lines) < 2 or (len(lines) < _TRIED and at < _TRIED_BYTES)):
+        end = data.find(b"\n", at)
+        if end < 0:
+            end = len(data)
+        line = data[at:end].decode()
+        if line.strip():
+            lines.append(line)
+        at = end + 1
+    return lines
+
+
+def _fits(commented: str, separator: str, width: int) -> bool:
+    """Whether a comment may be the header of rows of so many cells."""
+    return bool(commented) and len(_cells(commented, separator)) == width
+
+
+def _distinct(header: list[str], place: str) -> list[str]:
+    """The names of columns, of which empty ones get a name; raise `DataError` for a name that stands twice."""
+    found = []
+    for number, written in enumerate(header):
+        found.append(written.strip() or f"{UNNAMED}{number}")
+    ((name, count),) = Counter(found).most_common(1)
+    if count > 1:
+        told = f"{place} has {count} columns {quoted(name)}; it has {listed(header)}"
+        raise DataError(f"{told}; where levels of columns were written, {see(HEADERS)}")
+    return found
+
+
+def _is_header(cells: list[str]) -> bool:
+    """Whether a first line has names; one with decimals or a number twice is a row, even if words are in it.
+
+    The header that pandas writes for the frame of an array has nothing above the index, then 0, 1, 2.
+
+    >>> _is_header(["step", "rank0"]), _is_header(["job", "5.0"]), _is_header(["", "0", "1"])
+    (True, False, True)
+    """
+    if len(cells) > 2 and cells == ["", *map(str, range(len(cells) - 1))]:
+        return True
+    numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)]
+    words = [cell for cell in cells if cell and not _NUMBER.fullmatch(cell)]
+    if not words:
+        return False
+    has_decimals = any("." in number or "," in number for number in numbers)
+    return len(set(numbers)) == len(numbers) and not has_decimals
+
+
+def _without_repeated(data: bytes, begin: int, header: str) -> tuple[bytes, list[str]]:
+    """The text without further headers, as of a run that was started again, and what is told of these."""
+    line = f"\n{header}\n".encode()
+    count = data.count(line, begin - 1)
+    if not count:
+        return data, []
+    lines = "1 further header" if count == 1 else f"{count} further headers"
+    return data[:begin] + data[begin - 1 :].replace(line, b"\n\n")[1:], [f"left out {lines} between the rows"]
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    """The cells of a line."""
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
+    except csv.Error:
+        return [line]
+
+
+def _separator(lines: list[str]) -> str:
+    """What divides the lines into cells: the sign that gives the header most of them, equally many as the rows."""
+    found: dict[str, int] = {}
+    for separator in (";", "\t", "|", ",", " "):
+        widths = _widths_of(lines, separator)
+        usual = widths[1] if len(widths) > 1 else widths[0]
+        regular = widths[1:].count(usual) > 0.5 * len(widths[1:]) or len(widths) == 1
+        if widths[0] > 1 and regular and abs(usual - widths[0]) <= 1:
+            found[separator] = widths[0]
+    if not found:
+        return ","
+    has_spaces = found.pop(" ", 0)
+    if not found:
+        return " "
+    best = next(iter(found))
+    are_numbers = map(_NUMBER.fullmatch, _cells(lines[0], best))
+    if not all(are_numbers):  # in a header a comma is no decimal sign
+        best = max(found, key=found.__getitem__)
+    if best == "," and ";" not in found and _decimal_commas_only(lines):
+        return " " if has_spaces else ","
+    return best
+
+
+def _widths_of(lines: list[str], separator: str) -> list[int]:
+    """How many cells some lines have."""
+    widths = []
+    for line in lines:
+        if separator == " ":
+            line = " ".join(line.split())
+        widths.append(len(_cells(line, separator)))
+    return widths
+
+
+def _decimal_commas_only(lines: list[str]) -> bool:
+    """Whether the commas of the rows stand within numbers of cells that spaces divide: ``0 1 0,321``."""
+    if "," in lines[0]:
+        return False
+    return all(" " in row.strip() for row in lines[1:] or lines)
+
+
+# --- the number of cells of each line ---------------------------------------------------------------------------------
+
+
+def check_widths(layout: Layout, place: str) -> None:
+    """Raise `DataError` for the first line that has another number of cells than the header."""
+    width = len(layout.header)
+    row = 0
+    for widths in _widths(layout, place):
+        wrong = np.flatnonzero(widths != width)
+        if len(wrong):
+            number = layout.line_of(row + int(wrong[0]))
+            raise DataError(f"{place}: line {number} has {widths[wrong[0]]} cells, the header {width}")
+        row += len(widths)
+
+
+def _widths(layout: Layout, place: str) -> Iterator[np.ndarray]:
+    """How many cells the rows have, part by part."""
+    if b'"' in layout.data:
+        yield _widths_of_quoted(layout, place)
+        return
+    data = layout.data
+    at = layout.begin
+    while at < len(data):
+        end = data.find(b"\n", at + _CHUNK) + 1 or len(data)
+        signs = np.frombuffer(data, np.uint8, end - at, at)
+        ends = np.flatnonzero(signs == ord("\n"))
+        if not len(ends) or ends[-1] != len(signs) - 1:
+            ends = np.append(ends, len(signs))
+        starts = np.append(0, ends[:-1] + 1)
+        filled = ends > starts
+        separators = np.flatnonzero(signs == ord(layout.separator))
+        widths = np.searchsorted(separators, ends) - np.searchsorted(separators, starts) + 1
+        yield widths[filled]
+        at = end
+
+
+def _lines_of_cells(layout: Layout):
+    """A reader of the rows, cell by cell, where some cells are quoted."""
+    rows = BytesIO(layout.data)
+    rows.seek(layout.begin)
+    return csv.reader(TextIOWrapper(rows, "utf-8", newline=""), delimiter=layout.separator)
+
+
+def _widths_of_quoted(layout: Layout, place: str) -> np.ndarray:
+    """How many cells the rows have, of which some are quoted."""
+    lines = _lines_of_cells(layout)
+    widths = []
+    try:
+        for cells in lines:
+            if cells:
+                widths.append(len(cells))
+    except csv.Error as error:
+        number = layout.data.count(b"\n", 0, layout.begin) + lines.line_num
+        raise DataError(f"{place}: line {number} cannot be read: {error}") from None
+    return np.array(widths, int)
+
+
+def _numbers_of_lines(layout: Layout) -> list[int]:
+    """The line in which each row ends, from 1, where some cells are quoted."""
+    lines = _lines_of_cells(layout)
+    return [lines.line_num for cells in lines if cells]

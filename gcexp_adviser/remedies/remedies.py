@@ -1,0 +1,307 @@
+"""Exact remedies that `gcexp advise` compares: what each learns from a trace, and what its iterations then take.
+
+x (T, n) are the times of n workers, each with its own share of the data. A worker that carries `load` shares takes
+x g(load), g(load) = phi + (1 - phi) load: the share phi of its time does not grow with the load. Where workers stop as
+soon as the master has heard enough, all of this has a closed form, which equals the clock of `gcexp.timeline` (tests)
+and is looked at a thousand times for one answer. Everything else asks the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from gcexp.delays.trace import TraceDraws
+from gcexp.schemes.loads import Recent
+from gcexp.seeding import rng
+
+#: From the simplest to the most involved, which decides between remedies that are as fast.
+KINDS = {
+    "wait": "waiting for all",
+    "exclude": "excluding slow workers",
+    "rebalance": "rebalancing",
+    "grouped": "redundancy in groups",
+    "chunks": "redundancy in chunks",
+}
+_PIECES = (1, 2, 4, 8)  # chunks of a share that are tried
+_SWAPS, _ROWS = 300, 200  # tried when groups are searched for, and rows on which they are compared
+_TOGETHER = 32  # swaps that are tried together
+
+
+def growth(load, phi):
+    """How much longer a worker takes with `load` shares in place of one."""
+    return phi + (1 - phi) * load
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A candidate: a kind of remedy, its sizes, and by which rule workers are given their seats.
+
+    Orders are ``home`` (as numbered), ``snake`` and ``search`` of groups, ``alternate`` of chunks, ``recent`` of
+    rebalancing.
+    """
+
+    kind: str  # one of `KINDS`
+    order: str = "home"
+    size: int = (
+        0  # of the groups; or how many workers are excluded; or how many shares a worker computes in chunks
+    )
+    s: int = 0  # workers of each group that need not be waited for
+    pieces: int = 1  # chunks of each share
+
+    def load(self, n: int) -> float:
+        """Largest load that a worker must store; 1 where loads only move between workers."""
+        if self.kind == "exclude":
+            return n / max(n - self.size, 1)
+        if self.kind == "grouped":
+            return self.s + 1.0
+        if self.kind == "chunks":
+            return float(self.size)
+        return 1.0
+
+    def messages(self, n: int) -> int:
+        """Messages that the workers send in one iteration."""
+        if self.kind == "exclude":
+            return n - self.size
+        if self.kind == "chunks":
+            return n * self.size * self.pieces
+        return n
+
+    def learned(self, x: np.ndarray, seed: int = 0) -> Plan:
+        """Who sits where, or how much each carries, from the times `x` (T, n) of a prefix."""
+        mean = x.mean(0)
+        n = x.shape[1]
+        slowest_first = np.argsort(-mean, kind="stable")
+        workers = np.arange(n)
+        shares = np.ones(n)
+        if self.kind == "exclude":
+            shares[slowest_first[: self.size]] = 0
+            shares *= n / shares.sum()
+        elif self.kind == "rebalance":
+            shares = n / mean / (1 / mean).sum()
+        elif self.order == "alternate":
+            workers[::2] = slowest_first[: (n + 1) // 2]
+            workers[1::2] = slowest_first[::-1][: n // 2]
+        elif self.order in ("snake", "search"):
+            groups = dealt(slowest_first, n // self.size)
+            if self.order == "search":
+                groups = _searched(x, groups, self.size - self.s, seed)
+            workers = groups.ravel()
+        return Plan(self, workers, shares)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A remedy with what it has learned."""
+
+    remedy: Remedy
+    workers: np.ndarray  # (n,): columns of the trace by their seats, group after group or around the ring
+    shares: np.ndarray = field(repr=False)  # (n,): load of every worker, where they differ; 1 for codes
+
+    def options(self, data_bound: bool = False) -> dict[str, tuple[str, dict[str, Any]]]:
+        """Options of a run that plays the plan, by their groups: a name, and what is set of it.
+
+        Data-bound seats do not go into a scheme: the data move with their workers, in ``delay.workers``.
+        """
+        remedy = self.remedy
+        n = len(self.shares)
+        size = self.remedy.size
+        s = self.remedy.s
+        code: tuple[str, dict[str, Any]] = ("uncoded", {})
+        if remedy.kind == "chunks":
+            code = "partial_work", {"d": size, "q": remedy.pieces}
+        elif remedy.kind == "grouped" and s == size - 1:
+            code = "fractional_repetition", {"d": size}
+        elif remedy.kind == "grouped" and size == n:
+            code = "cyclic_repetition", {"s": s}
+        elif remedy.kind == "grouped":
+            code = "clustered", {"clusters": n // size, "d": s + 1, "layout": "column"}
+        wait = "covered" if remedy.kind == "chunks" else "decodable"
+        found: dict[str, tuple[str, dict[str, Any]]] = {"code": code, "wait": (wait, {})}
+        if remedy.kind in ("grouped", "chunks") and not data_bound:
+            found["placement"] = "given", {"workers": self.workers.tolist()}
+        if remedy.kind in ("exclude", "rebalance"):
+            found["loads"] = "given", {"shares": self.shares.tolist()}
+        if remedy.order == "recent":
+            found["loads"] = "recent", {}
+        return found
+
+    def overrides(self, data_bound: bool = False) -> list[str]:
+        """The options and their values as `gcexp run` takes them."""
+        options = self.options(data_bound)
+        chosen = [f"{group}={name}" for group, (name, _) in options.items()]
+        for group, (_, keys) in options.items():
+            chosen += [f"{group}.{key}={value}".replace(" ", "") for key, value in keys.items()]
+        return [*chosen, "exact=true"]
+
+    def times(
+        self, x: np.ndarray, phis: Sequence[float], late: str = "stop", data_bound: bool = False
+    ) -> np.ndarray:
+        """Time (P, T) of each iteration of x (T, n) at several phi, without overhead and messages.
+
+        `late` is what workers do whose work was not waited for, see `gcexp.schemes.late`. With `data_bound` the part of
+        a time that grows follows the share of the data, wherever it is computed.
+        """
+        remedy = self.remedy
+        n = x.shape[1]
+        phi = np.asarray(phis, float)[:, None]
+        if remedy.kind in ("grouped", "chunks") and (late != "stop" or data_bound):
+            return self._clock(x, phi[..., None], late, data_bound)
+        if remedy.kind == "rebalance":
+            loads = self.shares
+            if remedy.order == "recent":
+                draws = TraceDraws((0,), (1, *x.shape), compute=n * x[None])
+                loads = Recent().start(n, None)(draws)[0]
+            return np.array([(x * growth(loads, share)).max(1) for share in phis])
+        seated = x[:, self.workers]
+        if remedy.kind == "chunks":
+            return np.array([_last_chunk(seated, remedy, share) for share in phis])
+        base = x[:, self.shares > 0].max(1)
+        if remedy.kind == "grouped":
+            base = _heard(seated.reshape(len(x), -1, remedy.size), remedy.size - remedy.s).max(1)
+        return growth(remedy.load(n), phi) * base
+
+    def _clock(self, x: np.ndarray, phi: np.ndarray, late: str, data_bound: bool) -> np.ndarray:
+        """The same by the clock, for phi (P, 1, 1)."""
+        from gcexp.run.compose import compose
+        from gcexp.run.scheme import build_scheme
+        from gcexp.timeline import simulate
+
+        n = x.shape[1]
+        if data_bound:  # the data move with their workers
+            x = x[:, self.workers]
+        fixed = phi * x
+        growing = (1 - phi) * x
+        parts: dict[str, Any] = {"compute": n * growing}
+        if data_bound:
+            parts = {"chunks": growing[..., None], "data_bound": True}
+        draws = TraceDraws((0,) * len(phi), growing.shape, start=fixed, **parts)
+        scheme = build_scheme(compose([*self.overrides(data_bound), f"n={n}", f"late={late}"]), 0)
+        return simulate(scheme, draws).duration
+
+
+def _last_chunk(seated: np.ndarray, remedy: Remedy, phi: float) -> np.ndarray:
+    """When the first copy of every chunk is there, (T,), from times (T, n) of the workers around the ring.
+
+    The share at seat i is computed first there, in order, and as the (j + 1)-th by the worker at seat i - j, which
+    begins with its last chunk.
+    """
+    q = remedy.pieces
+    last = np.zeros(len(seated))
+    for chunk in range(q):
+        first = growth((chunk + 1) / q, phi) * seated
+        for j in range(1, remedy.size):
+            load = j + 1 - chunk / q
+            first = np.minimum(first, growth(load, phi) * np.roll(seated, j, axis=1))
+        last = np.maximum(last, first.max(1))
+    return last
+
+
+def _heard(times: np.ndarray, awaited: int) -> np.ndarray:
+    """When so many of the workers along the last axis have finished."""
+    return np.partition(times, awaited - 1, axis=-1)[..., awaited - 1]
+
+
+def dealt(workers: np.ndarray, groups: int) -> np.ndarray:
+    """Workers dealt to groups back and forth, (groups, n / groups): of six workers 0, 5 and 1, 4 and 2, 3."""
+    rounds = workers.reshape(-1, groups).copy()
+    rounds[1::2] = rounds[1::2, ::-1]
+    return rounds.T
+
+
+def _searched(x: np.ndarray, groups: np.ndarray, awaited: int, seed: int) -> np.ndarray:
+    """Groups after random swaps between two of them, each kept if the mean time falls.
+
+    Few swaps are kept, so some are tried together on the same groups. Those after the first that is kept are tried
+    again.
+    """
+    count, size = groups.shape
+    if count < 2:
+        return groups
+    spread = np.linspace(0, len(x) - 1, min(len(x), _ROWS)).astype(int)
+    rows = x[np.unique(spread)]
+    by_worker = np.ascontiguousarray(rows.T)  # what is looked at are a few workers in all rows
+    draw = rng(seed, "advice.search")
+    one = draw.integers(count, size=_SWAPS)
+    other = (one + 1 + draw.integers(count - 1, size=_SWAPS)) % count
+    seats = draw.integers(size, size=(_SWAPS, 2))
+    swaps = np.column_stack([one, other, seats])
+
+    groups = groups.copy()
+    done = _heard(by_worker[groups].swapaxes(1, 2), awaited)
+    best = done.max(0).sum()  # smallest where the mean is, and sooner there
+    begin = 0
+    while begin < _SWAPS:
+        totals = _totals_after(swaps[begin : begin + _TOGETHER], groups, awaited, by_worker)
+        falls = totals < best
+        tried = len(totals)
+        if falls.any():
+            kept = int(falls.argmax())
+            first, second, seat, other_seat = swaps[begin + kept]
+            groups[first, seat], groups[second, other_seat] = groups[second, other_seat], groups[first, seat]
+            best = totals[kept]
+            tried = kept + 1
+        begin += tried
+    return groups
+
+
+def _totals_after(swaps: np.ndarray, groups: np.ndarray, awaited: int, by_worker: np.ndarray) -> np.ndarray:
+    """Time (K,) that all rows take together after each of some swaps alone, from times `by_worker` (n, R).
+
+    A swap is a row of `swaps` (K, 4): two groups, and the seat of each whose workers change places.
+    """
+    ordered = np.sort(by_worker[groups], axis=1)
+    never = np.full_like(ordered[:, :1], np.inf)
+    ordered = np.concatenate([-never, ordered, never], axis=1)
+    before = ordered[:, awaited - 1]
+    done = ordered[:, awaited]
+    behind = ordered[:, awaited + 1]
+
+    def done_with(group: np.ndarray, leaving: np.ndarray, coming: np.ndarray) -> np.ndarray:
+        """When groups (K,) have finished in which one worker has left and another has come, (K, R)."""
+        # Whoever comes is the last that is awaited, if not earlier or later than these two of those who stay.
+        earliest = np.where(leaving <= before[group], done[group], before[group])
+        latest = np.where(leaving <= done[group], behind[group], done[group])
+        return np.clip(coming, earliest, latest)
+
+    one, other, seat, other_seat = swaps.T
+    of_one = by_worker[groups[one, seat]]
+    of_other = by_worker[groups[other, other_seat]]
+    slowest_of_pair = np.maximum(done_with(one, of_one, of_other), done_with(other, of_other, of_one))
+    every = np.arange(len(groups))
+    is_in_pair = (every == one[:, None]) | (every == other[:, None])
+    slowest_of_others = np.where(is_in_pair[..., None], 0.0, done).max(1)
+    return np.maximum(slowest_of_pair, slowest_of_others).sum(1)
+
+
+def remedies(n: int, d_max: float, moves: bool = False) -> Iterator[Remedy]:
+    """All candidates for n workers of which none may store more than `d_max` shares.
+
+    Examples
+    --------
+    >>> [len(list(remedies(n, 4))) for n in (10, 32, 64)]
+    [43, 67, 84]
+    """
+    yield Remedy("wait")
+    if n >= 3:
+        for many in range(1, max(1, n // 4) + 1):
+            if n / (n - many) <= d_max:
+                yield Remedy("exclude", size=many)
+    if n >= 2:
+        yield Remedy("rebalance", "learned")
+    if moves:
+        yield Remedy("rebalance", "recent")
+    for size in range(2, n + 1):
+        if n % size:
+            continue
+        orders = ("home",) if size == n else ("home", "snake", "search")
+        for s in range(1, min(size - 1, int(d_max) - 1) + 1):
+            for order in orders:
+                yield Remedy("grouped", order, size, s)
+    for size, pieces in product(range(2, min(int(d_max), n) + 1), _PIECES):
+        for order in ("home", "alternate"):
+            yield Remedy("chunks", order, size, pieces=pieces)
