@@ -55,9 +55,9 @@ def error(
     DataFrame
         One row for each s: ``lower`` and ``upper`` of the worst error ||c - 1||^2 / k, which are equal where it is
         known exactly; ``mean``, ``stderr`` and ``largest`` over drawn or recorded sets, and with ``decoding="own"`` the
-        mean ``coefficients`` of the partitions; or ``error`` of the given set. With `seeds` each of these numbers is the
-        mean over ``draws`` of the code, and stands beside their standard deviation and extremes, as in ``upper_std``,
-        ``upper_least`` and ``upper_most``.
+        mean ``coefficients`` of the partitions; or ``error`` of the given set. With `seeds` each of these numbers is
+        the mean over ``draws`` of the code, and stands beside their standard deviation and extremes, as in
+        ``upper_std``, ``upper_least`` and ``upper_most``.
 
     Raises
     ------
