@@ -18,7 +18,7 @@ from gcexp.codes import Uncoded
 from gcexp.command.main import main
 from gcexp.errors import UserError
 from gcexp.figures import draw, read_table
-from gcexp.run.benchmark_schemes import entries, schemes_fingerprint
+from gcexp.run.benchmark_schemes import entries, played_schemes, schemes_fingerprint
 from gcexp.theory import bounds
 from gcexp_adviser import benchmark as benchmarking
 from gcexp_adviser.benchmark import (
@@ -323,7 +323,7 @@ def test_own_schemes_on_odd_traces_are_never_below_their_bound(name, own):
 
 
 def test_what_clocks_depend_on_names_every_scheme():
-    lines = schemes_fingerprint([CYCLIC, {"scheme": "dropcompute", "wait.tau": 3.0}])
+    lines = schemes_fingerprint(played_schemes([CYCLIC, {"scheme": "dropcompute", "wait.tau": 3.0}]))
     assert f"{CYCLIC}: code._target_=gcexp.codes.cyclic.CyclicRepetition" in lines
     assert "dropcompute wait.tau=3.0: wait.tau=3.0" in lines
 
