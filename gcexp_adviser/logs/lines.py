@@ -113,7 +113,9 @@ def refuse_words(text: str, place: str) -> None:
 
 def sentence_of_words(place: str) -> str:
     """What to do about a log of words."""
-    return f"{place}: is a log of words, which gcexp trace import reads by pattern=; {see(WORDS)}, and {LAUNCHER!r}"
+    return (
+        f"{place}: is a log of words, which pattern= with named groups reads; {see(WORDS)}, and {LAUNCHER!r}"
+    )
 
 
 def _most(text: str, holds: Callable[[str], bool]) -> bool:
