@@ -9,7 +9,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export HOME="$folder" OMP_NUM_THREADS=1
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install --quiet --disable-pip-version-check jax==0.10.2
+"$folder/venv/bin/pip" install --quiet --disable-pip-version-check --no-compile jax==0.10.2
 cat > "$folder/run.py" <<'PYTHON'
 import subprocess
 import sys
