@@ -132,9 +132,21 @@ class Job:
     steps : Steps
     restart : float
         Seconds of a restart.
+    most_fatal, most_failures : int
+        The run ends with the restart of so many fatal failures, or at so many failures in all where hardly any is
+        fatal.
     """
 
-    def __init__(self, lifetimes: Lifetimes, steps: Steps, restart: float):
+    def __init__(
+        self,
+        lifetimes: Lifetimes,
+        steps: Steps,
+        restart: float,
+        most_fatal: int = MOST_FATAL,
+        most_failures: int = MOST_FAILURES,
+    ):
+        self._most_fatal = most_fatal
+        self._most_failures = most_failures
         self._lifetimes = lifetimes
         self._steps = steps
         self._restart = restart
@@ -145,17 +157,14 @@ class Job:
         self._begin()
 
     def until(self, wall: float) -> History:
-        """The history up to this wall time, or to the end of the run where that comes before.
-
-        A run ends with the restart of its 400th fatal failure, or at its 100 000th failure.
-        """
+        """The history up to this wall time, or to the end of the run where that comes before."""
         while self._wall < wall and not self._is_over():
             self._go_on()
         return self._record.history(len(self._failed))
 
     def _is_over(self) -> bool:
         failures = self._failures_before + len(self._failed)
-        return self._record.lives >= MOST_FATAL or failures >= MOST_FAILURES
+        return self._record.lives >= self._most_fatal or failures >= self._most_failures
 
     def _begin(self) -> None:
         """Start a life with all workers."""

@@ -91,7 +91,7 @@ class Lifetimes:
     --------
     >>> life = Lifetimes(n=3, mean=100.0).life(0)
     >>> [(round(event.time, 1), event.dead) for event in life]
-    [(11.7, 4), (19.7, 6), (176.2, 7)]
+    [(20.7, 2), (169.2, 6), (189.7, 7)]
     """
 
     n: int

@@ -55,8 +55,12 @@ class Steps:
         self.n = scheme.code.n
         self.exact = exact
         self._scheme = with_limits_as_times(scheme, lambda: draws)
+        iterations = draws.shape[1]
+        learns = remembers(scheme)
+        if not learns and iterations > 1 and _all_alike(draws):
+            draws = draws.between(0, 1)
         self._draws = draws
-        self._first = 1 if remembers(scheme) and draws.shape[1] > 1 else 0
+        self._first = 1 if learns and iterations > 1 else 0
         self._kept: dict[int, Step] = {(1 << self.n) - 1: Step(np.inf, 0.0)}  # nobody is left
 
     @property
@@ -97,6 +101,15 @@ def remembers(scheme: Scheme) -> bool:
     moves = scheme.placement is not None and not extras(PlacementExtras, scheme.placement).stays
     learns = extras(WaitingExtras, scheme.wait).begin is not None or extras(LoadsExtras, scheme.loads).learned
     return moves or learns or scheme.late != "stop"
+
+
+def _all_alike(draws: Draws) -> bool:
+    """Whether all iterations have the same times, as those of equal workers."""
+    alike = True
+    for part in (draws.start, draws.compute, draws.transmit):
+        if np.ndim(part) == 3:
+            alike = alike and bool((part == np.asarray(part)[:, :1]).all())
+    return alike and draws.linear and draws.is_slow is None
 
 
 def sets_of(dead: Sequence[int], n: int) -> np.ndarray:

@@ -15,6 +15,7 @@ from gcexp.theory.bounds import water_loads
 
 KNOW = ("hindsight", "last", "prefix")
 _TOGETHER = 2**8  # iterations, of all seeds together, whose loads are computed at once
+_NEVER = 1e100  # stands for the time of a worker that did not arrive at all: it is given as little as can be
 
 
 class Loads(Protocol):
@@ -233,7 +234,7 @@ class _LoadsFromLastIteration:
             rows = np.minimum(begin[seeds, None] + together, T - 1)
             known = np.where(is_idle[seeds, None], measured[:, seeds, None], before[:, seeds[:, None], rows])
             known_fixed, known_growing = known
-            found = water_loads(known_fixed, known_growing, self._cap)
+            found = water_loads(np.minimum(known_fixed, _NEVER), known_growing, self._cap)
             loads[seeds[:, None], rows] = found
             others_are_idle = ((found == 0) != is_idle[seeds, None]).any(-1)
             others_are_idle[:, -1] = True

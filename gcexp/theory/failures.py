@@ -112,7 +112,7 @@ def replaced_survive(time: np.ndarray | float, n: int, r: int, lifetime: float, 
     Examples
     --------
     >>> replaced_survive([0.0, 50.0], n=4, r=2, lifetime=100.0, rejoin=10.0).round(3)
-    array([1.   , 0.908])
+    array([1.   , 0.877])
     """
     from scipy.linalg import expm  # slow to import
 

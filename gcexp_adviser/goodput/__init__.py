@@ -1,0 +1,6 @@
+"""What of a job's wall time is progress where workers fail, with checkpoints, codes and spares."""
+
+from gcexp_adviser.goodput.break_even import BreakEven
+from gcexp_adviser.goodput.table import COLUMNS, goodput
+
+__all__ = ["COLUMNS", "BreakEven", "goodput"]
