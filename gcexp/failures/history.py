@@ -18,7 +18,7 @@ from gcexp.failures.recorded import Faults
 from gcexp.failures.steps import Step, Steps
 
 MOST_FATAL = 400  # fatal failures after which a run ends
-MOST_FAILURES = 100_000  # failures after which it ends where hardly any is fatal
+MOST_FAILURES = 50_000  # failures after which it ends where hardly any is fatal
 _LEAST, _MOST = 8, 512  # events of which the clock is asked together
 
 
