@@ -46,7 +46,7 @@ from scipy.linalg import solve_toeplitz
 from scipy.signal import lfilter
 from scipy.stats import norm
 
-from gcexp.advice.level_changes import levels_of, long_run_variance
+from gcexp_adviser.diagnosis.level_changes import levels_of, long_run_variance
 from gcexp_papers.stragglers.clusters import chain
 
 ROWS = (200, 1000)

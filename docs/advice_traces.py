@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 import gcexp
-from gcexp.advice.page import percent
 from gcexp.figures.markdown import grid
+from gcexp_adviser.page import percent
 from gcexp_papers.stragglers.clusters import harm, regret
 
 TRACES = (

@@ -3,11 +3,16 @@
 from importlib import import_module
 
 __version__ = "1.0.0"
-__all__ = ["advise", "benchmark", "compare", "error", "fit", "plot", "show", "simulate", "sweep", "train"]
+__all__ = ["advise", "benchmark", "compare", "error", "fit", "goodput", "plot", "show", "simulate", "sweep", "train"]
 
 
-#: Modules of the functions that are not in `experiments`.
-_MODULES = {"advise": "advice.advise", "benchmark": "benchmarking.table", "fit": "advice.fit"}
+#: Modules of the functions that are not in `experiments`: those of the package above this one.
+_OF_THE_ADVISER = {
+    "advise": "gcexp_adviser.remedies.advise",
+    "benchmark": "gcexp_adviser.benchmark.table",
+    "fit": "gcexp_adviser.diagnosis.fit",
+    "goodput": "gcexp_adviser.goodput.table",
+}
 
 
 def __getattr__(name: str):
@@ -17,7 +22,14 @@ def __getattr__(name: str):
     """
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"gcexp.{_MODULES.get(name, 'experiments')}")
+    try:
+        module = import_module(_OF_THE_ADVISER.get(name, "gcexp.experiments"))
+    except ModuleNotFoundError as error:
+        if error.name != "gcexp_adviser":
+            raise
+        from gcexp.errors import UserError
+
+        raise UserError(f"gcexp.{name} is a function of gcexp_adviser, which is not there") from None
     return getattr(module, name)
 
 

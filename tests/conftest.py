@@ -51,7 +51,7 @@ plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
 collect_ignore = ["distributed/ranks.py", "faults", "warm.py"]
 # What a test cannot make untrue: what is known of installed packages, of a text, and of a file by its times and size.
 LASTING = (
-    *("plugins", "version_of", "syntax_tree", "_content_of_file"),
+    *("plugins", "plugged", "version_of", "syntax_tree", "_content_of_file"),
     *("_is_own_outside", "_load", "_in_text", "_aliases_in"),
 )
 

@@ -231,7 +231,9 @@ def _enter(group: int) -> None:
 
 def _forget_our_code() -> None:
     """Import the library anew, from where the project has it."""
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("gcexp", "gcexp_papers")]:
+    for name in [
+        name for name in sys.modules if name.partition(".")[0] in ("gcexp", "gcexp_adviser", "gcexp_papers")
+    ]:
         del sys.modules[name]
 
 

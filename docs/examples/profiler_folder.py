@@ -10,7 +10,7 @@ Here four ranks were profiled for 120 steps; for three steps at a time one of th
 from pathlib import Path
 
 import gcexp
-from gcexp.traces.kineto import read_profiler_folder
+from gcexp_adviser.profiler.kineto import read_profiler_folder
 
 folder = Path("profiled")  # where the gallery runs this example
 if not folder.is_dir():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 from argparse import ArgumentParser
 from collections.abc import Iterable
@@ -50,17 +49,18 @@ def words(typed: list[str]) -> list[str]:
 def _all_words(before: list[str], current: str) -> Iterable[str]:
     """Words that may stand behind those before, however the current one begins."""
     from gcexp.command.job import VERBS
-    from gcexp.command.main import COMMANDS
+    from gcexp.command.main import COMMANDS, module_of
+    from gcexp.command.plugged import plugged
 
     if not before:
-        return [*COMMANDS, "job"]
+        return [*COMMANDS, *plugged(), "job"]
     command, *given = before
     if command == "job":
         return VERBS if not given else ()
-    if command not in COMMANDS:
+    if command not in COMMANDS and command not in plugged():
         return ()
     parser = ArgumentParser()
-    importlib.import_module(f"gcexp.command.{command}").add(parser)
+    module_of(command).add(parser)
     arguments = parser._actions  # argparse has no public list of them
     if current.startswith("-"):
         return itertools.chain.from_iterable(argument.option_strings for argument in arguments)

@@ -51,8 +51,9 @@ def _is_of_a_project(file: str | None) -> bool:
 
     if file is None or not is_own(os.path.abspath(file)):
         return False
-    papers = Path(__file__).resolve().parents[2] / "gcexp_papers"
-    return papers not in Path(file).resolve().parents
+    beside_us = Path(__file__).resolve().parents[2]
+    of_others = Path(file).resolve().parents
+    return not any(beside_us / name in of_others for name in ("gcexp_adviser", "gcexp_papers"))
 
 
 def _parts_of(error: BaseException | None) -> tuple[object, ...]:

@@ -43,7 +43,7 @@ def _require_free(name: str) -> None:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise UserError(f"a project is named like a package, [a-z][a-z0-9_]*, got {name!r}")
     meaning = _meaning_of(name, Path.cwd())
-    if name in ("gcexp", PAPERS, "conf", "config", "profiles"):
+    if name in ("gcexp", "gcexp_adviser", PAPERS, "conf", "config", "profiles"):
         meaning = "the name of another package"
     elif any(paper.name == name for paper in paper_folders().values()):
         meaning = "a paper of gcexp"

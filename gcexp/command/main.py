@@ -13,10 +13,11 @@ import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
 from gcexp import __version__
-from gcexp.command import job
+from gcexp.command import job, plugged
 from gcexp.command.arguments import add_search_folder
 from gcexp.command.failure import describe_failure
 from gcexp.command.init import refuse_shadows
@@ -25,14 +26,12 @@ from gcexp.errors import unknown
 from gcexp.run.records import write_record
 
 #: A module of this room each, with `add(parser)` and `run(arguments)`; only the one that is asked for is imported.
+#: Other packages add commands of their own (`gcexp.command.plugged`).
 COMMANDS = {
     "list": "names of everything that has one, each with a phrase",
     "show": "what a scheme or code is: loads, messages, guarantee, small matrices",
     "run": "one run without Snakemake: timeline, training, verification, summary, plot",
     "simulate": "the clock of one scheme as a table, without training",
-    "advise": "what to set on a cluster whose times were recorded: code, rebalance, or nothing; timeouts and quorums",
-    "fit": "what makes the workers of a recorded trace slow, how sure that is, and a delay model that replays it",
-    "benchmark": "where redundancy pays on a CSV of workers' times, and where it cannot: a map",
     "error": "error of a code, at worst, random or given stragglers: code=cyclic_repetition n=10 s=0..4 kind=worst",
     "theory": "a closed form of the literature; NAME alone explains it; a module, or none, lists what there is",
     "compare": "the schemes of a figure, the fastest first, from its table",
@@ -41,7 +40,6 @@ COMMANDS = {
     "plan": "jobs, CPU hours, memory and disk of what is still to be made: preset=paper [TARGET]",
     "data": "fetch the raw files of data sets before jobs run without a network: fetch mnist cifar10 amazon",
     "init": "a folder for a project of your own: options, figures, code, Snakefile",
-    "trace": "say what a log of workers' times holds, or import it as a clean file for delay=trace",
     "completion": "a script that completes words in a shell: bash, zsh or fish",
     "schema": "JSON Schema of the figure file, for editors (docs/figure.schema.json)",
     "publish": "copy reports/paper to reports/published, to be committed",
@@ -129,19 +127,34 @@ def parser(given: Sequence[str] = ()) -> argparse.ArgumentParser:
     """What reads `given`: all commands with their phrases, and the arguments of the one that stands there."""
     top = _Parser(prog="gcexp", description="Gradient coding experiments on one simulated clock.")
     top.add_argument("--version", action="version", version=f"gcexp {__version__}")
-    phrases = COMMANDS | {"job": f"what rules of the workflow call: {', '.join(VERBS)}"}
-    commands = _below(top, "COMMAND", phrases)
     command, verb, *_ = [*given, "", ""]
+    phrases = COMMANDS | {"job": f"what rules of the workflow call: {', '.join(VERBS)}"}
+    if command not in phrases:
+        phrases |= _phrases_of_plugged(command)
+    commands = _below(top, "COMMAND", phrases)
     if command == "job":
         verbs = _below(commands["job"], "VERB", VERBS)
         if verb in VERBS:
             _fill(verbs[verb], partial(job.add, verb=verb), getattr(job, verb))
-    elif command in COMMANDS:
-        module = importlib.import_module(f"gcexp.command.{command}")
+    elif command in commands:
+        module = module_of(command)
         _fill(commands[command], module.add, module.run)
     elif command and not command.startswith("-"):
         top.error(unknown("command", command, [*phrases, *(f"job {verb}" for verb in VERBS)]))
     return top
+
+
+def module_of(command: str) -> ModuleType:
+    """The module of a command, imported."""
+    if command in COMMANDS:
+        return importlib.import_module(f"gcexp.command.{command}")
+    return plugged.module_of(command)
+
+
+def _phrases_of_plugged(command: str) -> dict[str, str]:
+    """What is said of the command if a package adds it, and else of all that packages add."""
+    names = [command] if command in plugged.plugged() else sorted(plugged.plugged())
+    return {name: plugged.phrase_of(name) for name in names}
 
 
 def _below(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
@@ -13,8 +13,8 @@ from gcexp.delays.base import Draws
 from gcexp.delays.trace_loads import loads_of
 from gcexp.errors import ParameterError, require
 from gcexp.seeding import rng
+from gcexp.traces.clean import read_record
 from gcexp.traces.missing import Absent
-from gcexp.traces.reading import read_trace
 from gcexp.traces.record import LEAST, MOST, TraceFile
 
 _WHOLE = 1e-9  # a load this close to a whole number of shares is that number
@@ -38,8 +38,8 @@ class Trace:
     Parameters
     ----------
     file : str
-        CSV file, from the current or from the project's folder, or a bundled trace by its name; see
-        `gcexp.traces.reading.read_trace`. From Python also what `gcexp.traces.reading.trace_of` has read.
+        A clean record (`gcexp.traces.clean`), from the current or from the project's folder, a folder of
+        `gcexp.distributed.Recorder`, or a bundled trace by its name. From Python also a record that was read already.
     phi : float
         Share of the time that does not grow with the load, between 0 and 1.
     pricing : {"scaled", "additive"}
@@ -56,15 +56,9 @@ class Trace:
         Only these rows, all of the own load; from a ragged file one row alone has all its workers, several have those
         that all have.
     absent : {"refuse", "late", "skip"}
-        What happens where workers have no row in an iteration, as in `gcexp.traces.reading.read_trace`.
+        What happens where workers have no row in an iteration, as in `gcexp.traces.clean.read_record`.
     timeout : float, optional
         With ``absent=late``, the time of a missing row.
-    columns : str or mapping, optional
-        What the columns of the file are, where their names do not say it: ``iteration:step,worker:host``.
-    unit : str, optional
-        That of the times in the file, which become seconds.
-    decimal : str, optional
-        The decimal sign of numbers in the file, ``comma`` or ``point``, where that is not beyond doubt.
     data_bound : bool
         The growing part follows the partition and the fixed part the worker: partition i of k takes the time of the
         share of the data it belongs to, that of worker floor(i n / k). Refused where n does not divide k.
@@ -96,14 +90,8 @@ class Trace:
     data_bound: bool = False
     absent: Absent = "refuse"
     timeout: float | None = None
-    columns: str | Mapping[str, str] | None = None
-    unit: str | None = None
-    decimal: str | None = None
 
     def __post_init__(self):
-        if isinstance(self.columns, Mapping):
-            pairs = [f"{role}:{name}" for role, name in self.columns.items()]
-            object.__setattr__(self, "columns", ",".join(pairs))
         for name in ("workers", "rows"):
             value = getattr(self, name)
             if isinstance(value, list):  # as YAML gives it; a frozen class is to be hashable
@@ -116,9 +104,7 @@ class Trace:
 
     def recorded(self) -> TraceFile:
         """The trace that is replayed."""
-        return read_trace(
-            self.file, self.absent, self.timeout, columns=self.columns, unit=self.unit, decimal=self.decimal
-        )
+        return read_record(self.file, self.absent, self.timeout)
 
     def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
         """The rows of all iterations; see `gcexp.delays.base.DelayModel`."""

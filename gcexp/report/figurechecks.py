@@ -99,7 +99,7 @@ def _check_traces(figure: Figure) -> None:
         files |= _trace_files(run.config["delay"])
     if not files:
         return
-    from gcexp.traces.reading import located
+    from gcexp.traces.places import located
 
     for file in sorted(files):
         located(file)

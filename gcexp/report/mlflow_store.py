@@ -329,7 +329,7 @@ def inputs_of(config: dict, data: dict | None) -> list[DatasetInput]:
     delay = config.get("delay")
     if isinstance(delay, dict) and delay.get("_target_") == "gcexp.delays.Trace":
         from gcexp.data.checksum import sha256
-        from gcexp.traces.reading import located
+        from gcexp.traces.places import located
 
         trace = located(delay["file"])
         if trace.is_file():

@@ -107,9 +107,16 @@ def _refuse_hidden_parameters(cls: Any, target: str, key: str) -> None:
             )
 
 
+#: Packages whose functions figure files may still call by an earlier name.
+_MOVED = {"gcexp.benchmarking": "gcexp_adviser.benchmark"}
+
+
 def require_dotted_name(target: object, place: str) -> str:
     """`target`, refused unless it can name something in a module."""
     if isinstance(target, str) and all(part.isidentifier() for part in target.split(".")):
+        for old, new in _MOVED.items():
+            if target.startswith(f"{old}."):
+                raise UserError(f"{place}: {target} has moved: write {new}{target.removeprefix(old)}")
         return target
     raise UserError(f"{place}: cannot import {quoted(target)} (wanted: a dotted name, package.module.Name)")
 

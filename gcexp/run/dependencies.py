@@ -122,7 +122,7 @@ STAGES = {
         libraries=("numpy", "scipy", "pandas"),
     ),
     "analysis": Stage(
-        rooms=(*_CLOCK, *_TABLE, *_LEARN, "analysis", "benchmarking", "run/benchmark_schemes.py"),
+        rooms=(*_CLOCK, *_TABLE, *_LEARN, "analysis", "run/benchmark_schemes.py"),
         libraries=("numpy", "scipy", "pandas", "torch", "networkx", "galois"),
     ),
     "draw": Stage(

@@ -12,6 +12,7 @@ from gcexp.run.build import GROUPS_BUILT, build
 from gcexp.run.dependencies import digest_of
 from gcexp.run.seeds import seed_range, spell_seeds
 from gcexp.schema import quoted
+from gcexp.traces.record import TraceFile
 
 if TYPE_CHECKING:
     from gcexp.delays import Trace
@@ -70,7 +71,8 @@ class Given:
 
     def _add(self, key: str, value: Any) -> None:
         """Take up one key."""
-        if key == "delay" and hasattr(value, "shape") and not hasattr(value, "draw"):
+        is_array = hasattr(value, "shape") and not hasattr(value, "draw")
+        if key == "delay" and (is_array or isinstance(value, TraceFile)):
             self.objects[key], self.keys[key] = _trace_in_memory(value)
             return
         value = _value_of(key, value)
@@ -119,11 +121,14 @@ def _spell_mapping(value: Mapping) -> str:
 
 
 def _trace_in_memory(times: Any) -> tuple[Trace, str]:
-    """The delay model that replays times in memory, a frame or an array (iterations, workers), and a name for it."""
-    from gcexp.delays import Trace
-    from gcexp.traces.reading import trace_of
+    """The delay model that replays times in memory, and a name for it.
 
-    file = trace_of(times)
+    They are a record, a frame with its columns, or an array (iterations, workers).
+    """
+    from gcexp.delays import Trace
+    from gcexp.traces.clean import record_in_memory
+
+    file = times if isinstance(times, TraceFile) else record_in_memory(times)
     recorded = file.values["time"]
     rows, workers = recorded.shape
     digest = digest_of(recorded.tolist())[:6]

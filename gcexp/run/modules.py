@@ -29,7 +29,7 @@ def is_own(path: str) -> bool:
     """Whether the module at an absolute path is one that a person edits.
 
     Modules of gcexp are not among them: they count by the rooms of `gcexp.run.dependencies`. Of installed packages only
-    the papers that come with gcexp and plug-ins are.
+    the papers and the adviser that come with gcexp and plug-ins are.
     """
     return _is_own_outside(_foreign_folders(os.getcwd() + os.sep), os.path.abspath(path))
 
@@ -41,7 +41,7 @@ def _is_own_outside(foreign: tuple[str, ...], path: str) -> bool:
         return False
     installed = _INSTALLED.search(path)
     if installed:
-        plugged = {"gcexp_papers", *(name.partition(".")[0] for name in plugins())}
+        plugged = {"gcexp_adviser", "gcexp_papers", *(name.partition(".")[0] for name in plugins())}
         return installed[1].removesuffix(".py") in plugged
     return not path.startswith(foreign)
 

@@ -19,6 +19,9 @@ _DEVICES = ("auto", "cpu", "cuda", "mps")  # as in gcexp.tasks.devices, which lo
 
 # --- Keys
 
+#: What is said of a log when it is read, which a delay model does not do.
+_OF_A_LOG = ("delay.columns", "delay.unit", "delay.decimal")
+
 
 def require_key(config: dict[str, Any], key: str) -> None:
     """Refuse a key that no option has set, with the nearest one, or the options of its group that know it."""
@@ -34,6 +37,11 @@ def require_key(config: dict[str, Any], key: str) -> None:
 
 def _of_unknown_key(config: dict[str, Any], node: dict[str, Any], key: str, parts: list[str], i: int) -> str:
     """Sentence for a key whose part `i` is not in the node where it would be."""
+    if key in _OF_A_LOG:
+        return (
+            f"unknown key {key!r}: delay=trace replays a clean record; gcexp trace import LOG {parts[-1]}=... -o "
+            "clean.csv makes one of any log, for delay.file=clean.csv"
+        )
     if i == 0:
         return sentence_with_group(config, key) or unknown("key", key, {*node, *GROUPS})
     names = []

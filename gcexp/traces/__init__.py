@@ -1,1 +1,1 @@
-"""Recorded times of workers: what forms a log of them may have, how it becomes one record, and what it lacks."""
+"""Recorded times of workers: the record, the one file that holds it, what it lacks, and recordings of real runs."""

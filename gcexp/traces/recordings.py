@@ -11,8 +11,6 @@ import pandas as pd
 from gcexp.errors import DataError
 from gcexp.traces.record import RECORDED, rank_file
 
-WARM_UP = 1  # first iterations of a recording that are left out unless a person says how many
-
 
 def joined(folder: Path, warm_up: int) -> tuple[pd.DataFrame, list[str]]:
     """The rows of all ranks without the first `warm_up` iterations, numbered from 0, and what was decided.

@@ -8,7 +8,7 @@ from math import inf, isinf, isnan
 from typing import TYPE_CHECKING, Any
 
 from gcexp.command.arguments import add_folder
-from gcexp.command.benchmark import schemes_of_words
+from gcexp_adviser.command.benchmark import schemes_of_words
 from gcexp.errors import UserError
 from gcexp.figures import write_table
 from gcexp.schema import typed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gcexp.benchmarking import load_of
+from gcexp_adviser.benchmark import load_of
 from gcexp.codes import Uncoded
 from gcexp.errors import ParameterError, UserError
 from gcexp.failures import Present, Respread, Steps

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gcexp.benchmarking import Replay
+from gcexp_adviser.benchmark import Replay
 from gcexp.delays import DelayModel, Draws, LocalSteps
 from gcexp.errors import ParameterError, require
 from gcexp.failures import Steps
@@ -17,7 +17,7 @@ from gcexp.run.benchmark_schemes import Entry
 from gcexp.run.run import Run
 from gcexp.schemes import Scheme
 from gcexp.traces.missing import Absent, described, resolved
-from gcexp.traces.reading import trace_with_gaps
+from gcexp_adviser.logs.reading import trace_with_gaps
 
 _EQUAL_ROWS = 9  # of equal workers: enough for schemes that learn from one step to the next
 _LAW_ROWS = 1112  # of a law: a tenth is known before, and a thousand are scored

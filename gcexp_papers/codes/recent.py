@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 
 from gcexp.analysis.declared import columns
-from gcexp.benchmarking import COLUMNS, benchmark
 from gcexp.delays import Composed, Trace
 from gcexp.errors import require_known
+from gcexp_adviser.benchmark import COLUMNS, benchmark
 
-_PREFIX = 10  # one of so many iterations is known before the run, as `gcexp.benchmarking.benchmark` has it
+_PREFIX = (
+    10  # one of so many iterations is known before the run, as `gcexp_adviser.benchmark.benchmark` has it
+)
 LEARNED = ("each", "mean")
 
 
@@ -24,7 +26,7 @@ def comparison(
     learned: dict[str, str],
     schemes: list,
 ) -> pd.DataFrame:
-    """`gcexp.benchmarking.benchmark` of several delays, with straggling probabilities learned from their first tenth.
+    """`gcexp.benchmark` of several delays, with straggling probabilities learned from their first tenth.
 
     Parameters
     ----------
@@ -39,7 +41,7 @@ def comparison(
     learned : dict
         Label of a scheme to what its `code.p` is: the probability of ``each`` worker, or their ``mean``.
     schemes : list
-        As in `gcexp.benchmarking.benchmark`.
+        As in `gcexp_adviser.benchmark.benchmark`.
     """
     frames = []
     for given in delays:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gcexp.advice.advise import advise
-from gcexp.advice.remedies import Remedy
 from gcexp.analysis.declared import columns
+from gcexp_adviser.remedies.advise import advise
+from gcexp_adviser.remedies.remedies import Remedy
 
 if TYPE_CHECKING:
     import pandas as pd

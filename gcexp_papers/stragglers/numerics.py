@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from gcexp.analysis.declared import columns
-from gcexp.delays.trace_report import statistics
-from gcexp.traces.reading import read_trace
+from gcexp.traces.clean import read_record
 from gcexp.traces.record import Flags
+from gcexp_adviser.diagnosis.trace_report import statistics
 
 BINS = 150  # columns of a strip at most: longer traces are averaged over consecutive rows
 
@@ -29,7 +29,7 @@ def overview(files: list[str]) -> pd.DataFrame:
 
 def _rows(file: str) -> pd.DataFrame:
     """Strip, statistics and flags of one trace."""
-    trace = read_trace(file)
+    trace = read_record(file)
     times = trace.values["time"]
     flags = trace.flags
     rows: list[dict] = []

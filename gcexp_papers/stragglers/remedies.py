@@ -1,6 +1,7 @@
 """Drawings of the study of remedies: fair schemes, late workers, break-evens and placements.
 
-Each takes a table of `gcexp.benchmark` or of `gcexp.benchmarking.break_evens` for one trace and phi, or one reference.
+Each takes a table of `gcexp.benchmark` or of `gcexp_adviser.benchmark.break_evens` for one trace and phi, or one
+reference.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from gcexp.schemes import Capacity, Covered, DropCompute, Fewest, PrefixDeadline
 from gcexp.testing import checks
 from gcexp.timeline import Game
 from gcexp.timeline import clock as timeline_module
-from gcexp.traces.reading import read_trace
+from gcexp.traces.clean import read_record
 
 ITERATIONS, SEEDS = 20, (0, 1)
 LENGTH = [f"iterations={ITERATIONS}", f"seeds={SEEDS[0]}-{SEEDS[-1]}"]
@@ -229,5 +229,5 @@ def built(model: str, more: list[str]):
 @each_model
 def test_delay_keeps_the_contract(model, more, hold):
     delay = built(model, more)
-    n = min(10, len(read_trace(delay.file).workers)) if isinstance(delay, Trace) else 10
+    n = min(10, len(read_record(delay.file).workers)) if isinstance(delay, Trace) else 10
     hold(checks(delays=[(delay, n)]))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gcexp.traces.reading import read_trace
+from gcexp_adviser.logs.reading import read_trace
 from tests.conftest import Project, skip_where_busy, write_files
 
 ROOT = Path(__file__).resolve().parents[2]

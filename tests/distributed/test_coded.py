@@ -5,7 +5,7 @@ import pytest
 
 from gcexp.distributed import join
 from gcexp.seeding import rng
-from gcexp.traces.reading import read_trace
+from gcexp_adviser.logs.reading import read_trace
 from tests.conftest import skip_where_busy
 
 pytestmark = pytest.mark.slow

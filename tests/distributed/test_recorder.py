@@ -10,7 +10,7 @@ from gcexp.command.main import main
 from gcexp.delays import Trace
 from gcexp.distributed import Recorder, join
 from gcexp.errors import DataError, UserError
-from gcexp.traces.reading import read_trace
+from gcexp_adviser.logs.reading import read_trace
 
 HEAD = "iteration,worker,time,compute,load\n"
 

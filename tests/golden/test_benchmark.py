@@ -14,8 +14,14 @@ import pytest
 import yaml
 
 import gcexp
-from gcexp import benchmarking
-from gcexp.benchmarking import (
+from gcexp.codes import Uncoded
+from gcexp.command.main import main
+from gcexp.errors import UserError
+from gcexp.figures import draw, read_table
+from gcexp.run.benchmark_schemes import entries, schemes_fingerprint
+from gcexp.theory import bounds
+from gcexp_adviser import benchmark as benchmarking
+from gcexp_adviser.benchmark import (
     ALONE,
     CANNOT,
     COLUMNS,
@@ -27,13 +33,7 @@ from gcexp.benchmarking import (
     break_evens,
     remedies,
 )
-from gcexp.codes import Uncoded
-from gcexp.command.main import main
-from gcexp.errors import UserError
-from gcexp.figures import draw, read_table
-from gcexp.run.benchmark_schemes import entries, schemes_fingerprint
-from gcexp.theory import bounds
-from gcexp.traces.reading import trace_of
+from gcexp_adviser.logs.reading import trace_of
 from tests.conftest import refusals
 
 AR, SE, JOB1, JOB3 = "bytedance-AR-dp", "bytedance-SE-dp", "pai-job1", "pai-job3"

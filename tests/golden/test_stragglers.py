@@ -35,7 +35,7 @@ from gcexp.schemes import (
 )
 from gcexp.theory import bounds
 from gcexp.timeline import Timeline, run_clock
-from gcexp.traces.reading import read_trace
+from gcexp_adviser.logs.reading import read_trace
 
 CYCLIC, PAIRS = partial(CyclicRepetition, s=1), partial(FractionalRepetition, d=2)
 CHUNKS, MICRO = partial(PartialWork, d=2, q=8), partial(PartialWork, d=1, q=8)

@@ -17,11 +17,11 @@ import pytest
 from gcexp.codes import Clustered, CyclicRepetition, CyclicTwoMessage, FractionalRepetition, Uncoded
 from gcexp.command import main
 from gcexp.delays import Trace
-from gcexp.delays.trace_report import statistics
 from gcexp.errors import DataError, ParameterError, UserError
 from gcexp.schemes import Decodable, Fastest, Given, Greedy, Pairs, Scheme
 from gcexp.timeline import run_clock
-from gcexp.traces.reading import read_trace
+from gcexp_adviser.diagnosis.trace_report import statistics
+from gcexp_adviser.logs.reading import read_trace
 from tests.conftest import refusals
 
 TRACES = Path(__file__).parents[2] / "data" / "traces"

@@ -10,15 +10,15 @@ import pandas as pd
 import pytest
 
 import gcexp
-from gcexp.advice.advise import advise
-from gcexp.advice.pictures import of_advice
-from gcexp.advice.remedies import Remedy
-from gcexp.advice.settings import settings
-from gcexp.advice.verdict import Comparison
 from gcexp.command import main
 from gcexp.run.run import Run
 from gcexp.seeding import rng
-from gcexp.traces.reading import read_trace
+from gcexp_adviser.logs.reading import read_trace
+from gcexp_adviser.remedies.advise import advise
+from gcexp_adviser.remedies.pictures import of_advice
+from gcexp_adviser.remedies.remedies import Remedy
+from gcexp_adviser.remedies.settings import settings
+from gcexp_adviser.remedies.verdict import Comparison
 
 JOBS = [f"pai-job{number}" for number in (1, 2, 3, 4)]
 AR, SE, ST = (f"bytedance-{name}-dp" for name in ("AR", "SE", "ST"))
@@ -27,9 +27,9 @@ AR, SE, ST = (f"bytedance-{name}-dp" for name in ("AR", "SE", "ST"))
 @pytest.fixture
 def undrawn(monkeypatch):
     """Pages of advice without their pictures, which another test looks at."""
-    for picture in ("of_advice", "of_fit"):
-        monkeypatch.setattr(f"gcexp.advice.pictures.{picture}", lambda *given: None)
-    monkeypatch.setattr("gcexp.advice.page.drawn", lambda picture: b"")
+    for picture in ("remedies.pictures.of_advice", "diagnosis.pictures.of_fit"):
+        monkeypatch.setattr(f"gcexp_adviser.{picture}", lambda *given: None)
+    monkeypatch.setattr("gcexp_adviser.page.drawn", lambda picture: b"")
 
 
 def times(name):
@@ -351,7 +351,9 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(verb, options, named, 
 
 @pytest.mark.slow
 def test_which_is_fastest_to_a_level_on_the_trace(tmp_path, undrawn, monkeypatch):
-    monkeypatch.setattr("gcexp.advice.trained.ITERATIONS", 60)  # every seed reaches its level before
+    monkeypatch.setattr(
+        "gcexp_adviser.remedies.trained.ITERATIONS", 60
+    )  # every seed reaches its level before
     advice = advise("pai-job4", phi=0.0, task="digits_mlp", level=0.9, seeds=3)
     medians = advice.trained.runs.set_index("scheme")["median"]
     assert medians["wait for all"] == pytest.approx(11729, rel=1e-3)

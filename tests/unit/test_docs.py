@@ -20,6 +20,7 @@ from matplotlib import pyplot
 import gcexp
 from gcexp.command.init import init
 from gcexp.command.main import COMMANDS, main, parser
+from gcexp.command.plugged import phrase_of, plugged
 from gcexp.report.figurefile import read_figure
 from gcexp.report.targets import RULES, target_files
 from tests.conftest import Project, unload, write_files
@@ -192,7 +193,8 @@ def commands() -> list[str]:
     pages = [page for page in PAGES if page.name != "CHANGELOG.md"]
     pages += (ROOT / "gcexp" / "command" / "template").glob("*.md")
     said = [text for page in pages for pair in SAID.findall(page.read_text()) for text in pair if text]
-    for name, phrase in COMMANDS.items():
+    phrases = COMMANDS | {name: phrase_of(name) for name in plugged()}
+    for name, phrase in phrases.items():
         helped = [phrase, *(action.help or "" for action in _parser(name)._actions)]
         given = [found for text in helped for found in re.findall(r": (\w+=[^;()]+?)(?:;|$)", text)]
         said += [f"gcexp {name} {text}" for text in given]

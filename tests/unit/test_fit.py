@@ -13,14 +13,14 @@ import yaml
 from scipy.stats import norm
 
 import gcexp
-from gcexp.advice.mechanisms import found_in
-from gcexp.advice.phi import share_of_compute, share_of_loads
-from gcexp.advice.slow_states import Chain, fitted, maximised, smoothed
 from gcexp.command import main
 from gcexp.delays import Composed
-from gcexp.delays.trace_structure import barrier, structure
 from gcexp.errors import UserError
-from gcexp.traces.reading import read_trace, trace_of
+from gcexp_adviser.diagnosis.mechanisms import found_in
+from gcexp_adviser.diagnosis.phi import share_of_compute, share_of_loads
+from gcexp_adviser.diagnosis.slow_states import Chain, fitted, maximised, smoothed
+from gcexp_adviser.diagnosis.trace_structure import barrier, structure
+from gcexp_adviser.logs.reading import read_trace, trace_of
 
 JOBS = [f"pai-job{number}" for number in (1, 2, 3, 4)]
 
@@ -267,7 +267,7 @@ def test_workers_may_be_hosts():
 
 
 def test_iterations_without_all_workers_are_left_out_when_asked(here, monkeypatch, refused_command, capsys):
-    monkeypatch.setattr("gcexp.advice.page.drawn", lambda picture: b"")
+    monkeypatch.setattr("gcexp_adviser.page.drawn", lambda picture: b"")
     x = planted(["bad_node"], 60, 4)
     lines = frame(x).to_csv(index=False).splitlines()
     del lines[1 + 12 * 10 + 3]
@@ -293,7 +293,7 @@ def test_files_are_written_although_the_text_is_read_in_part(tmp_path, monkeypat
     def closed(*words, **how):
         raise BrokenPipeError
 
-    monkeypatch.setattr("gcexp.advice.page.drawn", lambda picture: b"")
+    monkeypatch.setattr("gcexp_adviser.page.drawn", lambda picture: b"")
     monkeypatch.setattr("builtins.print", closed)
     for name in ("fit", "advise"):
         with suppress(BrokenPipeError):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gcexp.errors import DataError
-from gcexp.traces.kineto import is_profiler_folder, read_profiler_folder
+from gcexp_adviser.profiler.kineto import is_profiler_folder, read_profiler_folder
 
 #: Four gloo ranks in six steps, as torch 2.13 wrote them for examples/profile_ranks.py, but for the host's name.
 RECORDED = Path(__file__).with_name("profiler_folder")

@@ -9,12 +9,12 @@ import pytest
 
 import gcexp
 from benchmarks.level_changes import NOISES, logs
-from gcexp.advice.advice_in_words import same_verdict
-from gcexp.advice.level_changes import levels_of
-from gcexp.advice.recorded import LEFT_OUT
-from gcexp.advice.resampling import ratio_interval
-from gcexp.advice.verdict import Comparison
 from gcexp.command import main
+from gcexp_adviser.diagnosis.level_changes import levels_of
+from gcexp_adviser.diagnosis.recorded import LEFT_OUT
+from gcexp_adviser.diagnosis.resampling import ratio_interval
+from gcexp_adviser.remedies.advice_in_words import same_verdict
+from gcexp_adviser.remedies.verdict import Comparison
 
 LATER = "they took a quarter longer than they did at least"
 HONEST = [kind for kind in NOISES if kind != "slow state"]
@@ -150,7 +150,7 @@ def test_fit_and_advise_say_the_same_of_missing_rows():
 
 
 def test_a_name_with_a_space_and_a_quote_is_printed_as_it_can_be_typed(here, capsys, monkeypatch):
-    monkeypatch.setattr("gcexp.advice.page.drawn", lambda picture: b"")  # other tests look at the picture
+    monkeypatch.setattr("gcexp_adviser.page.drawn", lambda picture: b"")  # other tests look at the picture
     x = times()[:60, :6]
     x[:, 5] *= 1.6
     name = "node 6's.csv"

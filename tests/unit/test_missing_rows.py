@@ -7,7 +7,7 @@ import pytest
 import gcexp
 from gcexp.errors import DataError, ParameterError
 from gcexp.traces.missing import as_late, described, late_otherwise, resolved, skipped
-from gcexp.traces.reading import read_trace, trace_of, trace_with_gaps
+from gcexp_adviser.logs.reading import read_trace, trace_of, trace_with_gaps
 
 
 def censored(rows=200, n=6, seed=0):

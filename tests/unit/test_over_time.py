@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gcexp.benchmarking import bound_of
 from gcexp.codes import CyclicRepetition, FractionalRepetition, SPARe, Uncoded
 from gcexp.delays import Pareto
 from gcexp.errors import ParameterError
@@ -18,6 +17,7 @@ from gcexp.run.run import Run
 from gcexp.schemes import Decodable, Scheme, SelectiveRepeat, Uneven
 from gcexp.summary import summarise, summary_of
 from gcexp.timeline import joined, run_clock, simulate
+from gcexp_adviser.benchmark import bound_of
 
 DELAY = Pareto(persistence=1)
 T, SEEDS = 60, (0, 1)

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 import gcexp
-from gcexp.advice.recorded import recorded
 from gcexp.delays import Trace
 from gcexp.delays.trace_loads import loads_of, own_load
-from gcexp.delays.trace_report import report
-from gcexp.traces.reading import trace_of
+from gcexp_adviser.diagnosis.recorded import recorded
+from gcexp_adviser.diagnosis.trace_report import report
+from gcexp_adviser.logs.reading import trace_of
 
 PHI = 0.4
 
@@ -70,7 +70,7 @@ def test_the_own_load_is_one_or_that_of_most_iterations(rows, loads, own):
 
 
 def test_advice_rests_on_the_own_load_and_the_others_tell_phi(two_loads, monkeypatch):
-    monkeypatch.setattr("gcexp.advice.page.drawn", lambda picture: b"")  # other tests look at the picture
+    monkeypatch.setattr("gcexp_adviser.page.drawn", lambda picture: b"")  # other tests look at the picture
     file, whole = two_loads
     advice, fit = gcexp.advise(file), gcexp.fit(file)
     assert advice.main.phi == pytest.approx(PHI, abs=0.02) and advice.measured

@@ -115,10 +115,10 @@ def test_the_wheel_holds_what_lies_beside_the_package(wheel):
     assert len(beside) > 120 and len(traces) > 20 and published
     lacking = [path for path in [*beside, *traces, *published] if not (wheel / "gcexp" / path).is_file()]
     assert not lacking
-    for path in (path for path in tracked if path.parts[0] in ("gcexp", "gcexp_papers")):
+    for path in (path for path in tracked if path.parts[0] in ("gcexp", "gcexp_adviser", "gcexp_papers")):
         assert (wheel / path).is_file() != ("gcexp_papers" in path.parts and "tests" in path.parts), path
     found = [path.relative_to(wheel) for path in wheel.rglob("*") if path.is_file()]
-    assert {path.parts[0].partition("-")[0] for path in found} == {"gcexp", "gcexp_papers"}
+    assert {path.parts[0].partition("-")[0] for path in found} == {"gcexp", "gcexp_adviser", "gcexp_papers"}
     assert not [path for path in found if path.suffix == ".pyc" or "raw" in path.parts]
     texts = {path.name for path in wheel.glob("*.dist-info/licenses/data/traces/licenses/*")}
     assert texts == {path.name for path in (ROOT / "data/traces/licenses").iterdir()}

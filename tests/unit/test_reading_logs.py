@@ -15,9 +15,9 @@ import pytest
 
 import gcexp
 from gcexp.command.main import main
-from gcexp.delays.trace_report import report
 from gcexp.errors import UserError
-from gcexp.traces.reading import trace_of, trace_with_gaps
+from gcexp_adviser.diagnosis.trace_report import report
+from gcexp_adviser.logs.reading import trace_of, trace_with_gaps
 
 TRACE = "bytedance-AR-dp"
 
@@ -577,7 +577,7 @@ def test_columns_that_do_not_fit_are_refused(given, refused):
 
 
 def test_a_packed_file_is_bounded(tmp_path, monkeypatch, refused):
-    import gcexp.traces.contents as contents
+    import gcexp_adviser.logs.contents as contents
 
     monkeypatch.setattr(contents, "MOST_BYTES", 10_000)
     path = tmp_path / "bomb"
@@ -698,9 +698,12 @@ def test_the_same_options_in_every_command(here, capsys):
     capsys.readouterr()
     full = x.copy()
     full[12, 2] = 99
-    keys = {option.partition("=")[0]: option.partition("=")[2] for option in options}
-    replay = {f"delay.{key}": value for key, value in keys.items() if key != "columns"}
-    replay |= {"delay": "trace", "delay.file": "mine.csv", "delay.columns": "'iteration:a,worker:b'"}
+    with pytest.raises(UserError, match="gcexp trace import"):
+        gcexp.simulate("delay.columns='iteration:a,worker:b'", delay="trace", **{"delay.file": "mine.csv"})
+    with pytest.raises(UserError, match="gcexp trace import mine.csv"):
+        gcexp.simulate(scheme="uncoded", n=4, delay="trace", **{"delay.file": "mine.csv"})
+    assert main(["trace", "import", "mine.csv", *options[2:], "-o", "clean.csv"]) == 0
+    replay = {"delay": "trace", "delay.file": "clean.csv", "delay.absent": "late", "delay.timeout": "99"}
     found = gcexp.simulate(scheme="uncoded", n=4, iterations=len(x), seeds=1, progress=False, **replay)
     assert found["mean_iteration_time_s"][0] == pytest.approx(full.max(1).mean())
 

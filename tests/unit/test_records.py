@@ -20,7 +20,7 @@ from gcexp.run import dependencies, modules, options, records
 from gcexp.run.contents import without_remarks
 from gcexp.run.modules import own_modules
 from gcexp.run.records import EDITED, PLANNED, collect_reads, state, write_record
-from gcexp.traces.reading import read_trace
+from gcexp_adviser.logs.reading import read_trace
 from tests.conftest import unload, write_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,7 +65,7 @@ FILES = {
                 except OSError:
                     pass
             from gcexp.data.described import Description
-            from gcexp.traces.reading import read_trace
+            from gcexp_adviser.logs.reading import read_trace
             from gcexp.files import used
             read_trace("times")
             read_trace("traces/more.csv")

@@ -13,12 +13,13 @@ import pytest
 import yaml
 
 import gcexp
-from gcexp.command.main import COMMANDS
+from gcexp.command.main import COMMANDS, module_of
+from gcexp.command.plugged import plugged
 from gcexp.data import datasets
 from gcexp.report.paper import Paper
 from gcexp.run.options import GROUPS, option_file, option_names
 from gcexp.run.result_columns import CURVE, TIMED
-from gcexp.traces.reading import read_trace
+from gcexp_adviser.logs.reading import read_trace
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/stability.md").read_text("utf-8")
@@ -38,10 +39,10 @@ def listed(heading):
 
 def test_commands_and_their_options():
     found = listed("Commands")
-    assert list(found) == list(COMMANDS)
+    assert sorted(found) == sorted([*COMMANDS, *plugged()])
     for command, named in found.items():
         parser = ArgumentParser(add_help=False)
-        importlib.import_module(f"gcexp.command.{command}").add(parser)
+        module_of(command).add(parser)
         options_of = [one.option_strings[-1] for one in parser._actions if one.option_strings]
         assert sorted(named) == sorted(options_of), command
 

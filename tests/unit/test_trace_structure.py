@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from gcexp.command.main import main
-from gcexp.delays.trace_structure import structure
+from gcexp_adviser.diagnosis.trace_structure import structure
 
 NOISE = {
     "exponential": lambda draw, shape: 1 + draw.exponential(size=shape),

@@ -1,0 +1,1 @@
+"""Commands that `gcexp` finds by the entry points ``gcexp.commands``."""

@@ -1,0 +1,46 @@
+"""``gcexp advise``: what to set on a cluster whose times were recorded: code, rebalance or nothing, timeouts."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from gcexp.command.arguments import keywords, new_folder
+from gcexp_adviser.command.fit import trace
+from gcexp_adviser.logs.reading import located
+
+
+def add(parser) -> None:
+    """Its arguments."""
+    parser.epilog = "example: gcexp advise bytedance-AR-dp"
+    trace(
+        parser,
+        "phi=0.5 or low,high; d_max=4 per_message=0.001 overhead=0 late=every slowness=data moves=true task=digits_mlp "
+        "level=0.9 absent=late or skip, timeout=30",
+    )
+    parser.add_argument(
+        "-o",
+        dest="folder",
+        type=new_folder,
+        help="folder for advice.html, advice.json, advice.md, advice.png",
+    )
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE", help="scheme option to write: conf/scheme/advised.yaml"
+    )
+
+
+def run(arguments) -> None:
+    """Print it, and write it where a folder or an option file is named."""
+    located(arguments.file)  # a wrong name is reported before pandas is imported
+    from gcexp_adviser.remedies.advise import advise
+
+    found = advise(arguments.file, **keywords(arguments.options, advise))
+    line = found.write_scheme(arguments.write) if arguments.write else None
+    # Files come first, since what reads the text may close the pipe, as head does
+    written = found.write(arguments.folder) if arguments.folder else []
+    print(found.page().text(), end="")
+    print(f"All schemes and bounds on these times: {shlex.join(['gcexp', 'benchmark', arguments.file])}")
+    for path in written:
+        print(f"wrote {path}")
+    if line:
+        print(f"wrote {arguments.write}; it runs with: {line}")

@@ -1,0 +1,104 @@
+"""``gcexp trace``: say what a log of workers' times holds, or import it as a clean file for delay=trace."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+from gcexp.command.arguments import keywords, new_file
+from gcexp.errors import UserError, require
+from gcexp.traces.missing import Absent
+from gcexp_adviser.diagnosis.trace_report import report
+
+#: What is told of missing rows that `absent` names.
+_TAKEN = {"late": "missing rows were made late ones", "skip": "iterations with missing rows were left out"}
+
+
+def add(parser) -> None:
+    """Its arguments."""
+    parser.epilog = "example: gcexp trace check bytedance-AR-dp"
+    parser.add_argument("what", choices=["check", "import"])
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="SOURCE [KEY=VALUE ...]",
+        help="a log of any form (CSV, JSON, Parquet, .npy, packed or not), a folder of logs, or the name of a bundled "
+        "trace; import takes several files. Keys say how it is read, as "
+        "columns=iteration:step,worker:host,time:ms_per_step unit=ms absent=late timeout=30",
+    )
+    parser.set_defaults(rest="words")
+    parser.add_argument("-o", "--output", type=new_file, help="import: the new CSV file")
+    parser.add_argument(
+        "--warm-up",
+        type=int,
+        help="import: first iterations left out (default: 0, of recordings of gcexp.distributed.Recorder 1)",
+    )
+
+
+def run(arguments) -> None:
+    """What a log holds, or its first fault; or the log as a clean file, and a line for all that was decided."""
+    sources = [word for word in arguments.words if not re.match(r"\w+=", word)]
+    options = [word for word in arguments.words if word not in sources]
+    if not sources:
+        raise UserError(f"gcexp trace {arguments.what} reads a log: name a file or a folder")
+    if arguments.what == "check":
+        if arguments.output is not None:
+            raise UserError(f"gcexp trace check writes no file; gcexp trace import {sources[0]} -o FILE does")
+        if len(sources) > 1:
+            raise UserError(
+                f"gcexp trace check takes one file or folder, not {len(sources)}; gcexp trace import makes one file of "
+                "several"
+            )
+        print(report(sources[0], **keywords(options, report)))
+        print(f"what to set, in one sentence: {shlex.join(['gcexp', 'advise', *sources, *options])}")
+        return
+    from gcexp_adviser.logs.reading import trace_of
+
+    for line in import_log(sources, arguments.output, arguments.warm_up, **keywords(options, trace_of)):
+        print(line)
+
+
+def import_log(
+    sources: list[str],
+    output: Path | None = None,
+    warm_up: int | None = None,
+    *,
+    columns: str | None = None,
+    unit: str | None = None,
+    decimal: str | None = None,
+    absent: Absent | None = None,
+    timeout: float | None = None,
+) -> list[str]:
+    """Read a log and write it as a clean file where one is named; a line for everything that was decided.
+
+    Missing rows stay missing unless `absent` says what they are taken for.
+    """
+    from gcexp.traces.clean import write_clean
+    from gcexp.traces.missing import described, resolved
+    from gcexp_adviser.logs.reading import trace_with_gaps
+
+    require(timeout is None or absent is not None, f"timeout={timeout} goes with absent=late")
+    if output is not None:
+        require(not output.exists(), f"{output} is there already; name a new file")
+    source = sources if len(sources) > 1 else sources[0]
+    trace = trace_with_gaps(source, columns=columns, unit=unit, decimal=decimal, warm_up=warm_up)
+    iterations, workers = trace.values["time"].shape
+    origin = sources[0] if len(sources) == 1 else f"{len(sources)} files"
+    lines = [f"read {iterations} iterations of {workers} workers from {origin}", *trace.decisions]
+    missing = described(trace)
+    if missing is not None:
+        lines += missing.sentences
+    if absent is not None:
+        trace = resolved(trace, absent, timeout)
+        if missing is not None:
+            lines.append(_TAKEN[absent])
+    if output is None:
+        lines.append("nothing was written; -o clean.csv keeps this as a file")
+        return lines
+    paths = write_clean(trace, output)
+    return [
+        *lines,
+        *(f"wrote {path}" for path in paths),
+        f"what to set, in one sentence: {shlex.join(['gcexp', 'advise', str(output)])}",
+    ]

@@ -1,0 +1,1 @@
+"""What makes the workers of a recorded trace slow, and how sure that is."""

@@ -1,0 +1,1 @@
+"""From any log of workers' times to one record."""

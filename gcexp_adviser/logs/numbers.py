@@ -1,0 +1,363 @@
+"""Numbers in the cells of a log: decimal commas, units, durations and times of day."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gcexp.errors import DataError
+from gcexp.schema import quoted
+from gcexp_adviser.logs.names import UNITS, name_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_DECIMAL_COMMA = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+(e[-+]?\d+)?", re.IGNORECASE)
+_THOUSANDS_COMMA = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
+_THOUSANDS_POINT = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
+_THREE_BEHIND = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")  # 1,234 is one and a bit, or more than a thousand
+#: A number, maybe with a unit behind it, in which points and commas have to be told apart.
+_POINTS_OR_COMMAS = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?\s*[a-zµμ]*$", re.IGNORECASE)  # noqa: RUF001
+#: days-hours:minutes:seconds of sacct, and "0 days 00:00:01.5" of pandas.
+_CLOCK = re.compile(r"(?:(\d+)(?:-| days? ))?(\d+):(\d\d):(\d\d(?:[.,]\d+)?)")
+_WITH_UNIT = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*([a-zµμ]+)", re.IGNORECASE)  # noqa: RUF001
+_EMPTY = ("", "nan", "na", "n/a", "null", "none", "-", "--", "?", "unknown", "nat", "<na>", "timeout", "inf")
+_EPOCHS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 1e20))
+
+
+def cells_of(column: pd.Series) -> np.ndarray:
+    """The cells of a column as numbers of numpy's, or as objects."""
+    import pandas as pd
+
+    kind = column.dtype
+    if isinstance(kind, np.dtype) and kind.kind in "fiub":
+        return column.to_numpy()
+    if pd.api.types.is_numeric_dtype(kind):  # of pandas' or pyarrow's own, with empty cells
+        return column.to_numpy(dtype=float, na_value=np.nan)
+    return column.to_numpy(dtype=object, na_value=np.nan)
+
+
+def is_numeric(column: pd.Series) -> bool:
+    """Whether most cells of a column that are not empty are numbers; others are told when they are read."""
+    if column.dtype.kind == "m":
+        return True
+    cells = cells_of(column)
+    if cells.dtype != object:
+        return cells.dtype != bool
+    numbers, others = 0, 0
+    for cell in cells:
+        if is_empty(cell):
+            continue
+        if _looks_like_number(cell):
+            numbers += 1
+        else:
+            others += 1
+    return numbers >= others
+
+
+def is_empty(cell: object) -> bool:
+    """Whether a cell says that there is no number.
+
+    >>> is_empty(""), is_empty(" NaN"), is_empty(np.nan), is_empty(0.0)
+    (True, True, True, False)
+    """
+    if isinstance(cell, str):
+        return cell.strip().lower() in _EMPTY
+    return cell is None or cell != cell
+
+
+def _looks_like_number(cell: object) -> bool:
+    if isinstance(cell, str):
+        text = cell.strip()
+        if _DECIMAL_COMMA.fullmatch(text) or _THOUSANDS_COMMA.fullmatch(text):
+            return True
+        cell = text
+    try:
+        float(cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return not isinstance(cell, bool)
+
+
+def has_decimal_comma(column: pd.Series) -> bool:
+    """Whether a cell is a number with a decimal comma."""
+    for cell in cells_of(column):
+        if isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell.strip()):
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How the numbers of a table are written.
+
+    Attributes
+    ----------
+    place : str
+        How sentences begin.
+    semicolons : bool
+        Whether the cells were divided by semicolons, as where numbers have decimal commas.
+    decimal_commas : bool
+        Whether some numbers have decimal commas, so that a point divides thousands in others.
+    decimal : str
+        The decimal sign, where a person has named it.
+    """
+
+    place: str
+    semicolons: bool = False
+    decimal_commas: bool = False
+    decimal: str = ""
+
+    @property
+    def points_divide(self) -> bool:
+        """Whether it is known that points divide thousands."""
+        if self.decimal:
+            return self.decimal == ","
+        return self.decimal_commas
+
+
+def floats(column: pd.Series, writing: Writing) -> tuple[np.ndarray, str, list[str]]:
+    """The numbers of a column, NaN where a cell is none; their unit where cells name it; and what was decided.
+
+    Raises
+    ------
+    DataError
+        For signs that may be decimal ones or divide thousands.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> floats(pd.Series(["1.234,5", "0,5"]), Writing("mine.csv"))
+    (array([1.2345e+03, 5.0000e-01]), '', ['numbers have decimal commas'])
+    >>> floats(pd.Series(["321ms", "1-00:00:01"]), Writing("mine.csv"))[0].tolist()
+    [0.321, 86401.0]
+    """
+    if column.dtype.kind == "m":
+        return column.dt.total_seconds().to_numpy(float), "s", ["times are durations of pandas"]
+    cells = cells_of(column)
+    if cells.dtype != object:
+        return cells.astype(float), "", []
+    decisions: list[str] = []
+    if writing.decimal:
+        cells = np.array(_with_points(_stripped(cells), writing), dtype=object)
+    elif writing.semicolons:
+        texts, told = _without_points(_stripped(cells), writing)
+        cells = np.array(texts, dtype=object)
+        decisions += told
+    try:
+        return cells.astype(float), "", decisions
+    except (TypeError, ValueError, OverflowError):
+        pass
+    texts = _stripped(cells)
+    commas = [text for text in texts if isinstance(text, str) and "," in text]
+    if commas:
+        texts, sentence = _without_commas(texts, commas, writing)
+        decisions.append(sentence)
+    units = set()
+    values = np.full(len(texts), np.nan)
+    for number, text in enumerate(texts):
+        value, unit = _number_in(text)
+        values[number] = value
+        if unit:
+            units.add(unit)
+    if units:
+        decisions.append("units stand behind the numbers, or they are written as hours:minutes:seconds")
+    return values, "s" if units else "", decisions
+
+
+def _stripped(cells: np.ndarray) -> list:
+    """The cells without spaces around them."""
+    return [cell.strip() if isinstance(cell, str) else cell for cell in cells]
+
+
+def _with_points(texts: list, writing: Writing) -> list:
+    """The cells with decimal points, where a person has named the decimal sign; the other sign divides thousands."""
+    other = "." if writing.decimal == "," else ","
+    found = []
+    for text in texts:
+        if not isinstance(text, str) or not _POINTS_OR_COMMAS.match(text):
+            found.append(text)
+            continue
+        whole, decimal, behind = text.partition(writing.decimal)
+        groups = whole.lstrip("+-").split(other)
+        if any(len(group) != 3 for group in groups[1:]) or other in behind:
+            raise DataError(
+                f"{writing.place}: {quoted(text)} is no number with decimal={writing.decimal}, for {other} then "
+                "divides thousands"
+            )
+        found.append(whole.replace(other, "") + decimal.replace(",", ".") + behind)
+    return found
+
+
+def _without_points(texts: list, writing: Writing) -> tuple[list, list[str]]:
+    """The cells without points that divide thousands, which are known by decimal commas, and what is told."""
+    pointed = [text for text in texts if isinstance(text, str) and "." in text]
+    if not pointed or not all(_THOUSANDS_POINT.fullmatch(text) for text in pointed):
+        return texts, []
+    if not writing.decimal_commas:
+        if len(pointed) == len(texts):  # three decimal places throughout
+            return texts, [f"{pointed[0]} has a decimal point; where it divides thousands: decimal=,"]
+        if any("," not in str(text) for text in texts if text not in pointed):
+            raise DataError(
+                f"{writing.place}: {quoted(pointed[0])} may be {pointed[0]} or {pointed[0].replace('.', '')}, for "
+                "other cells of its column have no point; say which sign is the decimal one: decimal=, or decimal=."
+            )
+    whole = []
+    for text in texts:
+        if isinstance(text, str) and "," not in text:
+            text = text.replace(".", "")
+        whole.append(text)
+    return whole, []
+
+
+def _without_commas(texts: list, commas: list[str], writing: Writing) -> tuple[list, str]:
+    """The cells with decimal points, and what commas were taken for."""
+    decimal = all(_DECIMAL_COMMA.fullmatch(text) for text in commas)
+    thousands = all(_THOUSANDS_COMMA.fullmatch(text) for text in commas)
+    either = decimal and thousands and not writing.semicolons
+    if either and all(_THREE_BEHIND.fullmatch(text) for text in commas):
+        raise DataError(
+            f"{writing.place}: {quoted(commas[0])} may be {commas[0].replace(',', '.')} or "
+            f"{commas[0].replace(',', '')}; say which sign is the decimal one: decimal=, or decimal=."
+        )
+    if decimal:
+        return [_from_decimal_comma(text) for text in texts], "numbers have decimal commas"
+    if thousands:
+        found = [text.replace(",", "") if isinstance(text, str) else text for text in texts]
+        return found, "commas divide thousands"
+    return texts, "commas are no part of a number"
+
+
+def _from_decimal_comma(text: object) -> object:
+    """``1.234,5`` as ``1234.5``; a number with a point alone is left, unless the point can only divide thousands."""
+    if not isinstance(text, str):
+        return text
+    if "," in text or _THOUSANDS_POINT.fullmatch(text):
+        return text.replace(".", "").replace(",", ".")
+    return text
+
+
+def _number_in(cell: object) -> tuple[float, str]:
+    """The number of a cell, in seconds where it names a unit, and that unit."""
+    try:
+        return float(cell), ""  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        if not isinstance(cell, str):
+            return np.nan, ""
+    clock = _CLOCK.fullmatch(cell)
+    if clock:
+        days, hours, minutes, seconds = clock.groups(default="0")
+        if max(len(days), len(hours)) > 6:
+            return np.nan, ""
+        whole = (int(days) * 24 + int(hours)) * 3600 + int(minutes) * 60
+        return whole + float(seconds.replace(",", ".")), "s"
+    found = _WITH_UNIT.fullmatch(cell)
+    if found:
+        unit = name_of(f"x_{found[2]}").unit
+        if unit:
+            return in_seconds(float(found[1]), unit), unit
+    return np.nan, ""
+
+
+def in_seconds(values, unit: str):
+    """Numbers of a unit in seconds, rounded once."""
+    times, parts = UNITS[unit]
+    if parts == 1:
+        return values * times
+    return values / parts
+
+
+def instants(column: pd.Series, writing: Writing) -> tuple[np.ndarray, str]:
+    """Points in time of a column as numbers, NaN where a cell is none, and their unit, empty where it is unknown.
+
+    Dates become whole nanoseconds, so that differences of them are exact; numbers stay as they are.
+    """
+    import pandas as pd
+
+    if is_numeric(column):
+        values = cells_of(column)
+        if values.dtype.kind in "iu":
+            return values, _unit_of_epoch(values)
+        values, unit, _ = floats(column, writing)
+        if _are_whole(values) and cells_of(column).dtype == object:
+            values = np.array(list(map(_integer, cells_of(column))))
+        return values, unit or _unit_of_epoch(values)
+    written_as = "ISO8601" if _is_text(column) else None
+    try:
+        dates = pd.to_datetime(_as_iso(column), utc=True, format=written_as, errors="coerce")
+    except (ValueError, TypeError, OverflowError):
+        dates = pd.Series(pd.NaT, index=column.index)
+    if dates.isna().all():
+        values, unit, _ = floats(column, writing)
+        if np.isnan(values).all():
+            raise DataError(
+                f"{writing.place}: {quoted(str(column.iloc[0]))} is neither a number nor a date as 2024-05-31 12:00:00"
+            )
+        return values, unit
+    missing = dates.isna().to_numpy()
+    stamps = dates.dt.tz_localize(None).to_numpy().astype("datetime64[ns]").astype(np.int64)
+    if missing.any():
+        return np.where(missing, np.nan, stamps), "ns"
+    return stamps, "ns"
+
+
+def are_dates(column: pd.Series, writing: Writing) -> bool:
+    """Whether a column holds dates since 1970, written as such or as numbers, and no durations.
+
+    >>> import pandas as pd
+    >>> for cells in (["2026-01-01 00:00:05"], [1_767_225_600_000], ["321ms"], [0.3]):
+    ...     print(are_dates(pd.Series(cells), Writing("mine.csv")))
+    True
+    True
+    False
+    False
+    """
+    try:
+        if is_numeric(column):
+            return bool(_unit_of_epoch(floats(column, writing)[0]))
+        return bool(np.isnan(floats(column, writing)[0]).all()) and instants(column, writing)[1] == "ns"
+    except DataError:
+        return False
+
+
+def _as_iso(column: pd.Series) -> pd.Series:
+    """Dates as ISO 8601 has them: ``2024-05-01 12:00:00.5`` for ``2024/05/01 12:00:00,5``."""
+    if not _is_text(column):
+        return column
+    text = column.astype(str).str.strip()
+    text = text.str.replace(r"^(\d{4})/(\d\d)/(\d\d)", r"\1-\2-\3", regex=True)
+    return text.str.replace(r",(\d+)$", r".\1", regex=True)
+
+
+def _integer(cell: Any) -> int:
+    """A whole number in a cell, exactly."""
+    try:
+        return int(cell)
+    except (TypeError, ValueError):
+        return int(float(cell))
+
+
+def _are_whole(values: np.ndarray) -> bool:
+    """Whether all numbers are there and are whole ones that fit into 64 bits."""
+    if np.isnan(values).any() or np.abs(values).max(initial=0) >= 2**63:
+        return False
+    return bool((values == np.rint(values)).all())
+
+
+def _is_text(column: pd.Series) -> bool:
+    return str in set(map(type, column.head(3)))
+
+
+def _unit_of_epoch(values: np.ndarray) -> str:
+    """The unit in which numbers are dates of our time; empty for none."""
+    seen = values[~np.isnan(values)]
+    if not len(seen):
+        return ""
+    value = float(np.median(seen))
+    for unit, low, high in _EPOCHS:
+        if low <= value < high and 1e9 <= in_seconds(value, unit) < 4e9:
+            return unit
+    return ""

@@ -1,0 +1,134 @@
+"""Several files of one run as one table: each of a worker, or all with the same columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from gcexp.errors import DataError
+from gcexp_adviser.logs.keys import labels_of
+from gcexp_adviser.logs.names import listed, names_of
+from gcexp_adviser.logs.numbers import is_numeric
+from gcexp_adviser.logs.tables import MATRIX, Table
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the rows of several tables stand."""
+
+    tables: tuple[Table, ...]
+    starts: np.ndarray
+
+    def __call__(self, number: int) -> str:
+        which = int(np.searchsorted(self.starts, number, side="right")) - 1
+        table = self.tables[which]
+        return f"{table.place_of(number - int(self.starts[which]))} of {table.place.removeprefix('trace ')}"
+
+
+def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> Table:
+    """The rows of all tables below each other.
+
+    Where no column says the worker, each file is that of one, which is called after it; where none says the iteration,
+    the rows of each file are numbered. The only column of files without a header has the times.
+
+    Raises
+    ------
+    DataError
+        For tables of different columns.
+    """
+    first = tables[0]
+    is_bare = "time" not in given and _are_bare(tables)
+    if is_bare:
+        tables = [_as_times(table) for table in tables]
+    columns, left_out = _common_columns(tables)
+    names = names_of(columns)
+    decisions = []
+    if is_bare:
+        decisions.append("took the only column of each file, which has no header, for its times")
+    if left_out:
+        decisions.append(f"left out {listed(left_out)}, which not every file has")
+    frames = []
+    for table in tables:
+        frames.append(table.frame[columns])
+    decisions += _told_of(tables)
+    if "worker" not in given and not names.has("worker"):
+        numbers, hosts = labels_of(stems)
+        labels = hosts or numbers
+        for place, label in enumerate(labels):
+            frames[place] = frames[place].assign(worker=label)
+        decisions.append(
+            f"took each of {len(tables)} files for that of one worker: {stems[0]} to {stems[-1]}"
+        )
+        if "iteration" not in given and not names.has("iteration"):
+            for place, frame in enumerate(frames):
+                frames[place] = frame.assign(iteration=np.arange(len(frame)))
+            decisions.append("no column says the iteration: the rows of each file are numbered")
+    else:
+        decisions.append(f"put the rows of {len(tables)} files together")
+    lengths = list(map(len, frames))
+    starts = np.append(0, np.cumsum(lengths)[:-1])
+    return Table(
+        place=f"trace of {len(tables)} files",
+        frame=pd.concat(frames, ignore_index=True),
+        place_of=_Places(tuple(tables), starts),
+        decisions=decisions,
+        named=first.named or is_bare,
+        semicolons=first.semicolons,
+    )
+
+
+def _told_of(tables: list[Table]) -> list[str]:
+    """What was decided of the files, once for all that tell the same; what was left out is told with its file."""
+    files_of: dict[str, list[str]] = {}
+    for table in tables:
+        for decision in table.decisions:
+            files_of.setdefault(decision, []).append(table.place.removeprefix("trace "))
+    told = []
+    for decision, files in files_of.items():
+        if "left out" not in decision:
+            told.append(decision)
+        elif len(files) == len(tables):
+            told.append(f"of each file: {decision}")
+        else:
+            told.append(f"{listed(files)}: {decision}")
+    return told
+
+
+def _are_bare(tables: list[Table]) -> bool:
+    """Whether each table is one column of numbers without a name."""
+    for table in tables:
+        if table.named or len(table.columns) != 1 or not is_numeric(table.frame[table.columns[0]]):
+            return False
+    return True
+
+
+def _as_times(table: Table) -> Table:
+    """A table of one column, which is called the time."""
+    decisions = [decision for decision in table.decisions if decision != MATRIX]
+    return replace(table, frame=table.frame.set_axis(["time"], axis=1), named=True, decisions=decisions)
+
+
+def _common_columns(tables: list[Table]) -> tuple[list[str], list[str]]:
+    """The columns that all tables have, and others; raise `DataError` where the common ones have no time."""
+    everything: dict[str, int] = {}  # how many tables have a column
+    for table in tables:
+        for column in table.columns:
+            everything[column] = everything.get(column, 0) + 1
+    common, others = [], []
+    for column, count in everything.items():
+        if count == len(tables):
+            common.append(column)
+        else:
+            others.append(column)
+    if not others:
+        return common, []
+    if not names_of(common).has("time", "end"):
+        first = tables[0]
+        other = next(table for table in tables if table.columns != first.columns)
+        raise DataError(
+            f"{other.place} has the columns {listed(other.columns)}, {first.place} has {listed(first.columns)}; files "
+            "of one run have the same"
+        )
+    return common, others

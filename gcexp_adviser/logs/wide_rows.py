@@ -1,0 +1,304 @@
+"""Times that stand in columns, one for each worker, and rows that are iterations."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from gcexp.errors import DataError, ParameterError
+from gcexp.traces.assembling import by_number
+from gcexp.traces.record import LEAST, MOST
+from gcexp_adviser.logs.keys import labels_of, whole_numbers
+from gcexp_adviser.logs.matching import are_quantiles, of_workers
+from gcexp_adviser.logs.names import NOT_USED, Names, column_given, listed, name_of
+from gcexp_adviser.logs.numbers import Writing, floats, in_seconds, is_numeric
+from gcexp_adviser.logs.panels import are_of_one_job, panel_of, pattern_of, series_of
+from gcexp_adviser.logs.separators import UNNAMED
+from gcexp_adviser.logs.tables import Table
+from gcexp_adviser.logs.times import known_unit, refuse_text
+from gcexp_adviser.logs.unmatched import example_of, numbered, typed
+
+_ALIKE = 10.0  # ratio up to which the usual values of columns are of the same kind
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Times as a matrix (R, N), NaN where there is none, with the numbers of its iterations and workers.
+
+    ``numbered_by`` is the column that numbers the iterations; empty where there is none.
+    """
+
+    iterations: np.ndarray
+    workers: tuple[int, ...]
+    hosts: tuple[str, ...]
+    times: np.ndarray
+    unit: str
+    decisions: list[str]
+    numbered_by: str = ""
+
+
+def wide_rows(table: Table, given: dict[str, str], unit: str, writing: Writing) -> Matrix:
+    """Times that stand in columns, one for each worker."""
+    decisions: list[str] = []
+    in_memory = not table.named and not table.columns[0].startswith("column")
+    columns, numbering = _columns_of_workers(table, given, in_memory, writing, decisions)
+    times, of_cells = _times_in(table, columns, writing, decisions)
+    known = known_unit(unit, of_cells, columns[0], decisions, strict=in_memory)
+    if known and not of_cells:
+        times = in_seconds(times, known)
+    workers, hosts = labels_of(columns, is_numbered=not table.named)
+    order = np.argsort(workers)
+    if hosts:
+        order = np.array(sorted(range(len(hosts)), key=lambda place: by_number(hosts[place])))
+        hosts = tuple(np.array(hosts, dtype=object)[order])
+    else:
+        workers = tuple(np.array(workers)[order].tolist())
+    times = times[:, order]
+    numbers = np.arange(len(times))
+    if numbering:
+        numbers = whole_numbers(table, numbering, "iteration", writing)
+        values, counts = np.unique(numbers, return_counts=True)
+        if counts.max() > 1:
+            raise DataError(f"{table.place}: iteration {values[counts.argmax()]} stands twice")
+        order = np.argsort(numbers)
+        numbers = numbers[order]
+        times = times[order]
+    _check_times(table, times, hosts or tuple(map(str, workers)))
+    return Matrix(numbers, workers, hosts, times, "s" if known else "", decisions, numbering)
+
+
+def _times_in(
+    table: Table, columns: list[str], writing: Writing, decisions: list[str]
+) -> tuple[np.ndarray, str]:
+    """The times (R, N) in the columns of workers, and the unit that stands behind them."""
+    parts = []
+    of_names = set()
+    of_cells = set()
+    for column in columns:
+        values, unit, told = floats(table.frame[column], writing)
+        refuse_text(table, column, values)
+        of_names.add(name_of(column).unit)
+        of_cells.add(unit)
+        for sentence in told:
+            if sentence not in decisions:
+                decisions.append(sentence)
+        parts.append(values)
+    if len(of_names) > 1:
+        raise DataError(
+            f"{table.place}: the columns of workers have different units by their names; make them the same"
+        )
+    if len(of_cells) > 1:
+        raise DataError(
+            f"{table.place}: some columns of workers have units behind their numbers, and others have not"
+        )
+    return np.stack(parts, axis=1), of_cells.pop()
+
+
+def _columns_of_workers(
+    table: Table, given: dict[str, str], in_memory: bool, writing: Writing, decisions: list[str]
+) -> tuple[list[str], str]:
+    """The columns of the workers, and the one of the iterations, which may be empty."""
+    numbering = _numbering_of_wide(table, given)
+    names = table.names.without([numbering])
+    if "workers" in given:
+        found = _of_pattern(table, names, given["workers"])
+    elif in_memory:
+        found = _of_array(table, names, writing)
+    elif table.named:
+        found = _guessed_workers(table, names, writing)
+    else:
+        found = _unnamed_workers(table, names, writing)
+    if not in_memory:
+        shown = found[0]
+        if len(found) > 1:
+            shown = f"{found[0]} to {found[-1]}"
+        decisions.append(
+            f"took each of the {len(found)} columns {shown} for a worker, and each row for an iteration"
+        )
+    others = names.without(found).written
+    if others:
+        decisions.append(f"did not use {listed(others)}")
+    if numbering:
+        decisions.append(f"iteration = {numbering}")
+    return found, numbering
+
+
+def _numbering_of_wide(table: Table, given: dict[str, str]) -> str:
+    """The column of the iterations of a wide table; empty where there is none."""
+    if given.get("iteration") == NOT_USED:
+        return ""
+    if "iteration" in given:
+        return column_given(given["iteration"], table.columns, table.place)
+    found = table.names.fitting("iteration")
+    if len(found) > 1:
+        found = [name for name in found if table.frame[name].is_unique]
+    if not found:
+        return ""
+    if len(found) > 1:
+        raise DataError(
+            f"{table.place}: {' and '.join(found)} may each be the iteration; say which one, as in "
+            f"columns=iteration:{found[0]}"
+        )
+    return found[0]
+
+
+def _of_pattern(table: Table, names: Names, pattern: str) -> list[str]:
+    """The columns that a person has named by a pattern."""
+    found = []
+    for name in names.written:
+        if fnmatchcase(name, pattern) and not name.startswith(UNNAMED):
+            found.append(name)
+    if not found:
+        raise ParameterError(
+            f"{table.place}: columns=workers:{pattern} fits no column; it has {listed(table.columns)}"
+        )
+    return found
+
+
+def _of_array(table: Table, names: Names, writing: Writing) -> list[str]:
+    """The columns of an array; raise `DataError` where it may have a row for each iteration and worker."""
+    found = names.written
+    if len(found) == 3 and not _is_whole(table, found[2], writing) and _may_be_long(table, writing):
+        raise DataError(
+            f"{table.place}: its 3 columns may be iteration, worker and time, or one for each worker; say "
+            "columns=iteration:0,worker:1,time:2 or columns=workers:*"
+        )
+    return found
+
+
+def _guessed_workers(table: Table, names: Names, writing: Writing) -> list[str]:
+    """Columns whose names are surely those of workers; raise `DataError` where there are none."""
+    panel = panel_of(names)
+    if panel:
+        return _runs_of_a_job(table, panel)
+    series = series_of(names.written)
+    if series:
+        return list(series)
+    numbers = names.without(_without_numbers(table, names))
+    found = of_workers(numbers) or _of_hosts(table, numbers, writing)
+    if found and not (found[0].strip().isdecimal() and _has_unknown(names.without(found))):
+        return found
+    shown = listed(table.columns)
+    told = (
+        f"{table.place}: has no column 'iteration', 'worker' and 'time' by these or similar names, nor a numbered "
+        f"column for each worker; it has {shown}: say which are which, as in {example_of(table)}, or "
+    )
+    pattern, group = numbered(table.columns)
+    if group and pattern != "*":
+        raise DataError(f"{told}columns=workers:{typed(pattern)} where each of these columns is a worker")
+    told += "columns=workers:* where each column is a worker"
+    # With a column of workers it would have been read as a long table.
+    if table.names.has("iteration") and not table.names.has("time"):
+        told += "; scores of a training without a worker and a time do not show who is slow"
+    raise DataError(f"{told}{table.cure}")
+
+
+def _runs_of_a_job(table: Table, panel: list[str]) -> list[str]:
+    """The columns of runs; raise `DataError` where their names do not say that they are workers of one job."""
+    if not are_of_one_job(panel):
+        raise DataError(
+            f"{table.place}: the columns {panel[0]} to {panel[-1]} are of {len(panel)} runs, whose names do not say "
+            "that they are workers of one job; where each of them is a worker: "
+            f"columns=workers:{typed(pattern_of(panel))}"
+        )
+    return panel
+
+
+def _of_hosts(table: Table, numbers: Names, writing: Writing) -> list[str]:
+    """All columns of numbers, where their names differ in a number only and their values are alike; none otherwise."""
+    found = numbers.written
+    patterns = {re.sub(r"\d+", "0", name.base) for name in numbers.items}
+    if len(found) < 2 or len(patterns) > 1 or are_quantiles(numbers.items):
+        return []
+    if not all(name.may_be_of_host for name in numbers.items):
+        return []
+    usual = []
+    for column in found:
+        values, _, _ = floats(table.frame[column], writing)
+        if np.isnan(values).all() or np.nanmin(values) <= 0:
+            return []
+        usual.append(np.nanmedian(values))
+    return found if max(usual) < _ALIKE * min(usual) else []
+
+
+def _has_unknown(names: Names) -> bool:
+    """Whether columns have names of their own, so that numbers beside them may be a row, not names."""
+    return bool(names.where(lambda name: not (name.is_stamp or name.written.startswith(UNNAMED))))
+
+
+def _without_numbers(table: Table, names: Names) -> list[str]:
+    """The columns that cannot be times, since they hold words or say when a row was written."""
+    return names.where(
+        lambda name: table.says_when(name.written) or not is_numeric(table.frame[name.written])
+    )
+
+
+def _unnamed_workers(table: Table, names: Names, writing: Writing) -> list[str]:
+    """The columns of a matrix without a header; raise `DataError` where some may be something else than a worker's."""
+    words = _without_numbers(table, names)
+    found = names.without(words).written
+    choice = "columns=iteration:column1,worker:column2,time:column3 or columns=workers:*"
+    if words or not found:
+        raise DataError(
+            f"{table.place}: has no header, and no numbers in {listed(words)}, others may be no worker's; say {choice}"
+        )
+    if len(found) >= 3 and _may_be_long(table, writing):
+        raise DataError(
+            f"{table.place}: has no header, so its {len(found)} columns may be iteration, worker and time, or one for "
+            f"each worker; say {choice}"
+        )
+    whole = [name for name in found if _is_whole(table, name, writing)]
+    if 0 < len(whole) < len(found):
+        first = whole[0]
+        raise DataError(
+            f"{table.place}: has no header, and {first} has whole numbers only, unlike others, so it may be no "
+            f"worker's; say {choice}, or columns=iteration:{first},workers:* where it numbers the iterations"
+        )
+    if len(found) > 2 and _counts_rows(table, found[0], writing):
+        raise DataError(
+            f"{table.place}: has no header, and {found[0]} counts the rows, so it may be no worker's; say "
+            f"columns=iteration:{found[0]},workers:* or columns=workers:*"
+        )
+    return found
+
+
+def _is_whole(table: Table, column: str, writing: Writing) -> bool:
+    """Whether a column of numbers has none with decimals."""
+    values, _, _ = floats(table.frame[column], writing)
+    seen = values[~np.isnan(values)]
+    return bool((seen == np.rint(seen)).all())
+
+
+def _counts_rows(table: Table, column: str, writing: Writing) -> bool:
+    """Whether a column of numbers rises by one from row to row."""
+    values, _, _ = floats(table.frame[column], writing)
+    return len(values) > 2 and bool((np.diff(values) == 1).all())
+
+
+def _may_be_long(table: Table, writing: Writing) -> bool:
+    """Whether the first two columns may number iterations and workers."""
+    try:
+        first = whole_numbers(table, table.columns[0], "iteration", writing)
+        second = whole_numbers(table, table.columns[1], "worker", writing)
+    except DataError:
+        return False
+    pairs = np.unique(np.stack([first, second], axis=1), axis=0)
+    return len(pairs) == len(first) and len(np.unique(first)) < len(first)
+
+
+def _check_times(table: Table, times: np.ndarray, labels: tuple[str, ...]) -> None:
+    """Raise `DataError` for a time that is none, and a worker without any."""
+    missing = np.isnan(times)
+    empty = np.flatnonzero(missing.all(0))
+    if len(empty):
+        raise DataError(f"{table.place}: worker {labels[empty[0]]} has no time in any iteration")
+    wrong = np.argwhere(~missing & ~((times >= LEAST) & (times <= MOST)))
+    if len(wrong):
+        row, worker = wrong[0]
+        raise DataError(
+            f"{table.place}: the time of worker {labels[worker]} in row {row} is {times[row, worker]:g}, wanted is a "
+            f"number from {LEAST:g} to {MOST:g}"
+        )

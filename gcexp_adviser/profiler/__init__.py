@@ -1,0 +1,1 @@
+"""Steps and collectives in traces of PyTorch's profiler."""

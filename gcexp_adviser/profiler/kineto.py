@@ -1,0 +1,294 @@
+"""A trace of workers' times from the profiler traces of PyTorch (Kineto), one or more for each rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from gcexp.errors import DataError
+from gcexp_adviser.profiler.kineto_events import is_damaged, is_trace, read_events
+from gcexp_adviser.profiler.kineto_steps import Step, steps_of
+
+_SHOWN = 8  # numbers in a sentence
+
+
+@dataclass(frozen=True)
+class _Recording:
+    """What one file holds."""
+
+    file: Path
+    rank: int
+    world_size: int
+    steps: list[Step]
+    has_gpu: bool
+
+
+def is_profiler_folder(path: Path | str) -> bool:
+    """Whether a folder, or a folder in it, holds a profiler trace of PyTorch, recognised by its content."""
+    path = Path(path)
+    return path.is_dir() and any(map(is_trace, _files_in(path)))
+
+
+def read_profiler_folder(source: Path | str | Iterable[Path | str]) -> tuple[pd.DataFrame, list[str]]:
+    """The times of all ranks and steps of a run that was profiled, and what was decided about them.
+
+    Parameters
+    ----------
+    source : path or paths
+        A folder with the files of all ranks, or these files.
+
+    Returns
+    -------
+    frame : DataFrame
+        Columns ``iteration`` (number of the step), ``worker`` (rank), ``time`` from the step mark to the launch of the
+        last gradient collective, and ``compute``, its part from the first forward operation on; both in seconds. There
+        is a row for each rank and each step that all ranks have. ``compute`` is left out where no operation is seen
+        that it could begin with.
+    decisions : list of str
+        What was taken for what, and what was left out.
+
+    Raises
+    ------
+    DataError
+        For files that are damaged or do not say their rank, steps without marks or without collectives, a single rank,
+        ranks that wait for each other before the backward pass, and a step that a rank has twice.
+    """
+    files, left_out_files = _files_of(source)
+    recordings = list(map(_recording, files))
+    decisions = [*left_out_files, *_check_world(recordings)]
+    steps_of_ranks = _by_rank(recordings)
+    _check_collectives(recordings)
+    kept, left_out_steps = _kept_steps(steps_of_ranks)
+    frame = _frame(steps_of_ranks, kept)
+    read = f"read {len(steps_of_ranks)} ranks x {len(kept)} steps from {len(files)} Kineto files"
+    return frame, [read, *_meaning(recordings, steps_of_ranks, kept, frame), *left_out_steps, *decisions]
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """Files in a folder and in folders in it, but for hidden ones."""
+    files = []
+    for path in sorted(folder.rglob("*")):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.is_file() and not hidden:
+            files.append(path)
+    return files
+
+
+def _files_of(source: Path | str | Iterable[Path | str]) -> tuple[list[Path], list[str]]:
+    """The profiler traces of a source, and what is told of its other files."""
+    if isinstance(source, str | Path):
+        path = Path(source)
+        files = _files_in(path) if path.is_dir() else [path]
+    else:
+        files = list(map(Path, source))
+    traces, others = [], []
+    for file in files:
+        if is_trace(file):
+            traces.append(file)
+        elif is_damaged(file):
+            raise DataError(
+                f"{file.name} is empty or damaged: it does not begin as JSON; copy it again, or take it out"
+            )
+        else:
+            others.append(file.name)
+    if not traces:
+        raise DataError(f"{_named(source)} holds no profiler trace of PyTorch")
+    if not others:
+        return traces, []
+    return traces, [f"left out {len(others)} files that are no profiler traces: {_listed(others)}"]
+
+
+def _named(source: object) -> str:
+    return str(source) if isinstance(source, str | Path) else "the list of files"
+
+
+def _listed(items: Iterable[object]) -> str:
+    """Items in a sentence; of many, the first.
+
+    Examples
+    --------
+    >>> _listed(range(12))
+    '0, 1, 2, 3, 4, 5, 6, 7 and 4 more'
+    """
+    texts = list(map(str, items))
+    shown = ", ".join(texts[:_SHOWN])
+    if len(texts) > _SHOWN:
+        shown += f" and {len(texts) - _SHOWN} more"
+    return shown
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+
+def _recording(file: Path) -> _Recording:
+    """The steps of a file; its events are not kept."""
+    events = read_events(file)
+    if not events.steps:
+        raise DataError(
+            f"{file.name} has no step marks (ProfilerStep#...): give the profiler a schedule=, without which torch "
+            "writes none, and call prof.step() at the end of each training step"
+        )
+    return _Recording(file, events.rank, events.world_size, steps_of(events), events.has_gpu)
+
+
+def _check_world(recordings: list[_Recording]) -> list[str]:
+    """Raise `DataError` unless the files are of several ranks of one world; what is told of ranks without a file."""
+    ranks = set()
+    worlds = set()
+    for recording in recordings:
+        ranks.add(recording.rank)
+        if recording.world_size:
+            worlds.add(recording.world_size)
+    if len(worlds) > 1:
+        raise DataError(
+            f"the files are of runs with {_listed(sorted(worlds))} ranks; put each run into a folder of its own"
+        )
+    world_size = max(worlds, default=0)
+    if len(ranks) == 1:
+        rank = f"rank {recordings[0].rank}"
+        if world_size:
+            rank += f" of {world_size}"
+        raise DataError(
+            f"there are files of one rank only, {rank}: who is slow is seen by comparing ranks; profile on "
+            "every rank, and put their files into one folder"
+        )
+    missing = sorted(set(range(world_size)) - ranks)
+    if not missing:
+        return []
+    return [f"{len(missing)} of {world_size} ranks have no file: {_listed(missing)}"]
+
+
+def _by_rank(recordings: list[_Recording]) -> dict[int, dict[int, Step]]:
+    """Steps by rank and number; several files of a rank are joined where they have no step in common."""
+    joined: dict[int, dict[int, Step]] = {}
+    files: dict[tuple[int, int], Path] = {}
+    for recording in sorted(recordings, key=lambda recording: recording.rank):
+        steps = joined.setdefault(recording.rank, {})
+        for step in recording.steps:
+            if step.number in steps:
+                first = files[recording.rank, step.number]
+                places = first.name
+                if first != recording.file:
+                    places += f" and {recording.file.name}"
+                raise DataError(
+                    f"rank {recording.rank} has step {step.number} twice, in {places}; take one out, or put each run "
+                    "into a folder of its own"
+                )
+            steps[step.number] = step
+            files[recording.rank, step.number] = recording.file
+    return joined
+
+
+def _check_collectives(recordings: list[_Recording]) -> None:
+    """Raise `DataError` where no step of a rank says what the rank took by itself."""
+    collectives = 0
+    for recording in recordings:
+        waits_for: set[str] = set()
+        usable = 0
+        for step in recording.steps:
+            waits_for.update(step.waits_for)
+            usable += step.is_usable
+            collectives += step.collectives
+        if waits_for and not usable:
+            raise DataError(
+                f"the ranks wait for each other before the backward pass is over ({_listed(sorted(waits_for))} in "
+                f"{recording.file.name}), as with FSDP, tensor or pipeline parallelism, SyncBatchNorm, a loss "
+                "that is reduced, or several backward passes that reduce: what a rank takes by itself cannot be read "
+                "from such steps"
+            )
+    if not collectives:
+        raise DataError(
+            "no step has a gradient collective (all_reduce or reduce_scatter), so ranks do not wait for each other in "
+            "what was profiled; profile training steps of DistributedDataParallel on the CPU side "
+            "(ProfilerActivity.CPU); where a schedule begins anew and writes over its first file, give it repeat=1"
+        )
+
+
+# --- steps ------------------------------------------------------------------------------------------------------------
+
+
+def _kept_steps(ranks: dict[int, dict[int, Step]]) -> tuple[list[int], list[str]]:
+    """Numbers of the steps that are usable on every rank, and what is told of the others."""
+    kept: list[int] = []
+    without, waiting, cut_off, incomplete = [], [], [], []
+    numbers: set[int] = set()
+    for steps in ranks.values():
+        numbers.update(steps)
+    for number in sorted(numbers):
+        of_ranks = [steps[number] for steps in ranks.values() if number in steps]
+        if any(step.cut_off for step in of_ranks):
+            cut_off.append(number)
+        elif any(step.waits_for for step in of_ranks):
+            waiting.append(number)
+        elif not all(step.collectives for step in of_ranks):
+            without.append(number)
+        elif len(of_ranks) < len(ranks):
+            incomplete.append(number)
+        else:
+            kept.append(number)
+    reasons = {
+        "without a gradient collective": without,
+        "in which ranks wait for each other before the backward pass is over": waiting,
+        "that the recording cut off before the last gradient collective": cut_off,
+        "that not every rank has": incomplete,
+    }
+    told = []
+    for reason, left_out in reasons.items():
+        if left_out:
+            noun = "step" if len(left_out) == 1 else "steps"
+            told.append(f"left out {len(left_out)} {noun} {reason}: {_listed(left_out)}")
+    if not kept:
+        raise DataError(f"no step is whole on every rank: {'; '.join(told)}")
+    return kept, told
+
+
+def _frame(ranks: dict[int, dict[int, Step]], kept: list[int]) -> pd.DataFrame:
+    """A row for each kept step and rank; without ``compute`` where a step lacks it."""
+    rows = []
+    for number in kept:
+        for rank, steps in ranks.items():
+            step = steps[number]
+            rows.append((number, rank, step.time, step.compute))
+    frame = pd.DataFrame(rows, columns=["iteration", "worker", "time", "compute"])
+    return frame.dropna(axis="columns")
+
+
+def _meaning(
+    recordings: list[_Recording], ranks: dict[int, dict[int, Step]], kept: list[int], frame: pd.DataFrame
+) -> list[str]:
+    """What the columns mean in these files."""
+    steps: list[Step] = []
+    for of_rank in ranks.values():
+        steps += map(of_rank.__getitem__, kept)
+    if any(step.after_backward for step in steps):
+        time = (
+            "step start to the first gradient collective, since the gradients are reduced after the backward pass, and "
+            "later collectives wait for the first"
+        )
+    else:
+        time = "step start to the launch of the last gradient collective"
+    told = [f"time = {time}"]
+    if "compute" not in frame:
+        told.append("compute is not known, since no forward operation is seen")
+    elif any(step.unmarked_forward for step in steps):
+        told.append("compute = from the first operation, since no forward pass is marked")
+    else:
+        told.append("compute = from the first forward operation")
+    buffers = [step.buffers for step in steps if step.buffers > 0]
+    if buffers:
+        told.append(
+            f"took {1000 * sum(buffers) / len(steps):.3g} ms a step off, in which ranks waited for a broadcast before "
+            "the backward pass, as of buffers (DistributedDataParallel(..., broadcast_buffers=False) sends none)"
+        )
+    if any(recording.has_gpu for recording in recordings):
+        told.append(
+            "times are of launches on the CPU, which may run ahead of the GPU: what the GPU alone takes is in them "
+            "only where the loop waits for it before the next step, as by loss.item()"
+        )
+    return told

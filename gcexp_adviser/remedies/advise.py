@@ -1,0 +1,339 @@
+"""``gcexp advise``: what to set on a cluster whose times were recorded, and what it costs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gcexp.errors import UserError, require, require_known
+from gcexp.files import write_text
+from gcexp.schemes import LATE
+from gcexp.traces.missing import Absent
+from gcexp_adviser.diagnosis.level_changes import Change, levels_of
+from gcexp_adviser.diagnosis.phi import share
+from gcexp_adviser.diagnosis.recorded import LEFT_OUT, Recorded, recorded_without_gaps, ways_of
+from gcexp_adviser.logs.reading import Columns
+from gcexp_adviser.page import Page, counted, percent, write
+from gcexp_adviser.remedies import advice_in_words
+from gcexp_adviser.remedies.conclusion import Conclusion
+from gcexp_adviser.remedies.remedies import Remedy
+from gcexp_adviser.remedies.settings import settings
+from gcexp_adviser.remedies.verdict import NOTHING, UNKNOWN, Answer, Comparison
+
+if TYPE_CHECKING:
+    from gcexp_adviser.remedies.trained import Trained
+
+_TOLD = (
+    "verdict",
+    "sentence",
+    "scheme",
+    "ratio",
+    "low",
+    "high",
+    "bound",
+    "mean_as_written",
+    "phi",
+    "depends",
+)
+_BY_PHI = ("phi", "verdict", "remedy", "ratio", "low", "high", "bound", "capacity", "reason")
+
+
+@dataclass(frozen=True, repr=False)
+class Advice(Conclusion):
+    """What `gcexp.advise` says; it prints its sentences, a notebook shows it, and ``table`` is its settings as a frame.
+
+    It is a conclusion from recorded times, in words, as a page and as files.
+
+    Attributes
+    ----------
+    trained : Trained, optional
+        Which scheme reaches a score first, where a task was named.
+    otherwise : dict
+        The advice where missing rows are taken in another way than as late, by that way in words.
+    """
+
+    trained: Trained | None = None
+    otherwise: dict[str, Advice] = field(default_factory=dict, repr=False)
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+    def __repr__(self) -> str:
+        ratio = ""
+        if self.main.advised and self.verdict == self.main.verdict:
+            ratio = (
+                f", {percent(self.ratio)} of waiting for all ({percent(self.low)} to {percent(self.high)})"
+            )
+        return f"<Advice for {self.recorded.trace.name}: {self.verdict}{ratio}>"
+
+    @property
+    def sentences(self) -> list[str]:
+        """The whole story: what was read, what makes workers slow, what to set, and what cannot be said."""
+        page = self.page()
+        sentences = list(page.sentences)
+        for of_section in page.sections.values():
+            sentences += of_section
+        return sentences
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one or two sentences."""
+        return advice_in_words.sentence(self)
+
+    def page(self) -> Page:
+        """Sentences, settings, what the verdict rests on, and what would change it."""
+        return self._page
+
+    @cached_property
+    def _page(self) -> Page:
+        return advice_in_words.page(self, self.trained, self.otherwise)
+
+    @property
+    def without_missing(self) -> Advice | None:
+        """The advice where iterations with missing rows are left out, in place of taking these rows as late."""
+        return self.otherwise.get(LEFT_OUT)
+
+    def _repr_html_(self) -> str:
+        return self.page().html()
+
+    def as_dict(self) -> dict[str, Any]:
+        """What stands in ``advice.json``."""
+        facts = dict(self.recorded.facts)
+        for name in _TOLD:
+            facts[name] = getattr(self, name)
+        facts["settings"] = self.table.drop(columns="never_used").to_dict("records")
+        facts["gap"] = self.main.gap
+        facts["phi_measured"] = self.measured
+        facts["by_phi"] = [_facts_of(answer) for answer in self.answers]
+        facts["terms"] = self.comparison.terms
+        facts["since_iteration"] = self.recorded.iteration(self.since)
+        facts["sentences"] = self.sentences
+        facts["notes"] = self.page().notes
+        facts["diagnosis"] = {
+            "found": self.diagnosis.found,
+            "unsure": self.diagnosis.unsure,
+            "mechanisms": self.diagnosis.table.to_dict("records"),
+        }
+        if self.without_missing:
+            facts["verdict_without_missing"] = self.without_missing.verdict
+        if self.trained:
+            facts["task"] = self.trained.as_dict()
+        return facts
+
+    def write(self, folder: Path | str) -> list[Path]:
+        """Write ``advice.html``, which has all in it, ``advice.json``, ``advice.md`` and ``advice.png``."""
+        from gcexp_adviser.diagnosis.pictures import of_fit  # matplotlib is slow to import
+        from gcexp_adviser.remedies.pictures import of_advice
+
+        page = self.page()
+        text = page.markdown("advice.png")
+        if self.recorded.source:
+            command = f"`{shlex.join(['gcexp', 'benchmark', self.recorded.source, '-o', str(folder)])}`"
+            text += (
+                f"\nAll schemes and bounds on these times: [the map](benchmark.md), which {command} writes.\n"
+            )
+        causes = of_fit(self.diagnosis, "What makes the workers slow", "")
+        pictures = [of_advice(self, page.title), causes]
+        return write(Path(folder), "advice", page, text, self.as_dict(), pictures)
+
+    def write_scheme(self, path: Path | str) -> str:
+        """Write the advice as a scheme option, where there is one and no file yet, and return the line that runs it."""
+        import yaml
+
+        path = Path(path)
+        if self.plan is None or self.verdict == NOTHING:
+            raise UserError(f"{path}: there is no scheme to write; the verdict is: {self.verdict}")
+        require(not path.exists(), f"{path} is there already; name another file")
+        head = (
+            f"# @package _global_\n# {advice_in_words.described(self, self.plan)}.\n"
+            f"# Advised by: {shlex.join(['gcexp', 'advise', self.recorded.source, f'phi={self.main.phi:g}'])}\n"
+            f"# Times of sha256 {self.recorded.facts['sha256']}\n"
+        )
+        options = self.plan.options(self.comparison.data_bound)
+        option: dict[str, Any] = {
+            "defaults": [{f"override /{group}": name} for group, (name, _) in options.items()],
+            "exact": True,
+        }
+        for group, (_, keys) in options.items():
+            if keys:
+                option[group] = keys
+        write_text(path, head + yaml.safe_dump(option, sort_keys=False))
+        return shlex.join(["gcexp", "run", f"scheme={path.stem}", *self.replayed(self.plan)])
+
+
+def advise(
+    source: object,
+    phi: object = None,
+    *,
+    d_max: float = 4.0,
+    overhead: float = 0.0,
+    per_message: float = 0.001,
+    late: str = "stop",
+    slowness: str = "worker",
+    moves: bool = False,
+    task: str | None = None,
+    level: float | None = None,
+    seeds: int = 10,
+    allow_bias: bool = False,
+    absent: Absent | None = None,
+    timeout: float | None = None,
+    columns: Columns = None,
+    unit: str | None = None,
+    decimal: str | None = None,
+    barrier: str = "check",
+    near: float = 0.01,
+    least: float = 0.02,
+    seed: int = 0,
+) -> Advice:
+    """Advise on a cluster whose times were recorded: code, rebalance, exclude a worker, or do nothing.
+
+    Every remedy is learned on one half of the trace and priced on the other, and the other way. The verdict is *do
+    nothing* unless the gain is at least `least` with its interval clear of 1.
+
+    Parameters
+    ----------
+    source : path, name of a bundled trace, DataFrame or array
+        As in `gcexp.fit`.
+    phi : float, "low,high" or pair of float, optional
+        Share of the time that does not grow with the load; by default it is measured where the trace allows it, and
+        else the range from 0 to 1 is answered.
+    d_max : float
+        Shares of the data that a worker can store.
+    overhead : float
+        Time that every iteration takes besides, in the trace's unit.
+    per_message : float
+        Time of each message that is sent, as a share of the mean iteration of waiting for all.
+    late : {"stop", "chunk", "finish", "every"}
+        What workers do whose work was not waited for, see `gcexp.schemes.late`. With anything but ``stop`` only codes
+        in blocks are compared with waiting, excluding and rebalancing.
+    slowness : {"worker", "data"}
+        Whether a slow time belongs to the worker or to its share of the data.
+    moves : bool
+        Whether data may move between workers from one iteration to the next.
+    task, level : str and float, optional
+        A learning task and a score: which scheme reaches it first? Then schemes are trained on the replayed trace.
+    seeds : int
+        Of that training.
+    allow_bias : bool
+        Whether a scheme may win that hardly ever uses the data of some worker.
+    absent, timeout, columns, unit, decimal, barrier, seed
+        As in `gcexp.fit`; where the verdict depends on what missing rows are taken for, the first sentence says so.
+    near, least : float
+        Remedies are as good as the best within this share; a gain below this one is none.
+
+    Returns
+    -------
+    Advice
+
+    Raises
+    ------
+    UserError
+        For a broken trace, one worker, and options outside what they may be.
+
+    Examples
+    --------
+    >>> import gcexp
+    >>> advice = gcexp.advise("bytedance-AR-dp", phi=0.5)
+    >>> advice.verdict, round(advice.ratio, 3), advice.scheme[:2]
+    ('rebalance', 0.52, ['code=uncoded', 'wait=decodable'])
+    """
+    require(d_max >= 1, f"d_max is a load >= 1 in traced loads, got {d_max:g}")
+    require(overhead >= 0, f"overhead is a time >= 0, got {overhead:g}")
+    require(per_message >= 0, f"per_message is a share >= 0 of an iteration, got {per_message:g}")
+    shares = 0 <= near < 1 and 0 <= least < 1
+    require(shares, f"near and least are shares in [0, 1), got {near:g} and {least:g}")
+    require_known("late", late, LATE)
+    require_known("slowness", slowness, ("worker", "data"))
+    together = (task is None) == (level is None)
+    require(together, "task and level belong together: a task, and the score it is to reach")
+
+    def compared(x: np.ndarray) -> Comparison:
+        return Comparison(x, d_max, overhead, per_message, late, slowness, moves, near, least, seed)
+
+    gaps, (main, *others) = ways_of(source, absent, timeout, columns, unit, decimal)
+    found = _advised(recorded_without_gaps(gaps, main, barrier, seed, timeout, source), phi, compared)
+    otherwise = {}
+    for way in others:
+        try:
+            times = recorded_without_gaps(gaps, way, barrier, seed, timeout, source)
+            otherwise[way.how] = _advised(times, phi, compared)
+        except UserError:  # too little is left without the iterations with missing rows
+            continue
+    found = replace(found, otherwise=otherwise)
+    if task is None or level is None:
+        return found
+    from gcexp_adviser.remedies.trained import fastest_to  # what trains is slow to import
+
+    return replace(found, trained=fastest_to(found, task, level, seeds, allow_bias))
+
+
+def _advised(times: Recorded, phi: object, compared: Callable[[np.ndarray], Comparison]) -> Advice:
+    """Advice from recorded times, for what holds now; it acts only on what is certain."""
+    x = times.x
+    name = times.trace.name
+    require(x.shape[1] >= 2, f"{name} has one worker: there is nothing to code and nobody to wait for")
+    iterations = counted(len(x), "iteration")
+    require(len(x) >= 4, f"{name} has {iterations}: too few to learn from one half and judge on the other")
+    levels = levels_of(np.log(x))
+    now = x[levels.now :]
+    phis, measured = _phis(times, phi)
+    as_recorded = compared(now)
+    comparison = as_recorded
+    main = len(phis) // 2
+    if_it_comes_again = None
+    if levels.uncertain.any():
+        certain = compared(now / np.exp(levels.uncertain[levels.now :]))
+        if_it_comes_again = as_recorded.answer(phis[main], both_halves=False)
+        comparison = certain
+    return Advice(
+        recorded=times,
+        levels=levels,
+        comparison=comparison,
+        answers=tuple(_held_in(comparison.answer(value), comparison, x, levels.recent) for value in phis),
+        table=settings(comparison.x, phis),
+        measured=measured,
+        as_recorded=as_recorded,
+        if_it_comes_again=if_it_comes_again,
+        whole=compared(x).answer(phis[main]) if levels.now else None,
+    )
+
+
+def _facts_of(answer: Answer) -> dict[str, Any]:
+    """What ``advice.json`` tells of the answer at one phi."""
+    return {name: getattr(answer, name) for name in _BY_PHI}
+
+
+def _held_in(answer: Answer, compared: Comparison, x: np.ndarray, recent: tuple[Change, ...]) -> Answer:
+    """An answer, but for remedies that would be slower than waiting since a worker of x (T, n) has recovered."""
+    recovered = [change.row for change in recent if change.factor.value < 1]
+    if not answer.advised or not recovered:
+        return answer
+    since = x[min(recovered) :]
+    taken = answer.plan.times(since, [answer.phi], compared.late, compared.data_bound).mean()
+    waiting = since.max(1).mean() + compared.extra(Remedy("wait"))
+    if taken + compared.extra(answer.pick.remedy) <= waiting:
+        return answer
+    reason = f"in the last {counted(len(since), 'iteration')}, since a worker has recovered, the remedy would be slower"
+    return replace(answer, verdict=UNKNOWN, reason=f"{reason} than waiting")
+
+
+def _phis(times: Recorded, phi: object) -> tuple[tuple[float, ...], bool]:
+    """Shares at which to answer, and whether they were measured."""
+    if phi is not None:
+        given = share(phi)
+        if len(given) == 1:
+            return given, False
+        low, high = given
+        return (low, (low + high) / 2, high), False
+    known = times.phi
+    if known is None:
+        return (0.0, 0.5, 1.0), False
+    if known.low is None or known.high is None or not known.low < known.value < known.high:
+        return (known.value,), True
+    return (known.low, known.value, known.high), True

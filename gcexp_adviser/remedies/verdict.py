@@ -1,0 +1,315 @@
+"""Code, rebalance, or do nothing? Candidates are compared on halves of a trace from which they did not learn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from gcexp.theory import bounds
+from gcexp_adviser.diagnosis.resampling import ratio_interval
+from gcexp_adviser.remedies.remedies import KINDS, Plan, Remedy, growth, remedies
+
+NOTHING, REBALANCE, CODE = "do nothing", "rebalance", "code"
+DEPENDS, UNKNOWN = "depends on phi", "not enough data"
+LEAST_ROWS = 16
+_SHORT, _BLOCKS = 40, 8  # fewer rows, or fewer blocks of dependent rows, are a short trace
+_OFTEN, _CLEARLY = 0.9, 0.9  # on a short trace: of the iterations, and of the time of waiting
+_GRID = np.linspace(0, 1, 201)  # values of phi between which means are interpolated
+_CLOCKED = np.linspace(0, 1, 21)  # the same where they take the clock, which is slower
+_FINE = 10_001  # values at which the kind of the pick is asked for
+_MOST_PER_MESSAGE = 0.05
+_SIMPLICITY = {kind: place for place, kind in enumerate(KINDS)}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A remedy that was learned on each half of the trace and priced on the other: its time over waiting for all."""
+
+    remedy: Remedy
+    ratio: float
+    halves: tuple[float, float]
+    times: np.ndarray = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The verdict at one phi."""
+
+    phi: float
+    verdict: str
+    pick: Judged  # the remedy that was chosen; its gain may be too little, or too unsure, for the verdict
+    plan: Plan  # the same, learned from the whole trace
+    runner_up: Judged  # the best remedy of another kind
+    low: float  # 95 % interval of the pick's ratio
+    high: float
+    #: No exact scheme whose workers store at most `d_max` shares has a smaller ratio on these rows.
+    bound: float
+    capacity: float | None  # of a code that sends one message: the same for all such codes of its load
+    reason: str = ""  # why there is not enough data, where there is not
+
+    @property
+    def ratio(self) -> float:
+        """Mean iteration of the pick over that of waiting for all."""
+        return self.pick.ratio
+
+    @property
+    def remedy(self) -> str:
+        """Kind of the pick, one of `KINDS`."""
+        return self.pick.remedy.kind
+
+    @property
+    def gap(self) -> float:
+        """By how much the pick misses the bound."""
+        return self.ratio / self.bound - 1
+
+    @property
+    def advised(self) -> bool:
+        """Whether something is to be done."""
+        return self.verdict in (REBALANCE, CODE)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All remedies on a trace x (T, n): learned on its first half and priced on its second, and the other way.
+
+    What is compared, and by which rules, is said in `gcexp.advise`.
+    """
+
+    x: np.ndarray = field(repr=False)
+    d_max: float = 4.0
+    overhead: float = 0.0
+    per_message: float = 0.001
+    late: str = "stop"
+    slowness: str = "worker"
+    moves: bool = False
+    near: float = 0.01
+    least: float = 0.02
+    seed: int = 0
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """The rules, without the times."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "x"}
+
+    @property
+    def data_bound(self) -> bool:
+        """Whether a slow time belongs to a share of the data, so that a copy is slow as well."""
+        return self.slowness == "data"
+
+    @property
+    def n(self) -> int:
+        """Workers."""
+        return self.x.shape[1]
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Rows that are priced, two halves of the same length."""
+        return self.x[: len(self.x) // 2 * 2]
+
+    @cached_property
+    def waiting(self) -> np.ndarray:
+        """Time of each iteration of waiting for all."""
+        return self.rows.max(1) + self.extra(Remedy("wait"))
+
+    @cached_property
+    def plans(self) -> dict[Remedy, list[tuple[Plan, np.ndarray]]]:
+        """Of each candidate what it learns on one half, and the other half."""
+        first, second = np.split(self.rows, 2)
+        not_offered: set[str] = set()
+        if self.data_bound:  # slow data are slow with any worker
+            not_offered |= {"exclude", "rebalance"}
+        if self.late != "stop":  # who is late goes by blocks
+            not_offered.add("chunks")
+        found = {}
+        for remedy in remedies(self.n, self.d_max, self.moves):
+            if remedy.kind in not_offered:
+                continue
+            from_second = remedy.learned(second, self.seed)
+            from_first = remedy.learned(first, self.seed)
+            found[remedy] = [(from_second, first), (from_first, second)]
+        return found
+
+    @property
+    def message(self) -> float:
+        """Time of one message."""
+        return self.per_message * float(self.x.max(1).mean())
+
+    def extra(self, remedy: Remedy) -> float:
+        """Overhead of an iteration and of its messages."""
+        return self.overhead + self.message * remedy.messages(self.n)
+
+    def times(self, remedy: Remedy, phis: np.ndarray) -> np.ndarray:
+        """Time (P, T) of each iteration, without overhead and messages."""
+        halves = [plan.times(x, phis, self.late, self.data_bound) for plan, x in self.plans[remedy]]
+        return np.hstack(halves)
+
+    @cached_property
+    def means(self) -> tuple[np.ndarray, np.ndarray]:
+        """Values of phi from 0 to 1, and the means of `times` at these, a row for each remedy."""
+        grid = _CLOCKED if self.data_bound or self.late != "stop" else _GRID
+        return grid, np.array([self.times(one, grid).mean(1) for one in self.plans])
+
+    def judged(self, remedy: Remedy, phi: float) -> Judged:
+        """A remedy's ratio to waiting for all, with overhead and messages."""
+        took = self.times(remedy, np.array([phi]))[0] + self.extra(remedy)
+        of_halves = np.reshape(took, (2, -1)).mean(1)
+        waiting_of_halves = np.reshape(self.waiting, (2, -1)).mean(1)
+        first, second = (of_halves / waiting_of_halves).tolist()
+        ratio = float(took.mean() / self.waiting.mean())
+        return Judged(remedy, ratio, (first, second), took)
+
+    def floor(self, phi: float) -> float:
+        """Ratio below which no exact scheme within the memory gets on these rows."""
+        cap = min(self.d_max, self.n)
+        fixed = phi * self.rows
+        growing = (1 - phi) * self.rows
+        if self.data_bound:
+            least = bounds.shared_work(fixed, growing)
+        else:
+            least = bounds.work_floor(fixed, growing, cap)
+        messages = ceil(self.n / cap - 1e-9)
+        return float((least.mean() + self.overhead + self.message * messages) / self.waiting.mean())
+
+    def capacity(self, remedy: Remedy, phi: float) -> float | None:
+        """The same for exact codes with one message and the load of a block code."""
+        if remedy.kind != "grouped" or self.data_bound:
+            return None
+        least = bounds.capacity(phi * self.rows, (1 - phi) * self.rows, remedy.load(self.n))
+        return float((least.mean() + self.extra(remedy)) / self.waiting.mean())
+
+    def answer(self, phi: float, both_halves: bool = True) -> Answer:
+        """The verdict at one phi, by the steps of docs/advice.md; workers are excluded only if both halves ask for it.
+
+        Without `both_halves` a worker may also be excluded for what happened in one half.
+        """
+        every = [self.judged(one, phi) for one in self.plans]
+        pick = self._picked(every)
+        while (
+            both_halves and pick.remedy.kind == "exclude" and not self.asked_by_both_halves(pick.remedy, phi)
+        ):
+            every.remove(pick)
+            pick = self._picked(every)
+        others = [one for one in every if one.remedy.kind != pick.remedy.kind]
+        runner_up = min(others, key=lambda one: one.ratio, default=pick)
+        low = high = 1.0
+        blocks = float(len(self.x))
+        if pick.remedy.kind != "wait":
+            low, high, blocks = ratio_interval(pick.times, self.waiting, self.seed)
+        undecided = Answer(
+            phi=phi,
+            verdict=NOTHING,
+            pick=pick,
+            plan=pick.remedy.learned(self.x, self.seed),
+            runner_up=runner_up,
+            low=low,
+            high=high,
+            bound=self.floor(phi),
+            capacity=self.capacity(pick.remedy, phi),
+        )
+        halves = [min(one.halves) for one in every if one.remedy.kind != "wait"]
+        verdict, reason = self._decided(undecided, blocks, min(halves, default=1.0))
+        return replace(undecided, verdict=verdict, reason=reason)
+
+    def _picked(self, every: list[Judged]) -> Judged:
+        """The simplest of those that are near the best."""
+        close = min(one.ratio for one in every) * (1 + self.near)
+        near = [one for one in every if one.ratio <= close]
+        return min(near, key=lambda one: (_SIMPLICITY[one.remedy.kind], one.ratio))
+
+    def asked_by_both_halves(self, remedy: Remedy, phi: float) -> bool:
+        """Whether in each half of the trace it pays to exclude each of the excluded workers beside the others."""
+        excluded = np.flatnonzero(remedy.learned(self.x, self.seed).shares == 0)
+        for half in np.split(self.rows, 2):
+            together = self.mean_without(excluded, half, phi)
+            for worker in excluded:
+                if together >= self.mean_without(excluded[excluded != worker], half, phi):
+                    return False
+        return True
+
+    def mean_without(self, excluded: np.ndarray, x: np.ndarray, phi: float) -> float:
+        """Mean time of an iteration of x (T, n) in which the workers of some columns are excluded."""
+        remedy = Remedy("exclude", size=len(excluded))
+        longest = np.delete(x, excluded, axis=1).max(1).mean()
+        return float(growth(remedy.load(self.n), phi) * longest + self.extra(remedy))
+
+    def _decided(self, found: Answer, blocks: float, better_half: float) -> tuple[str, str]:
+        """The verdict, and the reason where it is that there is not enough data."""
+        pick = found.pick
+        T = len(self.x)
+        if T < LEAST_ROWS:
+            return UNKNOWN, f"the trace has {T} iterations, and {LEAST_ROWS} are the least for any advice"
+        short = T < _SHORT or ceil(blocks) < _BLOCKS
+        because = f"the {T} iterations are only about {ceil(blocks)} independent stretches"
+        if T < _SHORT:
+            because = f"the trace has {T} iterations, fewer than {_SHORT}"
+        if pick.remedy.kind == "wait" or 1 - pick.ratio < self.least:
+            if short and better_half <= 1 - self.least:
+                return UNKNOWN, f"{because}, and some remedy gains in one of its halves"
+            return NOTHING, ""
+        if short:
+            faster = np.reshape(pick.times < self.waiting, (2, -1)).mean(1)  # in each half
+            often = faster.min() >= _OFTEN
+            if not (often and max(pick.halves) <= _CLEARLY):
+                return UNKNOWN, f"{because}, too few for a gain that is not clear in each half"
+        if found.high >= 1 or max(pick.halves) >= 1:
+            return UNKNOWN, "the gain may be chance: its interval or one half reaches 1"
+        if pick.remedy.kind not in ("exclude", "rebalance"):
+            return CODE, ""
+        last = self.x[-max(T // 10, 1) :]  # who was slow may have recovered
+        remedied = found.plan.times(last, [found.phi]).mean()
+        if remedied > (1 + self.least) * last.max(1).mean():
+            return UNKNOWN, "in the last tenth of the trace the remedy would be slower than waiting"
+        return REBALANCE, ""
+
+    def changes(self, phi: float) -> list[dict[str, str | float | bool]]:
+        """What would change its mind: the nearest phi, message cost and memory with a pick of another kind.
+
+        ``at`` is the value of ``what`` from which on the pick is of the kind ``then``, all else unchanged; ``below``
+        says whether it is below the one assumed. Of phi the nearest values on both sides are given.
+        """
+        grid, means = self.means
+        every = list(self.plans)
+        loads = np.array([[one.load(self.n)] for one in every])
+        messages = self.x.max(1).mean() * np.array([[one.messages(self.n)] for one in every])
+        simplicity = np.array([[_SIMPLICITY[one.kind]] for one in every])
+
+        def picked(times: np.ndarray) -> np.ndarray:
+            """Place in `KINDS` of the pick at each of several values: of the remedies that are near the best one."""
+            near = times <= times.min(0) * (1 + self.near)
+            return np.where(near, simplicity, len(KINDS)).min(0)
+
+        now = np.array([[np.interp(phi, grid, mean)] for mean in means]) + self.overhead
+        usual_cost = self.per_message * messages
+        usual = picked(now + usual_cost)
+
+        phis = np.linspace(0, 1, _FINE)
+        by_phi = np.array([np.interp(phis, grid, mean) for mean in means]) + self.overhead
+        of_phi = _nearest_changes("phi", phi, phis, picked(by_phi + usual_cost), usual)
+
+        costs = np.linspace(0, _MOST_PER_MESSAGE, _FINE)
+        of_cost = _nearest_changes(
+            "per_message", self.per_message, costs, picked(now + costs * messages), usual
+        )
+
+        memory = np.arange(1, int(self.d_max) + 1)
+        stored = np.where(loads <= memory + 1e-9, now + usual_cost, np.inf)
+        of_memory = _nearest_changes("d_max", self.d_max, memory, picked(stored), usual)
+        return [*of_phi, *of_cost[:1], *of_memory[:1]]
+
+
+def _nearest_changes(
+    what: str, assumed: float, values: np.ndarray, kinds: np.ndarray, usual: np.ndarray
+) -> list[dict[str, str | float | bool]]:
+    """The nearest values below and above the assumed one at which the pick is of another kind, the nearer first."""
+    differs = kinds != usual
+    below = np.flatnonzero(differs & (values < assumed))[-1:]
+    above = np.flatnonzero(differs & (values > assumed))[:1]
+    found = []
+    for place in sorted([*below, *above], key=lambda place: abs(values[place] - assumed)):
+        at = float(values[place])
+        found.append({"what": what, "at": at, "below": at < assumed, "then": list(KINDS)[kinds[place]]})
+    return found
