@@ -42,6 +42,18 @@ def goodputs(
     schemes : list
         As in `gcexp.goodput`.
     """
+    return _goodputs(cases, mtbf, restart, save, rejoin, schemes)
+
+
+def _goodputs(
+    cases: list[dict[str, Any]],
+    mtbf: list[float],
+    restart: list[float],
+    save: float,
+    rejoin: float,
+    schemes: list,
+) -> Iterator[tuple]:
+    """The rows of `goodputs`."""
     for case in cases:
         law = {key: value for key, value in case.items() if key == "delay" or key.startswith("delay.")}
         how = dict.fromkeys(("absent", "timeout", "columns", "unit", "decimal"))
@@ -86,7 +98,7 @@ def best_schemes(
     A panel is the name of a case, with what is left out. The parameters are those of `goodputs`.
     """
     best: dict[tuple, tuple[float, str]] = {}
-    for workers, between, seconds, scheme, exact, *_, goodput, _ in goodputs(
+    for workers, between, seconds, scheme, exact, *_, goodput, _ in _goodputs(
         cases, mtbf, restart, save, rejoin, schemes
     ):
         if not exact:
