@@ -1,7 +1,7 @@
 """What happens to a job that a scheme runs: lives, each from a start with all workers to its fatal failure.
 
-Failures strike in wall time, whatever the job does then. So who is dead when, and which failure is fatal, depends on the
-scheme and on the times of restarts, but neither on the period of saves nor on what an endured failure costs.
+Failures strike in wall time, whatever the job does then. So who is dead when, and which failure is fatal, depends on
+the scheme and on the times of restarts, but neither on the period of saves nor on what an endured failure costs.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Lifetimes:
-    r"""Independent lifetimes of n workers with Weibull's law, P(X > t) = exp(-(t / scale)^shape), and their replacement.
+    r"""Independent lifetimes of n workers, P(X > t) = exp(-(t / scale)^shape) (Weibull), and their replacement.
 
     Parameters
     ----------
@@ -159,7 +159,9 @@ class Lifetimes:
         failures = _in_order(first)
         if self.rejoin == inf:
             return self._without_replacement(failures)
-        return self._with_replacement(failures, number, pool, lambda: scale * stream.standard_exponential() ** power)
+        return self._with_replacement(
+            failures, number, pool, lambda: scale * stream.standard_exponential() ** power
+        )
 
     def _without_replacement(self, failures: Iterator[tuple[float, int, int]]) -> Iterator[Event]:
         """The life of workers that fail one after the other."""
@@ -194,7 +196,7 @@ class Lifetimes:
                 dead |= workers_of[one]
                 after = self.rejoin if constant else self.rejoin * rejoins.standard_exponential()
                 heappush(heap, (time + after, _REJOINS, one))
-                if pool is not None:
+                if self.repair is not None:
                     heappush(heap, (time + self.repair, _REPAIRED, self.domain))
                 if what == _FIRST_FAILURE:
                     for following in islice(failures, 1):
@@ -226,7 +228,9 @@ class Lifetimes:
             broken += [time + self.repair] * self.domain
         in_repair = sorted(time - now for time in broken if time > now)
         lacking = dead.bit_count()
-        ready = self.spares + lacking - len(in_repair)  # of all machines those that neither work nor are repaired
+        ready = (
+            self.spares + lacking - len(in_repair)
+        )  # of all machines those that neither work nor are repaired
         wait = 0.0
         if ready < lacking:
             wait = in_repair[lacking - ready - 1]

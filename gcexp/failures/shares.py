@@ -93,8 +93,8 @@ def best_goodput(job: Job, costs: Costs) -> Goodput:
 def best_of_history(history: History, costs: Costs) -> Goodput:
     """The goodput of a history with the best period.
 
-    Periods around sqrt(2 save M) are tried, where M is the time that a life takes on the mean. The goodput of one run is
-    a ragged function of the period, so that near the best of them a parabola through many is taken instead.
+    Periods around sqrt(2 save M) are tried, where M is the time that a life takes on the mean. The goodput of one run
+    is a ragged function of the period, so that near the best of them a parabola through many is taken instead.
     """
     guess = sqrt(2 * costs.save * history.length.sum() / max(1, history.fatal.sum()))
 

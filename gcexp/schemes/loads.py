@@ -255,7 +255,9 @@ def _loads(fixed: np.ndarray, growing: np.ndarray, cap: float | None) -> np.ndar
     n = fixed.shape[-1]
     there = n - never.sum(axis=-1, keepdims=True)
     most = there * (float(n) if cap is None else cap)
-    instead = np.where(most < n, 0.0, _NEVER)  # who is there cannot hold all shares: the others are waited for
+    instead = np.where(
+        most < n, 0.0, _NEVER
+    )  # who is there cannot hold all shares: the others are waited for
     return water_loads(np.where(never, instead, fixed), growing, cap)
 
 

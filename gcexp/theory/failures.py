@@ -130,7 +130,11 @@ def replaced_survive(time: np.ndarray | float, n: int, r: int, lifetime: float, 
 
 
 def goodput(
-    survives: Callable[[np.ndarray], np.ndarray], period: float, save: float, restart: float, slow: float = 1.0
+    survives: Callable[[np.ndarray], np.ndarray],
+    period: float,
+    save: float,
+    restart: float,
+    slow: float = 1.0,
 ) -> float:
     r"""Share of the wall time that is saved progress, (P / slow) sum_{j >= 1} S(j (P + save)) / (E X + restart).
 
@@ -179,7 +183,9 @@ def best_period(mtbf: float, save: float) -> float:
     """
     from scipy.special import lambertw  # slow to import
 
-    require(0 < mtbf < inf and 0 < save and isfinite(save), f"times are above 0, got mtbf={mtbf}, save={save}")
+    require(
+        0 < mtbf < inf and 0 < save and isfinite(save), f"times are above 0, got mtbf={mtbf}, save={save}"
+    )
     return float(mtbf * (1 + lambertw(-exp(-save / mtbf - 1)).real))
 
 

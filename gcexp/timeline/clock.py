@@ -87,7 +87,9 @@ def durations(scheme: Scheme, draws: Draws) -> np.ndarray:
     >>> from gcexp.codes import FractionalRepetition
     >>> from gcexp.delays import Draws
     >>> from gcexp.schemes import Decodable, Scheme
-    >>> draws = Draws((0,), (1, 1, 4), compute=1.0).without(np.array([[0, 0, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0]]))
+    >>> draws = Draws((0,), (1, 1, 4), compute=1.0).without(
+    ...     np.array([[0, 0, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0]])
+    ... )
     >>> durations(Scheme(FractionalRepetition(n=4, d=2), Decodable()), draws).ravel()
     array([0.5, 0.5, inf])
     """

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from math import inf, isinf, isnan
+from math import isinf, isnan
 from typing import TYPE_CHECKING, Any
 
 from gcexp.command.arguments import add_folder
-from gcexp_adviser.command.benchmark import schemes_of_words
 from gcexp.errors import UserError
 from gcexp.figures import write_table
 from gcexp.schema import typed
+from gcexp_adviser.command.benchmark import schemes_of_words
 from gcexp_adviser.goodput import goodput
 from gcexp_adviser.goodput.words import conditions_in_words, rejoin_in_words
 

@@ -10,7 +10,7 @@ from math import inf, log
 import numpy as np
 from scipy.optimize import brentq
 
-from gcexp.failures import Goodput, Job, Lifetimes, Steps, best_of_history, of_history
+from gcexp.failures import Goodput, History, Job, Lifetimes, Steps, best_of_history, of_history
 from gcexp_adviser.goodput.conditions import Conditions
 from gcexp_adviser.goodput.rows import ALONE, RESPREAD, Row
 
@@ -50,7 +50,11 @@ def break_even(rows: list[Row], found: list[Goodput], conditions: Conditions) ->
     """
     if not isinstance(conditions.failures, Lifetimes):
         return None
-    codes = [(one.progress, i) for i, (row, one) in enumerate(zip(rows, found, strict=True)) if row.exact and row.redundant]
+    codes = [
+        (one.progress, i)
+        for i, (row, one) in enumerate(zip(rows, found, strict=True))
+        if row.exact and row.redundant
+    ]
     by_label = {row.label: row for row in rows}
     if not codes or ALONE not in by_label:
         return None
@@ -87,15 +91,14 @@ def _goodputs(steps: Steps, conditions: Conditions) -> Callable[[float], float]:
     """
     lifetimes = conditions.failures
     assert isinstance(lifetimes, Lifetimes), "asked of random failures only"
-    in_proportion = lifetimes.rejoin in (0.0, inf) and lifetimes.spares is None
+    assert conditions.mtbf is not None, "random failures have one"
     given = conditions.mtbf
-    assert given is not None, "random failures have an mtbf"
+    in_proportion = lifetimes.rejoin in (0.0, inf) and lifetimes.spares is None
 
     @cache
-    def history(mtbf: float):
-        there = conditions.at(mtbf).failures
-        job = Job(there, steps, conditions.restart, _MOST_FATAL, _MOST_FAILURES)
-        return job.until(inf)
+    def history(mtbf: float) -> History:
+        there = replace(lifetimes, mean=mtbf * lifetimes.domains)
+        return Job(there, steps, conditions.restart, _MOST_FATAL, _MOST_FAILURES).until(inf)
 
     @cache
     def goodput(place: float) -> float:

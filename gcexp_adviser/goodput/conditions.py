@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 
 from gcexp.errors import require
@@ -49,7 +49,8 @@ class Conditions:
         require(0 <= self.save < inf, f"save is a time >= 0 in seconds, got {self.save}")
         require(0 <= self.redo < inf, f"redo is a time >= 0 in seconds, got {self.redo}")
         require(
-            self.period is None or 0 < self.period < inf, f"period is a time > 0 in seconds, got {self.period}"
+            self.period is None or 0 < self.period < inf,
+            f"period is a time > 0 in seconds, got {self.period}",
         )
         require(
             self.save > 0 or self.period is not None,
@@ -67,11 +68,6 @@ class Conditions:
     def costs(self) -> Costs:
         """What saves and failures cost."""
         return Costs(self.save, self.redo, self.ideal)
-
-    def at(self, mtbf: float) -> Conditions:
-        """The same with another mean time between failures."""
-        assert isinstance(self.failures, Lifetimes), "recorded faults have no mtbf"
-        return replace(self, failures=replace(self.failures, mean=mtbf * self.failures.domains))
 
     def goodput(self, steps: Steps) -> Goodput:
         """The goodput of a scheme."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gcexp_adviser.benchmark import load_of
 from gcexp.codes import Uncoded
 from gcexp.errors import ParameterError, UserError
 from gcexp.failures import Present, Respread, Steps
 from gcexp.run.benchmark_schemes import Entry, entries
 from gcexp.schemes import Fastest, Scheme
+from gcexp_adviser.benchmark import load_of
 from gcexp_adviser.goodput.workers import Workers
 
 ALONE, RESPREAD, DROP = "checkpoints alone", "respread", "drop"
@@ -41,7 +41,7 @@ class Row:
 
 
 def rows_of(named: Iterable[str | dict] | None, workers: Workers) -> tuple[list[Row], dict[str, str]]:
-    """The rows of the named schemes, by default of the benchmark's, behind three that need no code; and who is left out.
+    """The rows of the named schemes, by default the benchmark's, behind three that need no code; and who is left out.
 
     Raises
     ------

@@ -18,7 +18,17 @@ _MOST_FATAL, _MOST_FAILURES = 400, 5000
 
 
 @columns(
-    "workers", "mtbf", "restart", "label", "exact", "step", "endured", "period", "goodput", "goodput_se", clocks=True
+    "workers",
+    "mtbf",
+    "restart",
+    "label",
+    "exact",
+    "step",
+    "endured",
+    "period",
+    "goodput",
+    "goodput_se",
+    clocks=True,
 )
 def goodputs(
     cases: list[dict[str, Any]],

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from math import inf, isfinite, nan
+from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
-from gcexp.errors import ParameterError, UserError, require, unknown
+from gcexp.errors import UserError, require, unknown
 from gcexp.failures import Goodput, Lifetimes, read_faults
 from gcexp.progress import bar
 from gcexp.schema import fitted
@@ -151,7 +151,14 @@ def goodput(
     [['checkpoints alone', 0.76], ['respread', 0.99], ['drop', 1.0], ['FRC, d = 2', 0.49]]
     """
     of_keys, law = _keys(keys, delay)
-    given = {"mtbf": mtbf, "rejoin": rejoin, "shape": shape, "domain": domain, "spares": spares, "repair": repair}
+    given = {
+        "mtbf": mtbf,
+        "rejoin": rejoin,
+        "shape": shape,
+        "domain": domain,
+        "spares": spares,
+        "repair": repair,
+    }
     given = {name: value for name, value in (given | of_keys).items() if value is not None}
     _require_failures(given, faults)
     for name, value in (("restart", restart), ("save", save)):
@@ -170,7 +177,9 @@ def goodput(
     if isinstance(schemes, str | dict):
         schemes = [schemes]
     rows, left_out = rows_of(schemes, workers)
-    return _table(rows, left_out, conditions, workers, _rejoins(given, faults), fitted(bool, progress, "progress"))
+    return _table(
+        rows, left_out, conditions, workers, _rejoins(given, faults), fitted(bool, progress, "progress")
+    )
 
 
 def _keys(keys: Mapping[str, Any], delay: Any) -> tuple[dict[str, Any], Any]:
@@ -184,7 +193,7 @@ def _keys(keys: Mapping[str, Any], delay: Any) -> tuple[dict[str, Any], Any]:
         elif key in _DOTTED or dotted in _DOTTED:
             found[key if key in _DOTTED else dotted] = value
         else:
-            raise UserError(unknown("key", key, [*_DOTTED, *goodput.__kwdefaults__]))
+            raise UserError(unknown("key", key, [*_DOTTED, *(goodput.__kwdefaults__ or ())]))
     if not law:
         return found, delay
     if not isinstance(delay, str):

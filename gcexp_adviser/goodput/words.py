@@ -134,12 +134,14 @@ def notes(frame: pd.DataFrame) -> list[str]:
             )
     unendured = frame.loc[frame["endured"] == inf, "scheme"].unique()
     if len(unendured):
-        found.append(f"no failure was fatal in the runs of {', '.join(unendured)}, whose period is as long as was looked at")
+        found.append(
+            f"no failure was fatal in the runs of {', '.join(unendured)}, whose period is as long as was looked at"
+        )
     if mtbf is not None and conditions.failures.shape != 1:
         failures = conditions.failures
         first = mtbf * failures.domains ** (1 - 1 / failures.shape)
         found.append(
-            f"with shape {failures.shape:g} the first failure of fresh workers comes after {seconds(first)} on the mean, "
-            f"not after the mtbf of {seconds(mtbf)}"
+            f"with shape {failures.shape:g} the first failure of fresh workers comes after {seconds(first)} on the "
+            f"mean, not after the mtbf of {seconds(mtbf)}"
         )
     return found

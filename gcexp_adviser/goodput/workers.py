@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from gcexp_adviser.benchmark import Replay
 from gcexp.delays import DelayModel, Draws, LocalSteps
 from gcexp.errors import ParameterError, require
 from gcexp.failures import Steps
@@ -17,6 +16,7 @@ from gcexp.run.benchmark_schemes import Entry
 from gcexp.run.run import Run
 from gcexp.schemes import Scheme
 from gcexp.traces.missing import Absent, described, resolved
+from gcexp_adviser.benchmark import Replay
 from gcexp_adviser.logs.reading import trace_with_gaps
 
 _EQUAL_ROWS = 9  # of equal workers: enough for schemes that learn from one step to the next
@@ -53,15 +53,21 @@ class Workers:
     ) -> Workers:
         """The workers that a person gives; `how` says how a log is read, as in `gcexp.benchmark`."""
         if isinstance(times, Integral) and not isinstance(times, bool):
-            require(n is None or n == times, f"there are {times} workers or n={n} of them: give one of the two")
+            require(
+                n is None or n == times, f"there are {times} workers or n={n} of them: give one of the two"
+            )
             n, times = int(times), None
         require(n is None or n >= 1, f"n is a number of workers >= 1, got {n}")
         if times is not None:
-            require(delay is None, f"the times are recorded, so that no law gives them: leave out delay={delay}")
+            require(
+                delay is None, f"the times are recorded, so that no law gives them: leave out delay={delay}"
+            )
             replay = _recorded(times, phi, n, **how)
             return cls(replay, f"{replay.n} workers of {replay.name}, {replay.rows} scored rows, phi {phi:g}")
         if n is None:
-            raise ParameterError("say who works: a log of workers' times, or a number of equal workers (n=64)")
+            raise ParameterError(
+                "say who works: a log of workers' times, or a number of equal workers (n=64)"
+            )
         if delay is None:
             replay = Replay.of(np.ones((_EQUAL_ROWS, n)), phi)
             return cls(replace(replay, notes=()), f"{n} equal workers, phi {phi:g}")
@@ -116,7 +122,9 @@ def _recorded(
     lacking = described(read)
     if lacking is None:
         return replay
-    return replace(replay, notes=(*replay.notes, *(f"{read.name}: {sentence}" for sentence in lacking.sentences)))
+    return replace(
+        replay, notes=(*replay.notes, *(f"{read.name}: {sentence}" for sentence in lacking.sentences))
+    )
 
 
 def _law(delay: str | Mapping[str, Any] | DelayModel, n: int) -> tuple[DelayModel, str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gcexp.figures import rows, style
+from gcexp.figures import rows
 from gcexp.figures.remedies import FONT
 
 if TYPE_CHECKING:

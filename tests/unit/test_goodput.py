@@ -41,7 +41,9 @@ def test_a_table_has_the_three_that_need_no_code_and_never_and_at_once():
 
 def test_all_schemes_that_can_be_asked_stand_in_the_table_and_others_have_a_reason():
     found = gcexp.goodput(8, progress=False, rejoin=600, **GIVEN)
-    assert {"cyclic, s = 1", "partial work, d = 2", "uneven, last row", "local SGD, H = 10"} <= set(found["scheme"])
+    assert {"cyclic, s = 1", "partial work, d = 2", "uneven, last row", "local SGD, H = 10"} <= set(
+        found["scheme"]
+    )
     assert "wait for all" not in set(found["scheme"])
     left_out = found.attrs["left_out"]
     assert {"bound: any loads", "uneven, hindsight"} <= set(left_out) and all(left_out.values())
@@ -80,7 +82,9 @@ def test_a_law_has_a_thousand_rows_and_its_error():
 
 def test_mtbf_of_a_worker_is_that_of_the_job_times_n():
     one = table(rejoin=600.0)
-    two = gcexp.goodput(6, ["FRC, d = 2"], progress=False, rejoin=600, restart=600, save=30, mtbf_worker=6 * 3600)
+    two = gcexp.goodput(
+        6, ["FRC, d = 2"], progress=False, rejoin=600, restart=600, save=30, mtbf_worker=6 * 3600
+    )
     pd.testing.assert_frame_equal(one, two)
 
 
@@ -212,7 +216,7 @@ def test_the_bundled_faults_are_those_of_231_servers():
     assert isinstance(found, Faults)
     assert sum(event.failed for event in found.events) == 582
     assert found.events[-1].dead == 0
-    down, time_down = 0, 0.0
+    time_down = 0.0
     last = Event(0.0, 0, False)
     for event in found.events:
         time_down += last.dead.bit_count() * (event.time - last.time)
@@ -296,13 +300,23 @@ def test_the_command_prints_the_sentence_and_writes_the_table(capsys, tmp_path):
 def test_the_command_reads_a_log(capsys, tmp_path):
     rows = [(t, w, 1.0 + (w == t % 4)) for t in range(20) for w in range(4)]
     pd.DataFrame(rows, columns=["iteration", "worker", "time"]).to_csv(tmp_path / "mine.csv", index=False)
-    assert main(["goodput", str(tmp_path / "mine.csv"), *"phi=0.5 mtbf=60 restart=6 save=3 rejoin=1 cgc".split()]) == 0
+    assert (
+        main(
+            ["goodput", str(tmp_path / "mine.csv"), *"phi=0.5 mtbf=60 restart=6 save=3 rejoin=1 cgc".split()]
+        )
+        == 0
+    )
     assert "phi 0.5" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     "words",
-    ["n=6 mtbf=1 restart=1", "n=6 restart=1 save=1", "n=6 mtbf=3 mtbf=4 restart=1 save=1", "frc n=6 mtbf=1 restart=1 save=1"],
+    [
+        "n=6 mtbf=1 restart=1",
+        "n=6 restart=1 save=1",
+        "n=6 mtbf=3 mtbf=4 restart=1 save=1",
+        "frc n=6 mtbf=1 restart=1 save=1",
+    ],
 )
 def test_the_command_ends_with_2(words, capsys):
     assert main(["goodput", *words.split()]) == 2
