@@ -64,17 +64,14 @@ def rejoin_in_words(rejoin: float) -> str:
 
 def conclusion(frame: pd.DataFrame) -> str:
     """The best exact scheme and the break-even, for each value of rejoin, in one sentence."""
-    conditions = frame.attrs["conditions"]
     parts = []
     for rejoin, rows in frame.groupby("rejoin", sort=False, dropna=False):
-        part = _best(rows, frame.attrs["exact"])
+        part = f"dead workers {rejoin_in_words(rejoin)}: {_best(rows, frame.attrs['exact'])}"
         found = _break_even_of(frame.attrs["break_evens"], rejoin)
         if found is not None:
             part += f"; {_break_even(found)}"
-        if frame["rejoin"].nunique(dropna=False) > 1:
-            part = f"dead workers {rejoin_in_words(rejoin)}: {part}"
         parts.append(part)
-    return f"With {conditions_in_words(conditions)}: {'. '.join(parts)}."
+    return f"With {conditions_in_words(frame.attrs['conditions'])}, {'; with '.join(parts)}."
 
 
 def _break_even_of(found: dict[float, BreakEven | None], rejoin: float) -> BreakEven | None:
@@ -134,9 +131,8 @@ def notes(frame: pd.DataFrame) -> list[str]:
             )
     unendured = frame.loc[frame["endured"] == inf, "scheme"].unique()
     if len(unendured):
-        found.append(
-            f"no failure was fatal in the runs of {', '.join(unendured)}, whose period is as long as was looked at"
-        )
+        names = "; ".join(unendured)
+        found.append(f"no failure was fatal in the runs of {names}: they save as seldom as was tried")
     if mtbf is not None and conditions.failures.shape != 1:
         failures = conditions.failures
         first = mtbf * failures.domains ** (1 - 1 / failures.shape)
