@@ -59,6 +59,8 @@ the 586 recommendations on the first 300 clusters above they withhold 0 to 25, a
 slower than waiting. So no such rule was added. Where a cluster may change like that, take advice again when its times
 change.
 
+All but the first sixty clusters were measured before the adviser tried a share in several chunks.
+
 """
 
 

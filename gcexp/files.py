@@ -8,7 +8,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -19,8 +19,8 @@ from gcexp.errors import DataError, UserError
 
 _HALF = re.compile(r"\..+\.[0-9a-f]{32}(\.[^.]+)?")  # the names that `written` gives
 _PACKAGE = Path(__file__).resolve().parent
-#: Where `used` writes names: one set for each block of `used_files` that is open, none outside of such blocks.
-_open_blocks: ContextVar[tuple[set[str], ...]] = ContextVar("open_blocks", default=())
+#: Whom `used` tells: one for each block of `telling_used_files` that is open, none outside of such blocks.
+_open_blocks: ContextVar[tuple[Callable[[str], object], ...]] = ContextVar("open_blocks", default=())
 
 
 def bundled(name: Path | str) -> Path:
@@ -34,7 +34,7 @@ def bundled(name: Path | str) -> Path:
 def used(path: Path | str) -> None:
     """Name a file whose content decides a result, so that the result is made again when the file changes.
 
-    Every reader of a person's own files calls it: of traces, data and styles. A reader that remembers what it has read
+    Every reader of a person's own files calls it before it reads: of traces, data and styles. A reader that remembers what it has read
     calls it also when it answers from memory. Code of a person's own may call it for the files that it opens. The file
     need not be there: one that appears later is a change too.
 
@@ -46,24 +46,24 @@ def used(path: Path | str) -> None:
 
     Examples
     --------
-    >>> with used_files() as names:
+    >>> names = []
+    >>> with telling_used_files(names.append):
     ...     used("times.csv")
     >>> [Path(name).name for name in names]
     ['times.csv']
     >>> used("other.csv")  # outside of such a block nothing happens
     """
     name = os.path.abspath(os.path.expanduser(path))
-    for names in _open_blocks.get():
-        names.add(name)
+    for tell in _open_blocks.get():
+        tell(name)
 
 
 @contextmanager
-def used_files() -> Iterator[set[str]]:
-    """Collect what `used` names while a block runs, as absolute paths; an outer block collects it too."""
-    names = set[str]()
-    token = _open_blocks.set((*_open_blocks.get(), names))
+def telling_used_files(tell: Callable[[str], object]) -> Iterator[None]:
+    """Tell the absolute path of each file that `used` names while a block runs; an outer block is told it too."""
+    token = _open_blocks.set((*_open_blocks.get(), tell))
     try:
-        yield names
+        yield
     finally:
         _open_blocks.reset(token)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gcexp.analysis.claims import REPRODUCED, UNDECIDED, Verdict
+from gcexp.words import joined
 
 
 def range_said(name: str, unit: str, verdicts: Mapping[float, Verdict]) -> str:
@@ -52,6 +53,4 @@ def range_said(name: str, unit: str, verdicts: Mapping[float, Verdict]) -> str:
 
 def _with_unit(values: list[float], unit: str) -> str:
     """Values as a reader writes them: 1, 3 and 10 ms."""
-    words = [f"{value:g}" for value in values]
-    listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-    return f"{listed} {unit}".strip()
+    return f"{joined(f'{value:g}' for value in values)} {unit}".strip()

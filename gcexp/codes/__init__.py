@@ -3,6 +3,7 @@
 from gcexp.codes.adaptive import Adaptive, GroupedAdaptive, GroupedCGC
 from gcexp.codes.base import Code, Decoding, arcs
 from gcexp.codes.bernoulli import BernoulliCode, RegularizedBernoulliCode
+from gcexp.codes.best import BestCode
 from gcexp.codes.block_design import BlockDesign
 from gcexp.codes.by_message import ByMessage
 from gcexp.codes.circulant import CirculantMultiMessage
@@ -34,6 +35,7 @@ __all__ = [
     "Adaptive",
     "BatchRaptor",
     "BernoulliCode",
+    "BestCode",
     "BlockAssignment",
     "BlockDesign",
     "ByMessage",

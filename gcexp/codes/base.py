@@ -216,6 +216,11 @@ class Code:
         return f"{type(self).__name__}({', '.join(given)})"
 
     @property
+    def remarks(self) -> dict[str, str]:
+        """What ``gcexp show`` says of this code beside what it derives, by a word for each."""
+        return {}
+
+    @property
     def together(self) -> Sequence[Quorum | Quorums]:
         """The quorums, with equal ones merged."""
         return (self.quorums,) if isinstance(self.quorums, Quorums) else self.quorums

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from gcexp.codes.base import Code
 from gcexp.command.arguments import add_json, add_overrides
 from gcexp.command.theory import plain
+from gcexp.decoding_error.best_known import compared, why_not_compared
 from gcexp.decoding_error.error import KINDS
 from gcexp.errors import UserError
 from gcexp.experiments import error
@@ -44,21 +46,34 @@ def errors(given: list[str]) -> dict:
             require_dotted_name(target, f"{group}._target_")
     code = build(config, "code")
     found = error(code=code, progress=True, **options)
+    decoding = options.get("decoding", "optimal")
+    notes = []
+    if decoding == "optimal" and code.promise == "linear":
+        notes.append("The code's own weights are not the optimal ones: decoding=own gives their error.")
     if kind == "worst":
         found["exact"] = found["lower"] == found["upper"]
-    decoding = options.get("decoding", "optimal")
-    note = ""
-    if decoding == "optimal" and code.promise == "linear":
-        note = "The code's own weights are not the optimal ones: decoding=own gives their error."
+        reason = _why_not_compared(code, decoding)
+        if reason:
+            notes.append(f"Not compared with the best known codes: {reason}.")
+        else:
+            pairs_of_errors = zip(found["s"], found["upper"], strict=True)
+            found["best_known"] = [compared(code, s, upper) for s, upper in pairs_of_errors]
     return {
         "code": repr(code),
         "workers": code.n,
         "partitions": code.k,
         "kind": kind,
         "decoding": decoding,
-        "note": note,
+        "note": " ".join(notes),
         "errors": plain(found.to_dict("records")),
     }
+
+
+def _why_not_compared(code: Code, decoding: str) -> str | None:
+    """Why the worst errors of a code are not held against the table of best codes, or None."""
+    if decoding != "optimal":
+        return f"the table of best codes is one of optimal decoding, not of decoding={decoding}"
+    return why_not_compared(code)
 
 
 def _kind_of(options: dict[str, Any]) -> str:
@@ -126,6 +141,8 @@ def format_errors(found: dict) -> str:
     ]
     for one in found["errors"]:
         lines.append(f"s = {one['s']:3.4g}  {_in_words(found['kind'], one)}")
+        if one.get("best_known"):
+            lines.append(f"         {one['best_known']}")
     if found["note"]:
         lines.append(found["note"])
     return "\n".join(lines)

@@ -44,6 +44,7 @@ def description(run: Run, keys: dict[str, str]) -> dict:
         **run.loads(),
         "exact": run.exact,
         "guarantee": guarantee(code),
+        **code.remarks,
         "drawn_per_seed": run.is_redrawn,
         "keys": remarks,
     }

@@ -64,6 +64,12 @@ class Steps:
         self._kept: dict[int, Step] = {(1 << self.n) - 1: Step(np.inf, 0.0)}  # nobody is left
 
     @property
+    def asked(self) -> np.ndarray:
+        """The distinct sets of dead workers that the clock was asked about, (U, n)."""
+        everybody = (1 << self.n) - 1
+        return sets_of([dead for dead in self._kept if dead != everybody], self.n)
+
+    @property
     def alive(self) -> Step:
         """The step while nobody is dead."""
         return self.of([0])[0]
@@ -76,7 +82,7 @@ class Steps:
             at_once = max(1, _TOGETHER // (self._draws.shape[1] * self.n))
             for first in range(0, len(new), at_once):
                 some = new[first : first + at_once]
-                kept.update(zip(some, self._asked(sets_of(some, self.n)), strict=True))
+                kept.update(zip(some, self._ask(sets_of(some, self.n)), strict=True))
         return [kept[one] for one in dead]
 
     def times_alive(self) -> np.ndarray:
@@ -84,7 +90,7 @@ class Steps:
         nobody = np.zeros((1, self.n), dtype=bool)
         return durations(self._scheme, self._draws.without(nobody))[0, self._first :]
 
-    def _asked(self, dead: np.ndarray) -> list[Step]:
+    def _ask(self, dead: np.ndarray) -> list[Step]:
         """The steps of sets of dead workers (S, n), from the clock."""
         draws = self._draws.without(dead)
         if self.exact or not self._scheme.decodes:

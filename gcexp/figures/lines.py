@@ -15,6 +15,7 @@ from gcexp.figures import passages, rows, style
 from gcexp.figures.overlap import MARKS, equal_lines, marked_points
 from gcexp.figures.panels import Drawing, Panel, Place, panel_labels, panel_titles
 from gcexp.figures.plots import LinesPlot, Scale
+from gcexp.words import joined
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -216,7 +217,7 @@ def _sentences(frame: pd.DataFrame, plot: LinesPlot) -> str:
     if len(levels) == 1:
         sentences.append(f"The dashed line marks {levels[0]}.")
     elif levels:
-        sentences.append(f"The dashed lines mark {rows.list_in_words(levels)}.")
+        sentences.append(f"The dashed lines mark {joined(levels)}.")
     if plot.time_to is not None:
         sentences.append(passages.sentence(frame, plot))
     return " ".join(filter(None, sentences))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gcexp.errors import UserError, require, require_known, unknown
+from gcexp.words import joined
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,18 +86,10 @@ def seed_sentence(frame: pd.DataFrame, by: str, middle: str, spread: str) -> str
     others = []
     for count, names_with_it in counts.groupby(counts, sort=False):
         if count != usual:
-            others.append(f"{count} of {list_in_words(names_with_it.index)}")
+            others.append(f"{count} of {joined(names_with_it.index)}")
     seeds_in_words = "1 seed" if usual == 1 else f"{usual} seeds"
     exceptions = f" ({'; '.join(others)})" if others else ""
     return f"{middle} over {seeds_in_words}{exceptions}{spread}."
-
-
-def list_in_words(names: Iterable[object]) -> str:
-    """Names as a sentence lists them: a, b and c."""
-    *most, last = map(str, names)
-    if not most:
-        return last
-    return f"{', '.join(most)} and {last}"
 
 
 def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

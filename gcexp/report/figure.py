@@ -14,10 +14,16 @@ from gcexp.figures.stylefiles import OWN_LOOKS
 from gcexp.report.columns import Passages, Timings, key_columns
 from gcexp.report.placeholders import fill_in
 from gcexp.run import paths
-from gcexp.run.benchmark_schemes import schemes_fingerprint
+from gcexp.run.benchmark_schemes import played_schemes, schemes_fingerprint
 from gcexp.run.compose import composed_codes
 from gcexp.run.declarations import Declaration, declaration_of, scores_of_task
-from gcexp.run.dependencies import digest_of, lines_of_values, stage_fingerprint
+from gcexp.run.dependencies import (
+    digest_of,
+    dotted_names,
+    lines_of_values,
+    names_of_run,
+    stage_fingerprint,
+)
 from gcexp.run.options import conf_dir
 from gcexp.run.result_columns import CURVE
 from gcexp.run.run import Run
@@ -262,7 +268,16 @@ class Figure:
     @property
     def table_fingerprint(self) -> list[str]:
         """What decides the table beside its input files."""
-        found = stage_fingerprint(self.file.kind)
+        names = set[str]()
+        for run in self.runs:
+            names |= names_of_run(self.file.kind, run.config)
+        names.update(dotted_names([self.file.analysis, self.arguments]))
+        if self.file.timings.exact:
+            names.add(self.file.timings.exact)
+        played = None
+        if self.file.kind == "analysis" and self.declaration.plays_schemes:
+            played = played_schemes(self.arguments.get("schemes"))
+        found = stage_fingerprint(self.file.kind, names=names, played=played and [config for _, config in played])
         for run in self.runs:
             parts = [f"{run.label} = {run.id}"]
             for name, value in run.columns:
@@ -273,8 +288,8 @@ class Figure:
             found.append(f"function={self.file.analysis.get('function')}")
         found += [str(self.file.timings), str(self.file.passages)]
         found += lines_of_values(self.arguments, "analysis")
-        if self.file.kind == "analysis" and self.declaration.plays_schemes:
-            found += schemes_fingerprint(self.arguments.get("schemes"))
+        if played is not None:
+            found += schemes_fingerprint(played)
         return found
 
     @property
@@ -285,7 +300,8 @@ class Figure:
             found.append(f"width={self.render.width:g}")
         if self.is_table:
             return [*stage_fingerprint("typeset"), *found, self.label]
-        return [*stage_fingerprint("draw"), *found, *self._lines_of_style]
+        names = dotted_names(self.file.plot)
+        return [*stage_fingerprint("draw", names=names), *found, *self._lines_of_style]
 
     @property
     def _lines_of_style(self) -> list[str]:

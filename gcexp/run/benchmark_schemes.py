@@ -128,11 +128,15 @@ def _entry(keys: dict, place: str) -> Entry:
     return fill(Entry, defaults | about_entry | {"keys": of_run}, place)
 
 
-def schemes_fingerprint(named: Iterable[str | dict] | None) -> list[str]:
-    """What the clocks of these schemes depend on, beside the times and the library: the values of their options."""
+def played_schemes(named: Iterable[str | dict] | None) -> list[tuple[Entry, dict]]:
+    """These schemes, each with its composed run."""
+    return [(entry, entry.run(10).config) for entry in entries(named)]
+
+
+def schemes_fingerprint(played: Iterable[tuple[Entry, dict]]) -> list[str]:
+    """What the clocks of some schemes depend on, beside the times and the library: the values of their options."""
     found = []
-    for entry in entries(named):
-        config = entry.run(10).config
+    for entry, config in played:
         lines = []
         for key in STAGES["timeline"].keys:
             if key != "delay":

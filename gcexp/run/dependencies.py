@@ -1,24 +1,23 @@
 """What a result depends on beside its input files and what its job reads: one table of the stages.
 
-Rules, checkpoints and the keys of prepared data ask for the same list: the sources of the library's rooms whose code
-runs in a stage, the values of the options with what their ``inputs:`` hold, and the versions of the libraries that
-compute. All this is known before a job runs. A person's own modules, and files that only the job knows, are told by the
-job itself (`gcexp.run.records`).
+Rules, checkpoints and the keys of prepared data ask for the same list: the modules of the library whose code may run in
+a stage (`gcexp.run.closure`), the values of the options with what their ``inputs:`` hold, and the versions of the
+libraries that compute. All this is known before a job runs. A person's own modules, and files that only the job knows,
+are told by the job itself (`gcexp.run.records`).
 """
 
 from __future__ import annotations
 
-import ast
-import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from gcexp.run.build import values_under
+from gcexp.run.build import GROUPS_BUILT, values_under
+from gcexp.run.closure import closure_of, names_in_library
 from gcexp.run.contents import content_hash, short_hash
-from gcexp.run.module_text import import_statements, leads_to_own_module, syntax_tree
+from gcexp.run.modules import library_modules
 from gcexp.run.records import versions_of
 
 
@@ -28,167 +27,173 @@ class Stage:
 
     Attributes
     ----------
-    rooms : tuple of str
-        Folders and files of the package whose code runs in it.
+    entries : tuple of str
+        Modules with which its work begins. All that they import counts, and so do the classes and functions that the
+        options name.
     keys : tuple of str
-        Those of a run's config whose values decide.
+        Those of a run's config whose values and classes decide.
     libraries : tuple of str
         Distributions whose versions decide.
     version : int
         Raised when the result changes and nothing else here shows it.
-    trained : bool
-        Whether it may take hours: of ``gcexp.tasks`` only the modules that the task's classes import count then.
     """
 
-    rooms: tuple[str, ...] = ()
+    entries: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
     version: int = 1
-    trained: bool = False
 
 
-_RUN = (
-    "run/build.py",
-    "run/scheme.py",
-    "run/run.py",
-    "run/seeds.py",
-    "run/measurement.py",
-    "schema.py",
-    "seeding.py",
+#: What brings options, figure files, records and sentences to a stage and computes nothing: what figure files and
+#: options say counts by its values. A training counts by its steps, not by how its state is kept.
+CARRIERS = frozenset(
+    """
+    gcexp.command gcexp_adviser.command gcexp.errors gcexp.files gcexp.progress gcexp.tasks.checkpoint
+    gcexp.run.closure gcexp.run.compose gcexp.run.contents gcexp.run.datasets gcexp.run.declarations
+    gcexp.run.dependencies gcexp.run.imports gcexp.run.module_text gcexp.run.modules gcexp.run.option_checks
+    gcexp.run.option_files gcexp.run.options gcexp.run.own_checkpoint gcexp.run.paths gcexp.run.provenance
+    gcexp.run.records gcexp.run.tokens gcexp.run.yaml_values
+    gcexp.report.entries gcexp.report.figure gcexp.report.figurechecks gcexp.report.figurefile gcexp.report.paper
+    gcexp.report.placeholders gcexp.report.targets
+    """.split()
 )
-_CLOCK = (
-    "codes",
-    "designs",
-    "decoding_error",
-    "delays",
-    "traces",
-    "schemes",
-    "theory",
-    "timeline",
-    "extras.py",
-    *_RUN,
+#: Modules that serve several stages, and import for each what that one needs: they count, and lead no further from the
+#: entries of a stage, which name what it needs of these imports. What is built, options name.
+JUNCTIONS = frozenset(
+    """
+    gcexp.run.build gcexp.run.run gcexp.run.measurement gcexp.report.table gcexp.report.jobs
+    """.split()
 )
+#: Who reaches this one composes options, and may build every class of the library that an option can name.
+_COMPOSING = "gcexp.run.compose"
+
+_CLOCK = ("gcexp.timeline.clock", "gcexp.run.measurement", "gcexp.run.run", "gcexp.run.scheme", "gcexp.run.seeds")
 _TABLE = (
-    "figures/tables.py",
-    "figures/rows.py",
-    "report/table.py",
-    "report/columns.py",
-    "run/result_columns.py",
-    "summary.py",
+    "gcexp.report.table",
+    "gcexp.report.columns",
+    "gcexp.run.result_columns",
+    "gcexp.figures.tables",
+    "gcexp.figures.rows",
+    "gcexp.summary",
 )
-_LEARN = ("tasks", "data")
+_REPLAY = ("gcexp.run.verification", "gcexp.data.load")
+_KEYS_OF_CLOCK = (
+    *("code", "wait", "placement", "loads", "overhead", "late", "chunks"),
+    *("exact", "bound", "decodes", "delay"),
+)
 
-#: Every stage by its name. What figure files and options say counts by its values, not the code that reads them.
+#: Every stage by its name.
 STAGES = {
     "prepare": Stage(
-        rooms=("data", "seeding.py"),
+        entries=("gcexp.data.prepare",),
         keys=("dataset",),
         libraries=("numpy", "scikit-learn"),
     ),
     "timeline": Stage(
-        rooms=_CLOCK,
-        keys=(
-            "code",
-            "wait",
-            "placement",
-            "loads",
-            "overhead",
-            "late",
-            "chunks",
-            "exact",
-            "bound",
-            "decodes",
-            "delay",
-        ),
+        entries=_CLOCK,
+        keys=_KEYS_OF_CLOCK,
         libraries=("numpy", "scipy"),
         version=2,
     ),
     "trajectory": Stage(
+        entries=("gcexp.tasks.training",),
         keys=("task", "optimizer"),
         libraries=("numpy", "scipy", "torch"),
-        trained=True,
     ),
     "replay": Stage(
-        rooms=(*_CLOCK, *_LEARN, "run/verification.py"),
+        entries=(*_CLOCK, *_REPLAY),
         keys=("code", "task", "optimizer"),
         libraries=("numpy", "scipy", "torch"),
     ),
     "curves": Stage(
-        rooms=(*_CLOCK, *_TABLE, *_LEARN, "run/verification.py"),
+        entries=(*_CLOCK, *_TABLE, *_REPLAY),
+        keys=(*_KEYS_OF_CLOCK, "task", "optimizer"),
         libraries=("numpy", "scipy", "pandas"),
     ),
     "timings": Stage(
-        rooms=(*_CLOCK, *_TABLE),
+        entries=(*_CLOCK, *_TABLE),
+        keys=_KEYS_OF_CLOCK,
         libraries=("numpy", "scipy", "pandas"),
     ),
     "analysis": Stage(
-        rooms=(*_CLOCK, *_TABLE, *_LEARN, "analysis", "run/benchmark_schemes.py"),
+        entries=_TABLE,
         libraries=("numpy", "scipy", "pandas", "torch", "networkx", "galois"),
     ),
     "draw": Stage(
-        rooms=("figures", "report/jobs.py"),
+        entries=("gcexp.figures", "gcexp.report.jobs"),
         libraries=("numpy", "pandas", "matplotlib"),
     ),
     "typeset": Stage(
-        rooms=("figures", "report/jobs.py"),
+        entries=("gcexp.figures.typeset", "gcexp.figures.tables", "gcexp.report.jobs"),
         libraries=("numpy", "pandas"),
     ),
-    "page": Stage(rooms=("report", "figures", "analysis/claims")),
-    "tracking": Stage(
-        rooms=(
-            "report/tracking.py",
-            "report/mlflow_store.py",
-            "report/comparison.py",
-            "figures/tables.py",
-            "figures/rows.py",
-        ),
-    ),
+    "page": Stage(entries=("gcexp.report.page",)),
+    "tracking": Stage(entries=("gcexp.report.tracking",)),
 }
 
-#: The module of `gcexp.tasks` that decides nothing of what is learned.
-_STORING = "gcexp.tasks.checkpoint"
-_ROOT = Path(__file__).parents[1]
 
-
-def stage_fingerprint(stage: str, config: dict | None = None) -> list[str]:
+def stage_fingerprint(
+    stage: str,
+    config: dict | None = None,
+    names: Iterable[str] = (),
+    played: Iterable[dict] | None = None,
+) -> list[str]:
     """All that decides the result of a stage beside its input files and what its job reads, as a short flat list.
 
-    `config` is the composed run, where the stage is of one run.
+    Parameters
+    ----------
+    stage : str
+        One of `STAGES`.
+    config : dict, optional
+        The composed run, where the stage is of one run.
+    names : iterable of str
+        Dotted names of further classes and functions that may run.
+    played : iterable of dict, optional
+        The composed runs of a function that composes options. Without them it may build any class that an option can
+        name.
     """
     about = STAGES[stage]
     lines = [f"version={about.version}"]
     for library, version in versions_of(about.libraries).items():
         lines.append(f"{library}=={version}")
-    classes = set[str]()
+    named = set(names)
     if config is not None:
         for key in about.keys:
             lines += lines_of_values(config.get(key), key)
-            classes.update(dotted_names(config.get(key)))
-    if about.trained:
-        lines += _learning(frozenset(classes))
-    for room in about.rooms:
-        lines.append(f"{room}={_room(room)}")
-    return lines
+        named |= names_of_run(stage, config)
+    for run in played or ():
+        named |= names_of_run("timeline", run)
+    ours, is_computed = names_in_library(named)
+    composes = _COMPOSING in closure_of(ours, CARRIERS).left_out and played is None
+    return lines + _lines_of_modules(stage, ours, composes or is_computed)
+
+
+def names_of_run(stage: str, config: dict) -> set[str]:
+    """Dotted names of the classes that a run brings to a stage."""
+    names = set[str]()
+    for key in STAGES[stage].keys:
+        value = config.get(key)
+        names.update(dotted_names(value))
+        if not isinstance(value, dict | list):  # an object that was built in Python
+            names.add(f"{type(value).__module__}.{type(value).__qualname__}")
+    return names
 
 
 @cache
-def _room(name: str) -> str:
-    """Hash of all files in a folder of the package, or of one file.
+def _lines_of_modules(stage: str, names: frozenset[str], anything: bool) -> list[str]:
+    """The modules whose code may run in a stage for some classes and functions, each with a hash of what it holds."""
+    found = closure_of(frozenset(STAGES[stage].entries), CARRIERS, JUNCTIONS) | closure_of(names, CARRIERS)
+    if anything:
+        found |= closure_of(_nameable(), CARRIERS)
+    return found.lines
 
-    Comments count too: to leave them out of everything takes 0.4 CPU-s.
-    """
-    place = _ROOT / name
-    files = [place]
-    if place.is_dir():
-        files = sorted(place.rglob("[!.]*.*"))
-    digest = hashlib.sha256()
-    for file in files:
-        if "__pycache__" in file.parts:
-            continue
-        text = file.read_bytes()
-        digest.update(f"{file.relative_to(_ROOT).as_posix()} {len(text)}\n".encode())
-        digest.update(text)
-    return digest.hexdigest()[:12]
+
+@cache
+def _nameable() -> frozenset[str]:
+    """The modules of classes that options name."""
+    packages = {".".join(name.split(".")[:2]) for name in GROUPS_BUILT.values()}
+    found = [name for name in library_modules() if ".".join(name.split(".")[:2]) in packages]
+    return frozenset(found)
 
 
 def lines_of_values(node: Any, prefix: str) -> list[str]:
@@ -232,42 +237,3 @@ def dotted_names(node: Any) -> list[str]:
     """Every ``_target_`` in a node, its own first, and what a key ``function`` names."""
     names = values_under(node, "_target_", "function")
     return [name for name in names if isinstance(name, str)]
-
-
-@cache
-def _learning(classes: frozenset[str]) -> list[str]:
-    """The modules that decide what is learned, each with a hash of its text without remarks.
-
-    Those are the one that seeds random streams and the modules of `gcexp.tasks` that some classes and training import,
-    directly or through others. A class from outside may import any.
-    """
-    files = {f"gcexp.tasks.{file.stem}": file for file in (_ROOT / "tasks").glob("[!_]*.py")}
-    del files[_STORING]
-    waiting = ["gcexp.tasks.training"]
-    for name in classes:
-        module, _, _ = name.rpartition(".")
-        waiting.append(module)
-        if leads_to_own_module(name):
-            waiting += files
-    deciding = set[str]()
-    while waiting:
-        module = waiting.pop()
-        if module in files and module not in deciding:
-            deciding.add(module)
-            waiting += _imported_names(files[module])
-    lines = [f"gcexp.seeding={content_hash(_ROOT / 'seeding.py')}"]
-    for module in sorted(deciding):
-        lines.append(f"{module}={content_hash(files[module])}")
-    return lines
-
-
-def _imported_names(file: Path) -> list[str]:
-    """Dotted names of all that a module imports: modules, and names in modules, which may be modules themselves."""
-    names = []
-    for node in import_statements(syntax_tree(file.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        else:  # none in the package is relative
-            names.append(f"{node.module}")
-            names += [f"{node.module}.{alias.name}" for alias in node.names]
-    return names

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from gcexp.errors import UserError, no_python
-from gcexp.run.modules import is_own, source, spec_of
+from gcexp.run.modules import LIBRARY, is_own, source, spec_of
 
 
 def leads_to_own_module(target: str) -> bool:
@@ -160,7 +160,7 @@ def _text(module: str) -> str | None:
     file = source(module)
     if file is None:
         return None
-    is_ours = module.partition(".")[0] == "gcexp"
+    is_ours = module.partition(".")[0] in LIBRARY
     if not is_ours and not is_own(str(file)):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Which modules are a person's own: neither the library's nor an installed package's."""
+"""Which modules are the library's, which are a person's own, and where are they?"""
 
 from __future__ import annotations
 
@@ -13,10 +13,26 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import entry_points
 from pathlib import Path
 
-_PACKAGE = str(Path(__file__).parents[1]) + os.sep
+#: Packages of the library, which lie beside each other; the papers are as a person's own.
+LIBRARY = ("gcexp", "gcexp_adviser")
+_FOLDER = Path(__file__).parents[2]
+_PACKAGES = tuple(f"{_FOLDER / name}{os.sep}" for name in LIBRARY)
 _INSTALLED = re.compile(r"/(?:site|dist)-packages/([^/]*)")
 #: Folders of the system. A project may still lie below one of them.
 _SYSTEM = ("/etc", "/usr", "/run")
+
+
+@cache
+def library_modules() -> dict[str, Path]:
+    """Where every module of the library is, by name."""
+    found = {}
+    for package in LIBRARY:
+        for path in sorted((_FOLDER / package).rglob("*.py")):
+            parts = path.relative_to(_FOLDER).with_suffix("").parts
+            if parts[-1] == "__init__":
+                parts = parts[:-1]
+            found[".".join(parts)] = path
+    return found
 
 
 @cache
@@ -28,8 +44,8 @@ def plugins() -> tuple[str, ...]:
 def is_own(path: str) -> bool:
     """Whether the module at an absolute path is one that a person edits.
 
-    Modules of gcexp are not among them: they count by the rooms of `gcexp.run.dependencies`. Of installed packages only
-    the papers and the adviser that come with gcexp and plug-ins are.
+    Modules of the library are not among them: `gcexp.run.closure` finds those that count. Of installed packages only
+    the papers that come with gcexp and plug-ins are.
     """
     return _is_own_outside(_foreign_folders(os.getcwd() + os.sep), os.path.abspath(path))
 
@@ -37,11 +53,11 @@ def is_own(path: str) -> bool:
 @cache  # a training asks for all of its three thousand modules whenever it keeps its state
 def _is_own_outside(foreign: tuple[str, ...], path: str) -> bool:
     """The same, where the folders of others are known."""
-    if not path.endswith(".py") or path.startswith(_PACKAGE):
+    if not path.endswith(".py") or path.startswith(_PACKAGES):
         return False
     installed = _INSTALLED.search(path)
     if installed:
-        plugged = {"gcexp_adviser", "gcexp_papers", *(name.partition(".")[0] for name in plugins())}
+        plugged = {"gcexp_papers", *(name.partition(".")[0] for name in plugins())}
         return installed[1].removesuffix(".py") in plugged
     return not path.startswith(foreign)
 

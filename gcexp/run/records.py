@@ -14,18 +14,20 @@ import importlib.metadata
 import json
 import os
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gcexp.files import used_files, writable, written
+from gcexp.files import telling_used_files, writable, written
 from gcexp.run import paths
-from gcexp.run.contents import content_hash, short_hash
-from gcexp.run.modules import own_modules, sources
+from gcexp.run.contents import code_of, content_hash, short_hash, signature
+from gcexp.run.imports import imported_names
+from gcexp.run.modules import LIBRARY, own_modules, sources
 
 #: Environment variable by which a rule hands a job the `state` that was planned.
 PLANNED = "GCEXP_PLANNED"
@@ -41,51 +43,99 @@ class Seen:
 
     Attributes
     ----------
-    files : set of str
-        What readers have named so far.
+    files : dict
+        What readers have named so far, each with what it held then and the signature that it had
+        (`gcexp.run.contents.signature`).
     began : int
-        When the block began, in nanoseconds.
+        When the block began by this machine's clock, in nanoseconds.
     earlier : dict
         A record of what earlier processes read for the same result; part of this one's record.
     """
 
-    files: set[str]
+    files: dict[str, tuple[str | None, object]] = field(default_factory=dict)
     began: int = field(default_factory=time.time_ns)
     earlier: dict[str, dict] = field(default_factory=dict)
 
+    def note(self, path: str) -> None:
+        """Note what a file holds when a reader first names it."""
+        if path not in self.files:
+            before = signature(path)
+            self.files[path] = content_hash(path), before
+
     def record(self) -> dict[str, dict]:
-        """Modules by name, files by path and libraries by name, each with what it is now."""
+        """Modules by name, files by path and libraries by name, each with what it was when it was read."""
         own = own_modules()
         packages = {name.rpartition(".")[0] for name in own} - {""}
         places = sources(own.keys() | packages)
         modules = set[str]()
-        files = set(self.files)
+        files = {_short(path): self._content_noted(path) for path in self.files}
         for name, path in own.items():
             if str(places[name]) == path:
                 modules.add(name)
                 modules.add(name.rpartition(".")[0])  # its package, which may have no __init__.py yet
-            else:
-                files.add(path)  # run or loaded by its path
+            else:  # run or loaded by its path
+                files[_short(path)] = self._content_of_module(path)
         modules.discard("")
         now: dict[str, dict] = {
-            "modules": {name: self._content(places[name]) for name in sorted(modules)},
-            "files": {_short(path): self._content(path) for path in sorted(files)},
+            "modules": {name: self._content_of_module(places[name]) for name in sorted(modules)},
+            "files": dict(sorted(files.items())),
             "versions": _versions_used(own),
         }
         return {kind: self.earlier.get(kind, {}) | entries for kind, entries in now.items()}
 
-    def _content(self, path: Path | str | None) -> str | None:
-        """What a path holds, unless it is a file that has changed since the block began."""
-        if path is not None and os.path.isfile(path) and os.stat(path).st_ctime_ns > self.began:
+    def _content_noted(self, path: str) -> str | None:
+        """What a file held when it was first named, unless it has changed since."""
+        content, before = self.files[path]
+        if signature(path) != before:
+            return EDITED
+        return content
+
+    def _content_of_module(self, path: Path | str | None) -> str | None:
+        """What a module's file holds, unless it has changed since the block began: when it was read, nobody noted."""
+        if path is not None and os.path.isfile(path) and _has_changed_since(path, self.began):
             return EDITED
         return content_hash(path)
+
+
+def _has_changed_since(path: Path | str, moment: int) -> bool:
+    """Whether a file has changed since a moment of this machine's clock.
+
+    The time of the change is by the clock of its file server. Where it may be near, a file that is made in its folder
+    tells how far the two clocks are apart.
+    """
+    changed = os.stat(path).st_ctime_ns
+    if changed < moment - _LONG_AGO:
+        return False
+    return changed > moment + _ahead(os.path.dirname(os.path.abspath(path)))
+
+
+#: Nanoseconds: two clocks that keep the time at all are less than a day apart, and the times of files have steps.
+_LONG_AGO = 24 * 3600 * 10**9
+_STEP = 20 * 10**6
+
+
+def _ahead(folder: str) -> int:
+    """By how many nanoseconds the clock of a folder's file server is ahead of this machine's, negative where behind.
+
+    0 where the two agree, and where no file can be made.
+    """
+    for place in (folder, os.getcwd()):
+        before = time.time_ns()
+        with suppress(OSError), tempfile.TemporaryFile(dir=place) as made:  # where possible without a name
+            by_server = os.fstat(made.fileno()).st_ctime_ns
+            after = time.time_ns()
+            if before - _STEP <= by_server <= after:
+                return 0
+            return by_server - after
+    return 0
 
 
 @contextmanager
 def collect_reads() -> Iterator[Seen]:
     """Collect what a block reads."""
-    with used_files() as files:
-        yield Seen(files)
+    seen = Seen()
+    with telling_used_files(seen.note):
+        yield seen
 
 
 @contextmanager
@@ -101,16 +151,27 @@ def write_record(output: Path | str) -> Iterator[None]:
         temporary.write_text(json.dumps({"planned": planned, **seen.record()}, indent=0) + "\n")
 
 
-def _versions_used(modules: Iterable[str]) -> dict[str, str]:
-    """Versions of the installed libraries that some loaded modules use."""
-    used = set[str]()
-    for name in modules:
-        for value in vars(sys.modules[name]).values():
-            origin = getattr(value, "__package__", None) or getattr(value, "__module__", None)
-            if isinstance(origin, str):
-                used.add(origin.partition(".")[0])
+def _versions_used(modules: dict[str, str]) -> dict[str, str]:
+    """Versions of the installed libraries that some modules, each with its file, import at their tops or in functions."""
+    imported = set[str]()
+    for name, path in modules.items():
+        is_package = os.path.basename(path) == "__init__.py"
+        names = imported_names(code_of(Path(path)), name, is_package)
+        imported.update(one.partition(".")[0] for one in names)
     own = {name.partition(".")[0] for name in modules}
-    return versions_of(sorted(used - sys.stdlib_module_names - own - {"gcexp"}))
+    distributions = set[str]()
+    for name in imported - sys.stdlib_module_names - own - {*LIBRARY}:
+        if version_of(name):
+            distributions.add(name)
+        else:
+            distributions.update(_distributions_of_packages().get(name, ()))
+    return versions_of(sorted(distributions))
+
+
+@cache
+def _distributions_of_packages() -> Mapping[str, list[str]]:
+    """Which distributions bring a package: scikit-learn brings sklearn. All that is installed is looked through."""
+    return importlib.metadata.packages_distributions()
 
 
 def versions_of(distributions: Iterable[str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from gcexp.codes import Code
 from gcexp.errors import require
+from gcexp.schemes.selection import smallest
 
 
 @dataclass(frozen=True)
@@ -97,60 +98,6 @@ class WaitingExtras(WorkerLimit):
     s: int | None = None
 
 
-# Workers of a group up to which, and places from either end up to which, comparing whole columns beats a partition.
-_SMALL, _NEAR = 64, 4
-_BLOCK = 250  # numbers that numpy parts in vector registers, per number three times as fast as more
-
-
-def _smallest(at: np.ndarray, q: int) -> np.ndarray:
-    """The q-th smallest entry of the last axis."""
-    size = at.shape[-1]
-    from_end = min(q, size - q + 1)
-    if size > _SMALL or from_end > _NEAR or at.shape[-2] == 1:
-        if q == size:
-            return at.max(axis=-1)
-        # Numbers >= 0 are in the order of their bits, and whole numbers are parted in three quarters of the time.
-        whole = at.view(np.int64) if at.dtype == np.float64 else at
-        if whole.min(initial=0) < 0:
-            return _parted(at, q)
-        return _parted(whole, q).view(at.dtype)
-    keep, push_on = (np.maximum, np.minimum) if q > size // 2 else (np.minimum, np.maximum)
-    columns = np.array(at.transpose(-1, -2, *range(at.ndim - 2)), order="C")  # a copy: each is written over
-    outermost: list[np.ndarray] = []  # the smallest or largest so far, the outermost first
-    spare = np.empty_like(columns[0])
-    for column in columns:
-        for other in outermost[: from_end - 1]:
-            push_on(other, column, out=spare)
-            keep(other, column, out=other)
-            column, spare = spare, column
-        if len(outermost) < from_end:
-            outermost.append(column)
-        else:
-            keep(outermost[-1], column, out=outermost[-1])
-    return outermost[-1].transpose(*range(1, at.ndim - 1), 0)
-
-
-def _parted(at: np.ndarray, q: int) -> np.ndarray:
-    """The q-th smallest entry of the last axis by partial sorting, in blocks if q is near one end."""
-    size = at.shape[-1]
-    from_end = min(q, size - q + 1)
-    is_low = 2 * q <= size
-    count = -(-size // _BLOCK)
-    block = size // count
-    if count == 1 or 2 * from_end > block:
-        return np.partition(at, q - 1, axis=-1)[..., q - 1]
-    # What is sought is among the outermost entries of the blocks, and those that are in none.
-    blocks = at[..., : count * block].reshape(*at.shape[:-1], count, block)
-    if is_low:
-        outermost = np.partition(blocks, from_end - 1, axis=-1)[..., :from_end]
-    else:
-        outermost = np.partition(blocks, block - from_end, axis=-1)[..., block - from_end :]
-    in_no_block = at[..., count * block :]
-    outermost = outermost.reshape(*at.shape[:-1], count * from_end)
-    candidates = np.concatenate([outermost, in_no_block], axis=-1)
-    return _parted(candidates, from_end if is_low else candidates.shape[-1] - from_end + 1)
-
-
 @dataclass(frozen=True)
 class Fastest:
     """Wait for all messages of the q fastest workers; ties go to the lower index.
@@ -185,7 +132,7 @@ class Fastest:
         asked = f"q={self.q}" if self.s is None else f"s={self.s}"
         require(1 <= q <= code.n, f"wait=fastest needs 1 <= q <= n (0 <= s < n), got {asked} with n={code.n}")
         at = arrive()
-        time = _smallest(at, q)
+        time = smallest(at, q)
         among = at <= time[..., None]
         if np.count_nonzero(among) > q * time.size:  # ties at the last place
             order = np.argsort(at, axis=-1, kind="stable")[..., :q]
@@ -226,7 +173,7 @@ class Decodable:
             for r, q in quorums.need:
                 at = quorums.of(arrive(r))
                 arrived.append((r, at))
-                options.append(_smallest(at, q))
+                options.append(smallest(at, q))
             met = reduce(np.minimum, options)  # (S, T, quorums)
             last = met.max(-1)
             nobody_heard_yet = responses is None

@@ -15,7 +15,9 @@ again; each function says which statement it is.
 
 from __future__ import annotations
 
-from math import comb
+from fractions import Fraction
+from functools import cache
+from math import ceil, comb, floor
 from typing import NamedTuple
 
 import numpy as np
@@ -61,6 +63,149 @@ def stragglers(n: int, s) -> np.ndarray:
     if not ((s >= 0) & (s <= n)).all():
         raise ParameterError(f"the number of stragglers needs 0 <= s <= n = {n}, got {s.tolist()}")
     return s
+
+
+# --- What no code can beat ---------------------------------------------------------------------------------------
+
+
+def least_worst_error(n: int, d: int, s: int) -> Fraction:
+    r"""What no code can beat at worst: L/n, L = max(floor(s/d), ceil(n C(n-d, s-d) / C(n, s))).
+
+    It holds for n workers and n partitions, at most d partitions for each worker or on the mean, one linear message
+    each, and any decoding.
+
+    Parameters
+    ----------
+    n, d, s : int
+        Workers, load and stragglers, 1 <= d <= n and 0 <= s <= n.
+
+    Returns
+    -------
+    Fraction
+        Of ||c - 1||^2 / n, over the worst set of s stragglers.
+
+    References
+    ----------
+    Theorem 5 of docs/bounds.md.
+
+    Examples
+    --------
+    >>> least_worst_error(10, 3, 3), least_worst_error(6, 3, 4)
+    (Fraction(1, 10), Fraction(1, 3))
+    """
+    lost_on_the_mean = n * least_mean_error(n, d, s)
+    return Fraction(max(s // d, ceil(lost_on_the_mean)), n)
+
+
+def least_worst_error_of_largest_load(n: int, d: int, s: int) -> Fraction:
+    r"""What no code can beat at worst where *each* worker holds at most d partitions: L/n, L the result of a recursion.
+
+    Let x partitions be lost because of u stragglers, so that s - u more are left. On average a further partition has at
+    most t = d (n-u) / (n-x) holders among the other N = n - u workers. Then L(x, u) is the larger of two numbers. The
+    first is what s - u more stragglers, drawn at random, cost on average: x + ceil((n-x) g(t)) with
+    g(t) = C(N-t, s-u-t) / C(N, s-u), interpolated linearly between whole t. The second is what the partition with the
+    fewest further holders gives as the next lost one: the smallest L(x+1, u+j) for j = 0, ..., floor(t), if
+    u + floor(t) <= s. L is L(0, 0).
+
+    Parameters
+    ----------
+    n, d, s : int
+        Workers, largest load and stragglers, 1 <= d <= n and 0 <= s <= n.
+
+    Returns
+    -------
+    Fraction
+        Of ||c - 1||^2 / n over the worst set of s stragglers; never below `least_worst_error`, which also holds where d
+        is the mean load. It is at least (s - 1) / n for d = 2.
+
+    References
+    ----------
+    Theorem 8 of docs/bounds.md.
+
+    Examples
+    --------
+    >>> [str(least_worst_error_of_largest_load(12, 2, s)) for s in (2, 3, 4, 9)]
+    ['1/12', '1/6', '1/4', '2/3']
+    """
+    require(1 <= d <= n, f"a load needs 1 <= d <= n, got n={n}, d={d}")
+    stragglers(n, s)
+
+    @cache
+    def least_lost(x: int, u: int) -> int:
+        if x == n:
+            return n
+        holders = Fraction(d * (n - u), n - x)
+        fewest = floor(holders)
+        at_random = x + ceil((n - x) * _chance_of_loss(n - u, s - u, holders))
+        if u + fewest > s:
+            return at_random
+        return max(at_random, min(least_lost(x + 1, u + j) for j in range(fewest + 1)))
+
+    return Fraction(least_lost(0, 0), n)
+
+
+def _chance_of_loss(n: int, s: int, holders: Fraction) -> Fraction:
+    """C(n-h, s-h) / C(n, s) for h = `holders`, interpolated between whole numbers: all h of n are among s."""
+    whole = floor(holders)
+    at_whole, at_next = (
+        Fraction(comb(n - h, s - h), comb(n, s)) if h <= s else Fraction(0) for h in (whole, whole + 1)
+    )
+    return at_whole + (holders - whole) * (at_next - at_whole)
+
+
+def least_mean_error(n: int, d: int, s: int) -> Fraction:
+    r"""What no code can beat on the mean over all sets of s stragglers: C(n-d, s-d) / C(n, s), 0 for s < d.
+
+    As for `least_worst_error`, but for any number of partitions with d holders on the mean. Fractional repetition
+    attains it where d divides n.
+
+    Parameters
+    ----------
+    n, d, s : int
+        Workers, load and stragglers, 1 <= d <= n and 0 <= s <= n.
+
+    Returns
+    -------
+    Fraction
+        Of the mean ||c - 1||^2 / n.
+
+    References
+    ----------
+    Theorem 6 of docs/bounds.md.
+
+    Examples
+    --------
+    >>> least_mean_error(5, 2, 2)
+    Fraction(1, 10)
+    """
+    require(1 <= d <= n, f"a load needs 1 <= d <= n, got n={n}, d={d}")
+    stragglers(n, s)
+    if s < d:
+        return Fraction(0)
+    return Fraction(comb(n - d, s - d), comb(n, s))
+
+
+def least_mean_error_by_worker(d: float, p: float) -> float:
+    r"""What no code can beat on the mean where each worker is late with probability p by itself: p^d.
+
+    Parameters
+    ----------
+    d : float
+        Mean number of holders of a partition, >= 0.
+    p : float
+        Probability with which each worker straggles, 0 <= p <= 1.
+
+    References
+    ----------
+    Theorem 6 of docs/bounds.md.
+
+    Examples
+    --------
+    >>> least_mean_error_by_worker(2, 0.5)
+    0.25
+    """
+    require(d >= 0 and 0 <= p <= 1, f"the bound needs d >= 0 and 0 <= p <= 1, got d={d:g}, p={p:g}")
+    return float(p**d)
 
 
 # --- Unbiased codes, stragglers by worker -------------------------------------------------------------------------

@@ -270,7 +270,7 @@ def _number(cell: Any) -> float:
 def _workers_of(
     column: pd.Series, place: str, place_of: Callable[[int], str]
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Numbers of the rows' workers, and the names that they are places of, where workers have names."""
+    """Numbers of the rows' workers, and the names that they are places of, where some worker is no number."""
     import pandas as pd
 
     codes, found = pd.factorize(column, use_na_sentinel=False)
@@ -279,11 +279,10 @@ def _workers_of(
     if None not in numbers:
         return np.array(numbers, np.int64)[codes], ()
     for i, text in enumerate(texts):
-        if not text or (numbers[i] is None) != (numbers[0] is None):
+        if not text:
             row = int(np.flatnonzero(codes == i)[0])
-            wanted = "a name" if text and numbers[0] is None else "a whole number >= 0"
             raise DataError(
-                f"{place}: worker in {place_of(row)} is {text!r}, wanted is {wanted}, as in other rows"
+                f"{place}: worker in {place_of(row)} is empty, wanted is a whole number >= 0 or a name"
             )
     hosts = tuple(sorted(set(texts), key=by_number))
     place_of_host = {host: i for i, host in enumerate(hosts)}

@@ -6,16 +6,16 @@ missing rows are not harmless, and to leave their iterations out is an assumptio
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from gcexp.errors import DataError, ParameterError, require, require_known
 from gcexp.traces.record import LEAST, MOST, TraceFile
 from gcexp.traces.timeouts import hides_the_longest, mean_beyond
+from gcexp.words import joined
 
 Absent: TypeAlias = Literal["refuse", "late", "skip"]
 ABSENT = ("refuse", "late", "skip")
@@ -24,6 +24,7 @@ _LATER = 1.25  # times as long as the least that a late worker may have taken
 _CHANCE = 0.01  # a difference that comes by chance less often is told
 _MOST_NAMED = 4  # workers that are named in a sentence
 _GONE = 10  # last iterations without a row, from which on a worker may be gone
+LEFT_OUT = "their iterations are left out (absent=skip)"  # what became of missing rows, in words
 CURES = "absent=late takes them as late, absent=skip leaves their iterations out"
 
 
@@ -298,15 +299,6 @@ def without_first(trace: TraceFile, number: int) -> TraceFile:
     )
 
 
-def without_numbers(sentence: str) -> str:
-    """A sentence without its measured numbers, so that two answers can be compared by what they say.
-
-    >>> without_numbers("slow worker: 3 takes 2.26 times as long in 12% of the rows")
-    'slow worker: 3 takes # times as long in # of the rows'
-    """
-    return re.sub(r"\d+\.\d+(e[-+]?\d+)?|\d+(\.\d+)? ?%", "#", sentence)
-
-
 @dataclass(frozen=True)
 class MissingRows:
     """Which rows a trace lacks, and in what iterations.
@@ -384,6 +376,50 @@ class MissingRows:
         return "The other workers took about as long in these iterations as in all others."
 
 
+class Told(NamedTuple):
+    """An answer where missing rows were taken in one way: its verdict, and that in words."""
+
+    verdict: Hashable
+    words: str
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Whether an answer depends on what missing rows are taken for, and the sentence that says so."""
+
+    differs: bool
+    sentence: str
+
+
+def dependence(what: str, missing: MissingRows, late: Told, otherwise: Mapping[str, Told]) -> Dependence:
+    """Whether `what` was answered depends on what missing rows are taken for: whether the verdicts differ.
+
+    `late` is the answer where they are late, and `otherwise` has those where they were taken in other ways, by that
+    way in words.
+
+    Examples
+    --------
+    >>> from gcexp.traces.record import NEEDED
+    >>> x = np.array([[1.0, 2.0], [1.5, np.nan], [5.0, np.nan]])
+    >>> missing = described(TraceFile("mine", NEEDED, (0, 1), {"time": x}, missing=np.isnan(x)))
+    >>> code, wait = Told("code", "code"), Told("wait", "wait")
+    >>> print(dependence("the verdict", missing, code, {"they are left out": code}).sentence)
+    2 rows are missing, and the verdict is the same where they are taken as late and where they are left out.
+    >>> depends = dependence("the verdict", missing, code, {"they are left out": wait})
+    >>> depends.differs, depends.sentence.partition(": ")[2]
+    (True, 'code where they are taken as late; wait where they are left out.')
+    """
+    rows = "1 row is missing" if missing.pairs == 1 else f"{missing.pairs} rows are missing"
+    if not otherwise:
+        return Dependence(False, f"{rows}, some in every iteration, and {what} takes them as late.")
+    if all(other.verdict == late.verdict for other in otherwise.values()):
+        others = " and ".join(f"where {how}" for how in otherwise)
+        return Dependence(False, f"{rows}, and {what} is the same where they are taken as late and {others}.")
+    told = [f"{late.words} where they are taken as late"]
+    told += [f"{other.words} where {how}" for how, other in otherwise.items()]
+    return Dependence(True, f"{rows}, and {what} depends on that: {'; '.join(told)}.")
+
+
 def _of_whom(by_worker: dict[str, int]) -> str:
     """Who lacks how many rows, those with most of them by name."""
     named = list(by_worker.items())[:_MOST_NAMED]
@@ -392,9 +428,7 @@ def _of_whom(by_worker: dict[str, int]) -> str:
     if others:
         noun = "other worker" if len(others) == 1 else "other workers"
         parts.append(f"{sum(others)} of {len(others)} {noun}")
-    if len(parts) == 1:
-        return parts[0]
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return joined(parts)
 
 
 def described(trace: TraceFile, rows: Iterable[int] | None = None) -> MissingRows | None:

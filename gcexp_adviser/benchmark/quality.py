@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gcexp.words import joined
 from gcexp_adviser.benchmark.bound import is_fresh
 
 if TYPE_CHECKING:
@@ -33,11 +34,7 @@ def hardly_used(labels: Sequence[str], shares: np.ndarray) -> str:
 def _named_workers(labels: list[str]) -> str:
     """The labels of some workers, of many only the first."""
     noun = "worker" if len(labels) == 1 else "workers"
-    words = f"{noun} {', '.join(labels[:_MOST_NAMED])}"
-    left = len(labels) - _MOST_NAMED
-    if left > 0:
-        words += f" and {left} more"
-    return words
+    return f"{noun} {joined(labels, _MOST_NAMED)}"
 
 
 def _used(timeline: Timeline) -> np.ndarray:

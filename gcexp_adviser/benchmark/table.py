@@ -13,8 +13,9 @@ from gcexp.progress import bar
 from gcexp.run.benchmark_schemes import Entry, entries
 from gcexp.run.scheme import Codes
 from gcexp.schema import arguments, fitted
+from gcexp.traces.missing import LEFT_OUT, Told, dependence, described, ways
 from gcexp_adviser.benchmark.replay import UNCODED, Replay
-from gcexp_adviser.benchmark.verdict import verdicts
+from gcexp_adviser.benchmark.verdict import judged
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,7 +135,6 @@ def benchmark(
     >>> table[["ratio", "bound", "reference", "colour"]].round(4).to_numpy().tolist()
     [[0.3586, 0.3585, 0.2957, 'cannot win']]
     """
-    from gcexp.traces.missing import described, ways
     from gcexp.traces.record import TraceFile
     from gcexp_adviser.logs.reading import trace_of, trace_with_gaps
 
@@ -160,9 +160,12 @@ def benchmark(
     lacking = described(read)
     if lacking is not None:
         frame.attrs["notes"] += tuple(f"{read.name}: {sentence}" for sentence in lacking.sentences)
-    if "late" in by_way and absent is None:
-        tables = [_table(other, n, shares, cases, progress, trace) for other in others]
-        frame.attrs["depends"] = _dependence(frame, *tables)
+    if lacking is not None and "late" in by_way and absent is None:
+        otherwise = {}
+        for other in others:
+            otherwise[LEFT_OUT] = _told(_table(other, n, shares, cases, progress, trace))
+        below = _told(frame)._replace(words="that below")
+        frame.attrs["depends"] = dependence("the verdict", lacking, below, otherwise).sentence
     return frame
 
 
@@ -229,22 +232,11 @@ def _cases(listed: list[Entry], ways_to_be_late: list[_Late]) -> list[_Case]:
     return cases
 
 
-def _dependence(late: pd.DataFrame, skipped: pd.DataFrame | None = None) -> str:
-    """Whether the verdicts depend on what missing rows are taken for, in a sentence."""
-    from gcexp.traces.missing import without_numbers
-
-    if skipped is None:
-        return "Every iteration lacks some worker, so missing rows are taken as late here."
-    differing = []
-    for of_late, of_skipped in zip(verdicts(late), verdicts(skipped), strict=False):
-        if without_numbers(of_late) != without_numbers(of_skipped):
-            differing.append(of_skipped)
-    if not differing:
-        return "The verdicts are the same whether missing rows are late or their iterations are left out."
-    return (
-        "The verdicts depend on the missing rows: below they are late; with their iterations left out (absent=skip): "
-        f"{' '.join(differing)}"
-    )
+def _told(frame: pd.DataFrame) -> Told:
+    """The verdicts of a table, which are compared by whether to code and with what, and their sentences."""
+    found = judged(frame)
+    compared = [(one.case, one.word, one.scheme) for one in found]
+    return Told(tuple(compared), " ".join(map(str, found)))
 
 
 def _table(

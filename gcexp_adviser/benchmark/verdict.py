@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,8 +27,26 @@ def colour(ratio: float, bound: float, reference: float) -> str:
     return LOSES
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """Whether to code at one phi of one trace, and why."""
+
+    case: str  # which phi, and which trace and value of late where there are several
+    word: str  # whether to code
+    scheme: str  # the code that wins; empty where none does
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.case}: {self.word}. {self.reason}"
+
+
 def verdicts(table: pd.DataFrame) -> list[str]:
-    """Whether to code, in a sentence for each trace, phi and value of `late` of a table of `benchmark`.
+    """Whether to code, in a sentence for each trace, phi and value of `late` of a table of `benchmark`."""
+    return [str(one) for one in judged(table)]
+
+
+def judged(table: pd.DataFrame) -> list[Verdict]:
+    """Whether to code, for each trace, phi and value of `late` of a table of `benchmark`.
 
     Codes that know the times beforehand are not considered.
     """
@@ -46,15 +65,15 @@ def verdicts(table: pd.DataFrame) -> list[str]:
                 place.append(values[name])
             elif not math.isnan(values[name]):
                 place.append(f"{values[name]:g} pieces")
-        found.append(f"{', '.join(place)}: {_verdict(codes)}")
+        found.append(_verdict(", ".join(place), codes))
     return found
 
 
-def _verdict(codes: pd.DataFrame) -> str:
+def _verdict(case: str, codes: pd.DataFrame) -> Verdict:
     """Whether one of these codes, or any other of their loads and messages, is worth it."""
     winning = codes[codes["colour"] == WINS]
     if not winning.empty:
-        return _verdict_for(_first(winning, "ratio"))
+        return _verdict_for(case, _first(winning, "ratio"))
     fastest = _first(codes, "ratio")
     reference = _percent(fastest["reference"])
     faster = {
@@ -65,24 +84,26 @@ def _verdict(codes: pd.DataFrame) -> str:
     undecided = codes[codes["colour"] == LOSES]
     if undecided.empty:
         loads = " or ".join(f"{load:.3g}" for load in sorted(set(codes["load"])))
-        return f"do not code. {faster}; no exact code with load {loads} and the same messages can be faster."
-    told = f"use none of these codes. {faster}; the fastest code takes {_percent(fastest['ratio'])}."
+        proven = f"{faster}; no exact code with load {loads} and the same messages can be faster."
+        return Verdict(case, "do not code", "", proven)
+    reason = f"{faster}; the fastest code takes {_percent(fastest['ratio'])}."
     least = _first(undecided, "bound")
-    if math.isnan(least["bound"]):
-        return told
-    could = f"Another code with load {least['load']:.3g} could reach {_percent(least['bound'])} at best."
-    return f"{told} {could}"
+    if not math.isnan(least["bound"]):
+        at_best = f"with load {least['load']:.3g} could reach {_percent(least['bound'])} at best"
+        reason = f"{reason} Another code {at_best}."
+    return Verdict(case, "use none of these codes", "", reason)
 
 
-def _verdict_for(best: pd.Series) -> str:
+def _verdict_for(case: str, best: pd.Series) -> Verdict:
     """The same where this code is the fastest of those that win."""
-    advice = "coding changes nothing"
+    word = "coding changes nothing"
     if best["ratio"] < best["reference"] * (1 - TIE):
-        advice = "code"
+        word = "code"
     beside = ""
     if best["against"] == REBALANCING:
         beside = f", rebalancing {_percent(best['reference'])}"
-    return f"{advice}. {best['scheme']} takes {_percent(best['ratio'])} of the waiting time{beside}."
+    reason = f"{best['scheme']} takes {_percent(best['ratio'])} of the waiting time{beside}."
+    return Verdict(case, word, best["scheme"], reason)
 
 
 def _first(codes: pd.DataFrame, column: str) -> pd.Series:

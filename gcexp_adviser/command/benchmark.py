@@ -29,6 +29,12 @@ LEGEND = (
     "code of these loads and messages (docs/bounds.md); ~ hindsight; a percentage is the share of the gradient that a "
     "scheme uses which drops some of it"
 )
+DIFFERS = (
+    "gcexp advise gives other numbers for the same times: there a message costs 0.001 of a mean iteration "
+    "(per_message=0 makes it free), each remedy is learned on one half and judged on the other, only what holds since "
+    "the last change of level counts, without single spells, rebalancing goes by mean times, and work in chunks is "
+    "tried with 1, 2, 4 and 8 chunks of each share"
+)
 ASSUMED = (
     "no communication; load law assumed (share phi of the time does not grow with the load), not measured; rebalancing "
     "moves data, which costs nothing here"
@@ -263,7 +269,7 @@ def _map(frame: pd.DataFrame) -> list[list[str]]:
     several_traces = frame["trace"].nunique() > 1
     cases: list[str] = []
     cells_of: dict[tuple[str, str], dict[str, str]] = {}
-    for row in _with_remarks(frame).itertuples():
+    for row in frame.itertuples():
         case = f"phi {row.phi:g}"
         if several_late:
             case += f" {_late_in_words(row)}"
@@ -301,10 +307,11 @@ def _cell(row: Any) -> str:
 
 def _notes(frame: pd.DataFrame) -> list[str]:
     """What is said below: how to read it, on what it rests, what the codes are compared with, what is left out."""
-    lines = [LEGEND, _assumptions(frame)]
+    lines = [LEGEND, _assumptions(frame), DIFFERS]
     for reference, rows in frame.dropna(subset="against").groupby("against", sort=False):
         cases = [f"phi {phi:g}" for phi in rows["phi"].unique()]
         lines.append(f"codes are compared with {reference}: {', '.join(cases)}")
+    lines += _unused_data(frame)
     lines += frame.attrs.get("notes", ())
     schemes_of: dict[str, list[str]] = {}
     for scheme, reason in frame.attrs.get("left_out", {}).items():
@@ -323,13 +330,12 @@ def _assumptions(frame: pd.DataFrame) -> str:
     return f"{known}; {ASSUMED}"
 
 
-def _with_remarks(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table as it is shown: behind the name of a scheme stands whose data it hardly ever uses."""
+def _unused_data(frame: pd.DataFrame) -> list[str]:
+    """Which schemes hardly ever use the data of some workers, a sentence for each."""
     unused = frame.attrs.get("unused")
     if unused is None:  # a table that is shown again says how much is never used, and not whose it is
         unused = dict.fromkeys(frame.loc[frame["never_used"] > 0, "scheme"], "never uses some data")
-    names = {scheme: f"{scheme}, {phrase}" for scheme, phrase in unused.items()}
-    return frame.assign(scheme=frame["scheme"].replace(names))
+    return [f"{scheme}: {phrase}" for scheme, phrase in unused.items()]
 
 
 def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
@@ -357,9 +363,12 @@ def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
         "exact code of these loads and messages), another one loses, against the faster of waiting for all and "
         "rebalancing with the same largest load. Hatched: hindsight."
     )
+    on_data = _unused_data(frame)
+    if on_data:
+        note += f" Data that are not used: {'; '.join(on_data)}."
     above = [head]
     said = verdicts(frame)
     if len(said) <= _MOST_ABOVE:
         above += said
-    save(draw(_with_remarks(frame), plot, "\n".join(above), note), [drawing])
+    save(draw(frame, plot, "\n".join(above), note), [drawing])
     return [table, page, drawing]

@@ -9,7 +9,7 @@ from pathlib import Path
 from gcexp.command.arguments import keywords, new_file
 from gcexp.errors import UserError, require
 from gcexp.traces.missing import Absent
-from gcexp_adviser.diagnosis.trace_report import report
+from gcexp_adviser.diagnosis.check import report
 
 #: What is told of missing rows that `absent` names.
 _TAKEN = {"late": "missing rows were made late ones", "skip": "iterations with missing rows were left out"}
@@ -67,6 +67,7 @@ def import_log(
     columns: str | None = None,
     unit: str | None = None,
     decimal: str | None = None,
+    pattern: str | None = None,
     absent: Absent | None = None,
     timeout: float | None = None,
 ) -> list[str]:
@@ -82,7 +83,9 @@ def import_log(
     if output is not None:
         require(not output.exists(), f"{output} is there already; name a new file")
     source = sources if len(sources) > 1 else sources[0]
-    trace = trace_with_gaps(source, columns=columns, unit=unit, decimal=decimal, warm_up=warm_up)
+    trace = trace_with_gaps(
+        source, columns=columns, unit=unit, decimal=decimal, pattern=pattern, warm_up=warm_up
+    )
     iterations, workers = trace.values["time"].shape
     origin = sources[0] if len(sources) == 1 else f"{len(sources)} files"
     lines = [f"read {iterations} iterations of {workers} workers from {origin}", *trace.decisions]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pandas as pd
 
 from gcexp.delays.composed import Composed
+from gcexp.errors import UserError
+from gcexp.traces.record import TraceFile
 from gcexp_adviser.diagnosis.level_changes import Levels
 from gcexp_adviser.diagnosis.mechanisms import Decomposition, found_in
-from gcexp_adviser.diagnosis.recorded import Recorded
+from gcexp_adviser.diagnosis.recorded import Recorded, Way, recorded_without_gaps
 from gcexp_adviser.diagnosis.resampling import Number
 
 _COLUMNS = ["mechanism", "status", "number", "value", "low", "high", "workers"]
@@ -55,6 +57,14 @@ class Diagnosis(Decomposition):
             known = {"mechanism": "phi", "status": "found", "number": self.recorded.named_phi}
             rows.append(known | asdict(self.phi))
         return pd.DataFrame(rows, columns=_COLUMNS)
+
+    @property
+    def slowest(self) -> tuple[int, float]:
+        """The worker that is most often the slowest one in what holds now, and in what share of these iterations."""
+        now = self.recorded.x[self.levels.now :]
+        shares = (now == now.max(1, keepdims=True)).mean(0)
+        worker = int(shares.argmax())
+        return worker, float(shares[worker])
 
     def _changes(self) -> Iterator[dict[str, Any]]:
         """A row for each change of level."""
@@ -101,6 +111,28 @@ class Fitted(Diagnosis):
     replay: dict[str, float]
     held: dict[str, float]
     depends_on_missing: str = ""
+
+
+def diagnosed_each_way(
+    gaps: TraceFile,
+    ways: Sequence[Way],
+    barrier: str,
+    seed: int,
+    timeout: float | None,
+    source: object,
+    phi: Number | None = None,
+) -> tuple[Diagnosis, dict[str, Diagnosis]]:
+    """The diagnosis where missing rows are taken in the first of some ways, and those of the others by their way."""
+    main, *others = ways
+    found = diagnosed(recorded_without_gaps(gaps, main, barrier, seed, timeout, source), phi, seed)
+    otherwise = {}
+    for way in others:
+        try:
+            times = recorded_without_gaps(gaps, way, barrier, seed, timeout, source)
+        except UserError:  # nothing is left without the iterations with missing rows
+            continue
+        otherwise[way.how] = diagnosed(times, phi, seed)
+    return found, otherwise
 
 
 def diagnosed(

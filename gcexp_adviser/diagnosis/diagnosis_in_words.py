@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from gcexp.figures.rows import list_in_words
+from gcexp.traces.missing import Dependence, Told, dependence
+from gcexp.words import joined
 from gcexp_adviser.diagnosis.diagnosis import Diagnosis
 from gcexp_adviser.diagnosis.level_changes import LEAST_NOW, Change, Spell
-from gcexp_adviser.diagnosis.mechanisms import LEAST_ROWS
+from gcexp_adviser.diagnosis.mechanisms import LEAST_ROWS, LEAST_WORKERS
 from gcexp_adviser.diagnosis.recorded import Recorded
 from gcexp_adviser.diagnosis.resampling import Number
 from gcexp_adviser.page import counted, percent
 
 _MOST_NAMED = 4  # workers that are named with their changes
 _MOSTLY = 0.8  # of the variance
+_MOST, _NEARLY_ALL = 0.5, 0.95  # shares of the iterations, or of the slow times, of a worker that is named
+#: Doubts that have a sentence of their own: with the worker and its row, and that there are too few workers.
+_TOLD_APART = ("recent_change", "workers")
 #: What a mechanism is called, and what it means for coding.
 WORDS = {
     "level_change": (
@@ -52,17 +56,29 @@ WORDS = {
 }
 
 
+def sentences(found: Diagnosis, on_missing: str = "") -> list[str]:
+    """What it is, how sure that is, and what it means for coding; first whether missing rows decide it."""
+    told = [*causes(found), meaning(found)]
+    if on_missing:
+        told.insert(0, on_missing)
+    return told
+
+
 def causes(found: Diagnosis) -> list[str]:
     """What makes the workers slow and since when; what rests on too little; and on how many rows all of it rests."""
     name = found.recorded.trace.name
     told = [f"{name}: {_what_it_is(found)}", *_not_certain(found)]
     T, n = found.recorded.x.shape
+    if n < LEAST_WORKERS:
+        told.append(
+            f"With {n} workers nobody can be called slow: it takes {LEAST_WORKERS} to say who is unusual."
+        )
     independent = counted(max(T // found.block, 1), "stretch")
     rests = f"This rests on {counted(T, 'iteration')} of {counted(n, 'worker')}, which count as about {independent}"
     told.append(f"{rests} of iterations that do not depend on each other.")
-    doubts = [WORDS[name][0] for name in found.unsure if name != "recent_change"]
+    doubts = [WORDS[name][0] for name in found.unsure if name not in _TOLD_APART]
     if doubts:
-        told.append(f"Not sure: {list_in_words(doubts)}.")
+        told.append(f"Not sure: {joined(doubts)}.")
     return told
 
 
@@ -79,6 +95,28 @@ def missing_rows(recorded: Recorded) -> Iterator[str]:
     yield f"Missing rows are taken as late, with a time of {taken}; absent=skip leaves their iterations out."
 
 
+def on_missing_rows(found: Diagnosis, otherwise: Mapping[str, Diagnosis]) -> Dependence | None:
+    """Whether what is found depends on what missing rows are taken for; None where none is missing."""
+    missing = found.recorded.missing
+    if missing is None:
+        return None
+    others = {how: _in_short(other) for how, other in otherwise.items()}
+    return dependence("what is found", missing, _in_short(found), others)
+
+
+def _in_short(found: Diagnosis) -> Told:
+    """The mechanisms that are certain with their workers, and the same in a few words."""
+    certain = {name: one.workers for name, one in found.mechanisms.items() if not one.unsure}
+    words = []
+    for name, workers in certain.items():
+        who = found.recorded.named(workers[:_MOST_NAMED])
+        more = len(workers) - _MOST_NAMED
+        if more > 0:
+            who.append(f"{more} more")
+        words.append(f"{WORDS[name][0]} ({joined(who)})" if who else WORDS[name][0])
+    return Told(tuple(certain.items()), joined(words) if words else "nothing that is certain")
+
+
 def meaning(found: Diagnosis) -> str:
     """What the finding that is certain means for coding."""
     certain = [name for name in found.mechanisms if name not in found.unsure]
@@ -87,10 +125,19 @@ def meaning(found: Diagnosis) -> str:
     return WORDS[certain[-1]][1]
 
 
+def variance_in_words(found: Diagnosis) -> str:
+    """How much of the variance lies between workers, between iterations and within both, and whether it lasts."""
+    shares = joined([f"{percent(share)} by {by}" for by, share in found.variance.shares.items()])
+    alike = ""
+    if np.isfinite(found.stability):
+        alike = f"; rank correlation of the workers' means in the two halves {found.stability:.2f}"
+    return f"Variance of the logarithms: {shares}{alike}."
+
+
 def what_would_settle(found: Diagnosis) -> Iterator[str]:
     """Each doubt, and what would settle it."""
     for name, why in found.unsure.items():
-        if name == "recent_change":  # told with its worker and row
+        if name in _TOLD_APART:
             continue
         yield f"Not sure, {WORDS[name][0]}: {why}."
 
@@ -152,7 +199,7 @@ def _told(found: Diagnosis, name: str) -> str:
     words, _ = WORDS[name]
     value = next(iter(mechanism.numbers.values()), None)
     if name == "bad_node":
-        workers = list_in_words(found.recorded.named(mechanism.workers))
+        workers = joined(found.recorded.named(mechanism.workers))
         one = len(mechanism.workers) == 1
         words = f"worker {workers} is slow throughout" if one else f"workers {workers} are slow throughout"
         return f"{words} (factor {value})"
@@ -161,12 +208,43 @@ def _told(found: Diagnosis, name: str) -> str:
     if name == "common_shock":
         return f"in some iterations all workers are slow together ({_typical(value)})"
     if name == "heterogeneous":
-        return f"workers differ lastingly in speed ({_typical(value)})"
+        return f"workers differ lastingly in speed ({_typical(value)}){_slowest(found)}"
     if name == "slow_state":
-        return f"workers become slow for a while, by a factor of {value}, and recover"
+        who, others = _whose_slow_times(found)
+        if who:
+            return f"worker {who} becomes slow for a while, by a factor of {value}, and recovers"
+        return f"workers become slow for a while, by a factor of {value}, and recover{others}"
     if name == "independent_slow":
-        return f"single workers are slow in single iterations, by a factor of {value}"
+        who, others = _whose_slow_times(found)
+        if who:
+            return f"worker {who} is slow in single iterations, by a factor of {value}"
+        return f"single workers are slow in single iterations, by a factor of {value}{others}"
     return words if value is None else f"{words} ({next(iter(mechanism.numbers))} {value})"
+
+
+def _whose_slow_times(found: Diagnosis) -> tuple[str, str]:
+    """Whose the slow times are that come and go: a worker that has nearly all of them, or else one that has most."""
+    if found.states is None:
+        return "", ""
+    shares = found.states.slow.sum(0) / found.states.slow.sum()
+    worker = int(shares.argmax())
+    name = found.recorded.named([worker])[0]
+    if shares[worker] >= _NEARLY_ALL:
+        return name, ""
+    if shares[worker] < _MOST:
+        return "", ""
+    return "", f"; {percent(shares[worker])} of the slow times are those of worker {name}"
+
+
+def _slowest(found: Diagnosis) -> str:
+    """Who is the slowest worker in most iterations, where one is."""
+    worker, share = found.slowest
+    if share < _MOST:
+        return ""
+    of_which = "of the iterations"
+    if found.levels.now:
+        of_which = f"of those since iteration {found.recorded.iteration(found.levels.now)}"
+    return f"; worker {found.recorded.named([worker])[0]} is the slowest in {percent(share)} {of_which}"
 
 
 def _typical(deviation: Number | None) -> str:
@@ -199,7 +277,7 @@ def _not_certain(found: Diagnosis) -> Iterator[str]:
     spells = [spell_in_words(recorded, spell) for spell in levels.single_spells]
     if spells:
         event = "One spell" if len(spells) == 1 else "Single spells"
-        yield f"{event}, which may never come again: {list_in_words(spells)}."
+        yield f"{event}, which may never come again: {joined(spells)}."
 
 
 def _changes_in_words(recorded: Recorded, changes: list[Change]) -> str:

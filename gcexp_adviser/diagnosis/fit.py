@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gcexp.delays.composed import Composed
-from gcexp.errors import UserError, require
+from gcexp.errors import require
 from gcexp.files import write_text
 from gcexp.traces.missing import Absent
 from gcexp_adviser.diagnosis import fit_in_words
-from gcexp_adviser.diagnosis.diagnosis import Fitted, diagnosed
+from gcexp_adviser.diagnosis.diagnosis import Diagnosis, Fitted, diagnosed_each_way
+from gcexp_adviser.diagnosis.diagnosis_in_words import on_missing_rows, sentences
 from gcexp_adviser.diagnosis.mechanisms import Decomposition, found_in
 from gcexp_adviser.diagnosis.phi import share
-from gcexp_adviser.diagnosis.recorded import Recorded, recorded_without_gaps, ways_of
+from gcexp_adviser.diagnosis.recorded import ways_of
 from gcexp_adviser.diagnosis.resampling import Number
 from gcexp_adviser.logs.reading import Columns
 from gcexp_adviser.page import Page, write
@@ -43,7 +44,7 @@ class Fit(Fitted):
     @property
     def sentences(self) -> list[str]:
         """What it is, how sure that is, and what it means for coding."""
-        return fit_in_words.sentences(self)
+        return sentences(self, self.depends_on_missing)
 
     def page(self) -> Page:
         """All of it in words and tables."""
@@ -176,17 +177,10 @@ def fit(
     >>> found.found, found.table["value"].round(5).tolist()
     (['bad_node'], [2.26105])
     """
-    gaps, (main, *others) = ways_of(source, absent, timeout, columns, unit, decimal)
-    known = _known(phi)
-    found = _fitted(recorded_without_gaps(gaps, main, barrier, seed, timeout, source), known, drift, seed)
-    otherwise = {}
-    for way in others:
-        try:
-            times = recorded_without_gaps(gaps, way, barrier, seed, timeout, source)
-            otherwise[way.how] = diagnosed(times, known, seed)
-        except UserError:  # nothing is left without the iterations with missing rows
-            continue
-    return replace(found, depends_on_missing=fit_in_words.depends_on_missing(found, otherwise))
+    gaps, ways = ways_of(source, absent, timeout, columns, unit, decimal)
+    found, otherwise = diagnosed_each_way(gaps, ways, barrier, seed, timeout, source, _known(phi))
+    depends = on_missing_rows(found, otherwise)
+    return _with_model(found, depends.sentence if depends and depends.differs else "", drift, seed)
 
 
 def _known(phi: object) -> Number | None:
@@ -198,15 +192,16 @@ def _known(phi: object) -> Number | None:
     return Number(value[0])
 
 
-def _fitted(times: Recorded, phi: Number | None, drift: bool, seed: int) -> Fit:
-    """What is found in recorded times."""
-    found = diagnosed(times, phi, seed)
+def _with_model(found: Diagnosis, on_missing: str, drift: bool, seed: int) -> Fit:
+    """A diagnosis with the delay model that follows from it."""
     model = model_of(found, found.phi.value if found.phi else 0.0, drift)
-    x = times.x
+    x = found.recorded.x
     half = len(x) // 2
     held: dict[str, float] = {}
     if half >= 2:
         first_half = found_in(x[:half], seed=seed)
         held = replayed(model_of(first_half), x[half:])
     now = x[found.levels.now :]
-    return Fit(**vars(found), model=model, replay=replayed(model, now), held=held)
+    return Fit(
+        **vars(found), model=model, replay=replayed(model, now), held=held, depends_on_missing=on_missing
+    )

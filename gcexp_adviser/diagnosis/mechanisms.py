@@ -19,6 +19,7 @@ from gcexp_adviser.diagnosis.resampling import (
 from gcexp_adviser.diagnosis.slow_states import SlowStates, fitted, split
 
 LEAST_ROWS = 30  # of fewer no mechanism is told
+LEAST_WORKERS = 4  # of fewer it cannot be said who is unusual
 _FEW_SPELLS, _ENOUGH_SPELLS = 10, 12  # fewer say nothing certain of rates; as many are asked for
 _SHORT = 40  # fewer rows say nothing certain of rates
 _SIGNIFICANT = 0.01  # largest p of what is told
@@ -178,8 +179,8 @@ def found_in(
     if states is not None:
         y = y - states.chain.gap * states.slow
     found = _level_changes(levels) | drift | shock | slow | _workers(y)
-    if n < 4:
-        few = f"the trace has {n} workers; of fewer than 4 it cannot be said who is unusual"
+    if n < LEAST_WORKERS:
+        few = f"the trace has {n} workers; of fewer than {LEAST_WORKERS} it cannot be said who is unusual"
         found["common_shock"] = Mechanism(unsure=few)
         found["workers"] = Mechanism(unsure=few)
     if any(one.unsure for one in slow.values()):
@@ -261,7 +262,7 @@ def _drift(y: np.ndarray) -> tuple[dict[str, Mechanism], float]:
 def _common_shock(y: np.ndarray, block: int, seed: int) -> tuple[dict[str, Mechanism], np.ndarray]:
     """What all workers share, and how much that is in each iteration (T,)."""
     T, n = y.shape
-    if n < 4:
+    if n < LEAST_WORKERS:
         return {}, np.zeros(T)
     parts = variance(y)
     sd = parts.iteration**0.5
@@ -311,7 +312,7 @@ def _slow_state(y: np.ndarray, block: int, seed: int) -> tuple[dict[str, Mechani
         "spells": Number(float(spells)),
     }
     unsure = ""
-    if n < 4:
+    if n < LEAST_WORKERS:
         unsure = f"with {n} workers a slow state of one cannot be told from a common one"
     elif T < _SHORT:
         unsure = f"{T} iterations are too few to know its rates; {_SHORT} are the least"
@@ -358,7 +359,7 @@ def _workers(y: np.ndarray) -> dict[str, Mechanism]:
     from scipy.stats import chi2  # slow to import
 
     n = y.shape[1]
-    if n < 4:
+    if n < LEAST_WORKERS:
         return {}
     found = _bad_nodes(y)
     others = np.setdiff1d(np.arange(n), found["bad_node"].workers if found else ())

@@ -12,19 +12,17 @@ import numpy as np
 
 from gcexp.delays.trace_loads import Loads, loads_of
 from gcexp.errors import DataError, UserError, require_known
-from gcexp.traces.missing import Absent, MissingRows, described, late_otherwise, ways
+from gcexp.traces.missing import LEFT_OUT, Absent, MissingRows, described, late_otherwise, ways
 from gcexp.traces.record import TraceFile
+from gcexp_adviser.diagnosis.barrier import barrier as barrier_test
 from gcexp_adviser.diagnosis.phi import share_of_compute, share_of_loads
 from gcexp_adviser.diagnosis.resampling import Number
-from gcexp_adviser.diagnosis.trace_structure import barrier as barrier_test
 from gcexp_adviser.logs.reading import Columns, trace_with_gaps
 from gcexp_adviser.page import counted
 
 #: How far the middle worker of a pause is above its usual time: in logarithms, and in median absolute deviations.
 _PAUSE = np.log(10.0)
 _DEVIATIONS = 8 * 1.4826
-
-LEFT_OUT = "their iterations are left out"  # what became of missing rows, in words
 
 
 @dataclass(frozen=True)

@@ -8,20 +8,23 @@ from gcexp.traces.assembling import TwiceError, record_of_lines, record_of_matri
 from gcexp.traces.record import Flags, TraceFile
 from gcexp_adviser.logs.long_rows import Rows
 from gcexp_adviser.logs.moments import other_scale, refuse_moments
-from gcexp_adviser.logs.tables import IN_MEMORY, OF_ARRAY, OF_FRAME
-from gcexp_adviser.logs.twice import StandsTwice
-from gcexp_adviser.logs.unmatched import typed
+from gcexp_adviser.logs.names import typed
+from gcexp_adviser.logs.recipes import DIFFERENCES, see
+from gcexp_adviser.logs.tables import IN_MEMORY, OF_ARRAY, OF_FRAME, Table
+from gcexp_adviser.logs.twice import refuse_twice
 from gcexp_adviser.logs.wide_rows import Matrix
 
 
-def arranged(found: Rows | Matrix, name: str, place: str, flags: Flags, unit: str) -> TraceFile:
+def arranged(found: Rows | Matrix, table: Table, name: str, flags: Flags, unit: str) -> TraceFile:
     """The record of times that were read.
 
     Parameters
     ----------
     found : Rows or Matrix
-    name, place : str
-        That of the record, and how sentences begin.
+    table : Table
+        From which they were read, for sentences.
+    name : str
+        That of the record.
     flags : Flags
     unit : str
         That of the times, where a person has named it: then they are durations, whatever they look like.
@@ -31,10 +34,11 @@ def arranged(found: Rows | Matrix, name: str, place: str, flags: Flags, unit: st
     DataError
         For times that stand twice, moments in place of times, and other faults.
     """
+    place = table.place
     if isinstance(found, Matrix):
         trace = _of_matrix(found, name, place, flags)
     else:
-        trace = _of_rows(found, name, place, flags)
+        trace = _of_rows(found, table, name, flags)
     times = trace.values["time"]
     remarks = []
     if not unit and not flags.unit:
@@ -48,7 +52,7 @@ def arranged(found: Rows | Matrix, name: str, place: str, flags: Flags, unit: st
 def _cure_of_moments(found: Rows | Matrix, place: str) -> str:
     """What to type where times turn out to be moments."""
     if isinstance(found, Matrix):
-        return f"take the differences of its rows first: {_differences(found, place)}"
+        return f"take the differences of its rows first: {_differences(place)}"
     column = (found.found.times or (found.found.end,))[0]
     if place in IN_MEMORY:
         return (
@@ -61,14 +65,13 @@ def _cure_of_moments(found: Rows | Matrix, place: str) -> str:
     )
 
 
-def _differences(found: Matrix, place: str) -> str:
+def _differences(place: str) -> str:
     """What makes differences of the rows of a matrix."""
     if place == OF_ARRAY:
         return "numpy.diff(array, axis=0)"
     if place == OF_FRAME:
         return "frame.diff().iloc[1:]"
-    index = f", index_col={found.numbered_by!r}" if found.numbered_by else ""
-    return f"python -c \"import pandas as pd; pd.read_csv('FILE'{index}).diff().iloc[1:].to_csv('differences.csv')\""
+    return see(DIFFERENCES)
 
 
 def _of_matrix(found: Matrix, name: str, place: str, flags: Flags) -> TraceFile:
@@ -84,11 +87,11 @@ def _of_matrix(found: Matrix, name: str, place: str, flags: Flags) -> TraceFile:
     return replace(trace, decisions=(*found.decisions, *trace.decisions))
 
 
-def _of_rows(found: Rows, name: str, place: str, flags: Flags) -> TraceFile:
+def _of_rows(found: Rows, table: Table, name: str, flags: Flags) -> TraceFile:
     try:
-        trace = record_of_lines(found, name, place, _with_unit(flags, found.unit))
+        trace = record_of_lines(found, name, table.place, _with_unit(flags, found.unit))
     except TwiceError as error:
-        raise StandsTwice(place, error.who, found.found) from None
+        refuse_twice(table, found.found, error.who)
     return replace(trace, decisions=(*found.decisions, *trace.decisions))
 
 

@@ -14,17 +14,12 @@ from pathlib import Path
 from typing import IO
 
 from gcexp.errors import DataError
+from gcexp_adviser.logs.recipes import FRAMES, see
 
 MOST_BYTES = 2**30  # of a file, packed and unpacked
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"PK\x03\x04": "zip"}
-_PICKLE = (
-    "is a Python pickle, which may run code when it is read; save it with numpy.save or as CSV; a frame of your "
-    "own: python -c \"import pandas as pd; pd.read_pickle('FILE').to_csv('table.csv')\""
-)
-_EXCEL = (
-    'is an Excel workbook; save its sheet as CSV first, or type: pip install openpyxl; python -c "import pandas as pd; '
-    "pd.read_excel('FILE').to_csv('table.csv', index=False)\""
-)
+_PICKLE = f"is a Python pickle, which may run code when it is read; {see(FRAMES)}"
+_EXCEL = f"is an Excel workbook; save its sheet as CSV first, or {see(FRAMES)}"
 #: What is not read, and what to do about it.
 _OTHER = {
     b"\x28\xb5\x2f\xfd": "is packed with zstd; unpack it first (unzstd FILE)",
@@ -35,6 +30,7 @@ _OTHER = {
     b"ARROW1": "is an Arrow file; save it as Parquet or CSV first",
     b"\xd0\xcf\x11\xe0": _EXCEL,
     b"%PDF": "is a PDF document and holds no table",
+    b"\x80\x02": _PICKLE,
     b"\x80\x03": _PICKLE,
     b"\x80\x04": _PICKLE,
     b"\x80\x05": _PICKLE,
@@ -45,7 +41,6 @@ DAMAGED = (
     *(OSError, EOFError, ValueError, NotImplementedError, RuntimeError),
     *(zlib.error, lzma.LZMAError, zipfile.BadZipFile),
 )
-_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
 def content_of(path: Path, place: str) -> tuple[bytes, list[str]]:
@@ -142,21 +137,23 @@ def _only_member(archive: zipfile.ZipFile, place: str) -> zipfile.ZipInfo:
     return members[0]
 
 
-def text_of(data: bytes, place: str) -> tuple[str, list[str]]:
-    """The text of a file, and what is told of its encoding; raise `DataError` for other bytes."""
-    encoding = "utf-8"
-    for mark, name in _BOMS:
-        if data.startswith(mark):
-            encoding = name
+def in_utf8(data: bytes, place: str) -> tuple[bytes, list[str]]:
+    """The text of a file in UTF-8, and what is told of its encoding; raise `DataError` for other bytes."""
+    told = []
     try:
-        text = data.decode(encoding)
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            data = data.decode("utf-16").encode()
+            told = ["took its text for UTF-16"]
+        data = data.removeprefix(codecs.BOM_UTF8)
+        if not data.isascii():
+            data.decode()
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{place}: is no text in {encoding} (byte {error.start}); a table in another encoding is made UTF-8 by "
-            "iconv -f latin1 -t utf-8 FILE > NEW"
+            f"{place}: is no text in {error.encoding} (byte {error.start}); a table in another encoding is made UTF-8 "
+            "by iconv -f latin1 -t utf-8 FILE > NEW"
         ) from None
-    if "\0" in text:
+    if b"\0" in data:
         raise DataError(
             f"{place}: is no text, for it holds zero bytes; a table in UTF-16 needs its byte order mark"
         )
-    return text, [f"took its text for {encoding.upper()}"] if encoding == "utf-16" else []
+    return data, told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,28 +11,25 @@ import pandas as pd
 from gcexp.errors import DataError
 from gcexp.schema import quoted
 from gcexp.traces.assembling import by_number
-from gcexp_adviser.logs.names import SYNONYMS, name_of
+from gcexp_adviser.logs.names import listed, name_of
 from gcexp_adviser.logs.numbers import Writing, cells_of, is_empty
-from gcexp_adviser.logs.panels import series_of
+from gcexp_adviser.logs.recipes import NESTED_JSON, see
 from gcexp_adviser.logs.tables import Table
 
 _DIGITS = 18  # of a whole number in a file
 #: What may stand before the number of a worker; what else stands there belongs to its name.
-_NUMBERED = frozenset(
-    """
-    w worker worker_id rank rank_id r replica process proc p n t time times duration durations
-    """.split()
-) | {""}
+_NUMBERED = ("", "w", "worker", "r", "rank", "p", "proc", "process")
 
 
 def whole_numbers(table: Table, column: str, role: str, writing: Writing) -> np.ndarray:
     """Whole numbers of a column; raise `DataError` for the first cell that is none."""
-    codes, values = pd.factorize(cells_of(table.frame[column]), use_na_sentinel=False)
+    cells = cells_of(table.frame[column])
+    if cells.dtype.kind == "i" and cells.min() >= 0:
+        return cells.astype(np.int64, copy=False)
+    codes, values = pd.factorize(cells, use_na_sentinel=False)
     numbers = np.zeros(len(values), np.int64)
     for place, value in enumerate(values):
         number = _whole(value, writing)
-        if number is None and role == "iteration":
-            number = _numbered_iteration(value)
         if number is None:
             row = int(np.flatnonzero(codes == place)[0])
             told = f"{role} in {table.place_of(row)} is {quoted(value)}, wanted is a whole number >= 0"
@@ -42,21 +40,7 @@ def whole_numbers(table: Table, column: str, role: str, writing: Writing) -> np.
     return numbers[codes]
 
 
-def _numbered_iteration(value: object) -> int | None:
-    """The number of ``step_12`` or ``Epoch 3``, or None.
-
-    >>> _numbered_iteration("step_12"), _numbered_iteration("node12")
-    (12, None)
-    """
-    if not isinstance(value, str):
-        return None
-    found = re.fullmatch(r"([A-Za-z]+)[ _:-]?(\d{1,18})", value.strip())
-    if not found or found[1].lower() not in SYNONYMS["iteration"]:
-        return None
-    return int(found[2])
-
-
-def _whole(value: object, writing: Writing) -> int | None:
+def _whole(value: Any, writing: Writing) -> int | None:
     """A whole number >= 0 of at most 18 digits in a cell, or None."""
     if isinstance(value, str):
         text = value.strip()
@@ -74,41 +58,56 @@ def _whole(value: object, writing: Writing) -> int | None:
 
 
 def workers_of(
-    table: Table, columns: tuple[str, ...], writing: Writing
+    table: Table, columns: tuple[str, ...], writing: Writing, decisions: list[str]
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Numbers of the rows' workers, and the names that they are places of, where workers have names."""
+    """Numbers of the rows' workers, and the names that they are places of, where workers have names.
+
+    Where any worker is no whole number, all have names; nan, none and the like are names only among names.
+    """
+    for column in columns:
+        if column in table.nested:
+            raise DataError(
+                f"{table.place}: {column}, the worker, holds lists or objects; {see(NESTED_JSON)}"
+            )
     cells = cells_of(table.frame[columns[0]])
     if len(columns) > 1:
         joined = _text_of(table, columns[0])
         for column in columns[1:]:
             joined = joined.str.cat(_text_of(table, column), sep="/")
         cells = joined.to_numpy(object)
+    elif cells.dtype.kind == "i" and cells.min() >= 0:
+        return cells.astype(np.int64, copy=False), ()
     codes, values = pd.factorize(cells, use_na_sentinel=False)
-    numbers: list[int] = []
-    hosts: list[str] = []
+    numbers = [_whole(value, writing) for value in values]
+    are_numbered = any(number is not None for number in numbers)
     for place, value in enumerate(values):
-        number = _whole(value, writing)
-        wanted = ""
-        if number is not None:
-            numbers.append(number)
-        elif isinstance(value, str) and not is_empty(value):
-            hosts.append(value.strip())
-        else:
-            wanted = "a whole number >= 0 or a name"
-        if numbers and hosts:
-            wanted = (
-                "a name, as in other rows" if number is not None else "a whole number >= 0, as in other rows"
-            )
-        if wanted:
+        if numbers[place] is None and (_is_nobody(value) or (are_numbered and is_empty(value))):
             row = int(np.flatnonzero(codes == place)[0])
             raise DataError(
-                f"{table.place}: worker in {table.place_of(row)} is {quoted(value)}, wanted is {wanted}"
+                f"{table.place}: worker in {table.place_of(row)} is {quoted(value)}, wanted is a number or a name"
             )
-    if numbers:
+    if None not in numbers:
         return np.array(numbers, np.int64)[codes], ()
+    hosts = [str(value).strip() for value in values]
+    if are_numbered:
+        others = [host for host, number in zip(hosts, numbers, strict=True) if number is None]
+        decisions.append(f"took all workers for names, since some are no numbers: {listed(others)}")
     names = tuple(sorted(set(hosts), key=by_number))
     place_of = {name: place for place, name in enumerate(names)}
     return np.array([place_of[host] for host in hosts])[codes], names
+
+
+def _is_nobody(value: Any) -> bool:
+    """Whether a cell names no worker: nothing, or a number that is negative or no whole one.
+
+    >>> [_is_nobody(value) for value in ("", None, np.nan, -1, "-1", 0.5, 2.0, "none", "node-1")]
+    [True, True, True, True, True, True, False, False, False]
+    """
+    if isinstance(value, str):
+        return not value.strip() or bool(re.fullmatch(r"\s*-\d+\s*", value))
+    if value is None or isinstance(value, bool | np.bool_) or not np.isfinite(value):
+        return True
+    return value < 0 or value != int(value)
 
 
 def _text_of(table: Table, column: str) -> pd.Series:
@@ -120,22 +119,20 @@ def labels_of(columns: list[str], is_numbered: bool = False) -> tuple[tuple[int,
 
     Examples
     --------
-    >>> labels_of(["rank_1", "rank_0"]), labels_of(["node7", "node8"])
+    >>> labels_of(["rank_1", "rank_0"]), labels_of(["node7 [ms]", "node8 [ms]"])
     (((1, 0), ()), ((0, 1), ('node7', 'node8')))
     """
     places = tuple(range(len(columns)))
     if is_numbered:
         return places, ()
-    columns = list(map(_without_unit, _without_common(columns)))
-    numbers = set()
-    ordered = []
+    numbers = []
     for column in columns:
-        found = re.fullmatch(r"(.*?)_?(\d{1,18})", name_of(column).base)
-        if not found or found[1] not in _NUMBERED or int(found[2]) in numbers:
-            return places, tuple(name.strip() for name in columns)
-        numbers.add(int(found[2]))
-        ordered.append(int(found[2]))
-    return tuple(ordered), ()
+        found = re.fullmatch(r"([a-z]*)_?(\d{1,18})", name_of(column).base)
+        if found and found[1] in _NUMBERED:
+            numbers.append(int(found[2]))
+    if len(set(numbers)) == len(columns):
+        return tuple(numbers), ()
+    return places, tuple(map(_without_unit, columns))
 
 
 def _without_unit(column: str) -> str:
@@ -145,22 +142,4 @@ def _without_unit(column: str) -> str:
     ('GPU 5', 'node (old)')
     """
     bare = re.sub(r"\s*[(\[]\w+[)\]]\s*$", "", column)
-    return bare if name_of(column).unit and bare else column
-
-
-def _without_common(columns: list[str]) -> list[str]:
-    """Names without the mapping that they come from, and without what was measured, where all have the same.
-
-    >>> _without_common(["timers.0", "timers.1"]), _without_common(["run-0 - time", "run-1 - time"])
-    (['0', '1'], ['run-0', 'run-1'])
-    """
-    series = series_of(columns)
-    if len(series) == len(columns):
-        return list(series.values())
-    mappings = {name_of(column).timers for column in columns}
-    if len(mappings) == 1 and "" not in mappings and len(columns) > 1:
-        return [column.rpartition(".")[2] for column in columns]
-    metrics = {column.rpartition(" - ")[2] for column in columns}
-    if len(metrics) == 1 and len(columns) > 1:
-        return [column.rpartition(" - ")[0] for column in columns]
-    return columns
+    return bare if name_of(column).unit and bare else column.strip()

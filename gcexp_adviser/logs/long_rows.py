@@ -13,11 +13,11 @@ from gcexp.traces.assembling import Lines, with_times
 from gcexp.traces.record import LEAST, MOST
 from gcexp_adviser.logs.keys import whole_numbers, workers_of
 from gcexp_adviser.logs.matching import Matched
-from gcexp_adviser.logs.names import listed, name_of
+from gcexp_adviser.logs.names import listed, name_of, typed
 from gcexp_adviser.logs.numbers import Writing, cells_of, floats, in_seconds, instants, is_numeric
 from gcexp_adviser.logs.tables import Table
 from gcexp_adviser.logs.times import known_unit, made_seconds, refuse_text
-from gcexp_adviser.logs.twice import StandsTwice
+from gcexp_adviser.logs.twice import refuse_twice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class Rows(Lines):
 def long_rows(table: Table, found: Matched, unit: str, writing: Writing) -> Rows:
     """Times that stand in rows."""
     decisions = list(found.decisions)
-    workers, hosts = workers_of(table, found.worker, writing)
+    workers, hosts = workers_of(table, found.worker, writing, decisions)
     iterations = _iterations(table, found.iteration, workers, writing, decisions)
     chunks = None
     if found.chunk:
@@ -162,7 +162,7 @@ def _durations(
     units = set()
     for name in found.times:
         parts, of_cells, told = floats(table.frame[name], writing)
-        refuse_text(table, name, parts)
+        refuse_text(table, name, parts, f"; where it says when an iteration ended: columns=end:{typed(name)}")
         for sentence in told:
             if sentence not in decisions:
                 decisions.append(sentence)
@@ -178,7 +178,7 @@ def _durations(
         sums = in_seconds(sums, known)
     row = _first_wrong(sums, may_be_missing=True)
     if row is not None:
-        _refuse_twice(table, found)
+        _check_twice(table, found)
         cell = table.frame[found.times[0]].iloc[row]
         raise DataError(f"{table.place}: time in {table.place_of(row)} is {_wanted(cell)}")
     return sums, known
@@ -194,8 +194,8 @@ def _first_wrong(times: np.ndarray, may_be_missing: bool) -> int | None:
     return int(np.argmin(fine))
 
 
-def _refuse_twice(table: Table, found: Matched) -> None:
-    """Raise `StandsTwice` where several rows are of the same iteration and worker: then that is what is wrong first."""
+def _check_twice(table: Table, found: Matched) -> None:
+    """Raise `DataError` where several rows are of the same iteration and worker: then that is what is wrong first."""
     if not found.iteration:
         return
     keys = [*found.iteration, *found.worker]
@@ -207,7 +207,7 @@ def _refuse_twice(table: Table, found: Matched) -> None:
     row = table.frame.iloc[int(twice[0])].astype(str)
     iteration = "/".join(row[list(found.iteration)])
     worker = "/".join(row[list(found.worker)])
-    raise StandsTwice(table.place, f"iteration {iteration}, worker {worker}", found)
+    refuse_twice(table, found, f"iteration {iteration}, worker {worker}")
 
 
 def _wanted(cell: object) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,23 +10,12 @@ import pandas as pd
 
 from gcexp.errors import DataError, ParameterError
 from gcexp.traces.record import NEEDED
-from gcexp_adviser.logs.names import (
-    LABEL,
-    NOT_USED,
-    Name,
-    Names,
-    column_given,
-    listed,
-    name_of,
-    names_of,
-)
-from gcexp_adviser.logs.numbers import cells_of, is_empty, is_numeric
-from gcexp_adviser.logs.panels import panel_of, series_of
+from gcexp_adviser.logs.names import NOT_USED, Names, column_given, listed, names_of, typed
+from gcexp_adviser.logs.numbers import cells_of, is_empty
 from gcexp_adviser.logs.tables import Table
-from gcexp_adviser.logs.unmatched import comes_back, no_iteration, no_time, no_worker, numbered, typed
+from gcexp_adviser.logs.unmatched import no_iteration, no_time, no_worker
 
 _CHOICES = 3  # what is offered to be typed
-_HIGH = ("p50", "p75", "p90", "p95", "p98", "p99", "p999")  # quantiles
 _JOINS = "+"  # columns=worker:node+local_rank
 
 
@@ -81,51 +69,10 @@ def looks_long(table: Table, given: dict[str, str]) -> bool:
     if {"time", "start", "end", "worker"} & set(given):
         return True
     names = table.names
-    if panel_of(names) or series_of(names.written):
-        return False
     if names.has("worker"):
         return True
-    timed = names.fitting("time")
-    numbers = names.without([*timed, *names.fitting("iteration")]).where(
-        lambda name: is_numeric(table.frame[name.written])
-    )
-    if len(numbers) > 1:
-        timed = [name for name in timed if not table.says_when(name)]
-    is_timed = bool(timed) or (names.has("start") and names.has("end"))
-    return is_timed and len(of_workers(names)) < 2
-
-
-def of_workers(names: Names) -> list[str]:
-    """Columns that are surely those of workers, as ``rank0`` and ``rank1``; none if there are several such groups."""
-    groups: dict[str, list[Name]] = {}
-    for name in names.items:
-        pattern = _pattern_of(name)
-        is_double = name.timers in names.written  # pandas calls the second column of a name time.1
-        if pattern and not is_double:
-            groups.setdefault(pattern, []).append(name)
-    found: list[Name] = []
-    for group in groups.values():
-        if len(group) < 2 or are_quantiles(group):
-            continue
-        if found:
-            return []
-        found = group
-    return [name.written for name in found]
-
-
-def are_quantiles(group: Sequence[Name]) -> bool:
-    """Whether all columns of a group are quantiles of the times of all workers, as ``p50`` and ``p99``."""
-    high = [name for name in group if name.base.endswith(_HIGH)]  # p0 and p1 alone are processes
-    return bool(high) and all(name.is_quantile for name in group)
-
-
-def _pattern_of(name: Name) -> str:
-    """What the columns of workers have in common with one of this name; empty for a column that is no worker's."""
-    if name.timers:
-        return f"{name.timers}.0"
-    if re.search(r"\d", name.base) and name.is_of_worker:
-        return re.sub(r"\d+", "0", name.base)
-    return ""
+    has_time = names.has("time") or (names.has("start") and names.has("end"))
+    return has_time and not names.of_workers()
 
 
 def matched(table: Table, given: dict[str, str], alone: bool) -> Matched:
@@ -149,8 +96,7 @@ def matched(table: Table, given: dict[str, str], alone: bool) -> Matched:
     for role, column in given.items():
         chosen[role] = _columns_given(role, column, table)
         names = names.without(chosen[role])
-    decisions: list[str] = []
-    found = _times(table, chosen, names, decisions)
+    found = _times(table, chosen, names)
     names = names.without(found.used)
     for role in ("compute", "load", "chunk"):
         columns = _columns_of(role, chosen, names)
@@ -161,16 +107,13 @@ def matched(table: Table, given: dict[str, str], alone: bool) -> Matched:
     names = names.without(found.used)
     iterations = _columns_of("iteration", chosen, names)
     workers = _columns_of("worker", chosen, names)
-    if not workers and LABEL in names.written and comes_back(table, name_of(LABEL)):
-        workers = (LABEL,)
-        decisions.append(f"{LABEL} is the number that begins a line, as srun --label writes it")
     if not workers and not alone:
-        raise DataError(f"{table.place}: {no_worker(table, iterations)}")
+        raise DataError(f"{table.place}: {no_worker(table)}")
     if not iterations and not alone and "iteration" not in chosen:
         raise DataError(f"{table.place}: {no_iteration(table)}")
-    iteration, worker = _keys(table, iterations, workers, found.chunk, found.times, given)
+    iteration, worker = _keys(table, iterations, workers, found, given)
     found = replace(found, iteration=iteration, worker=worker)
-    decisions.insert(0, _said(found))
+    decisions = [_said(found)]
     others = names_of([*iterations, *workers]).without([*iteration, *worker]).written
     if others:
         decisions.append(f"did not need {listed(others)} to tell the rows apart")
@@ -213,33 +156,18 @@ def _columns_of(role: str, chosen: dict[str, tuple[str, ...]], names: Names) -> 
     return tuple(names.fitting(role))
 
 
-def _times(table: Table, chosen: dict[str, tuple[str, ...]], names: Names, decisions: list[str]) -> Matched:
+def _times(table: Table, chosen: dict[str, tuple[str, ...]], names: Names) -> Matched:
     """The columns of times, or those of starts and ends; the keys are found later."""
     if chosen.get("time"):
         return Matched((), (), chosen["time"])
-    timed = names.where(lambda name: name.fits("time") and not _is_least(name, names))
-    if chosen.get("start") or chosen.get("end"):
-        timed = []
+    if not (chosen.get("start") or chosen.get("end")):
+        timed = names.fitting("time")
+        if len(timed) > 1:
+            _ask("time", timed, table)
+        if timed:
+            return Matched((), (), (timed[0],))
     starts = _columns_of("start", chosen, names)
     ends = _columns_of("end", chosen, names)
-    pattern, group = numbered(timed)
-    if len(timed) > 1 and group == timed:
-        raise DataError(
-            f"{table.place}: {listed(timed)} may each be the time; where each of them is of a worker: "
-            f"columns=workers:{typed(pattern)}"
-        )
-    if len(timed) > 1:
-        _ask("time", timed, table)
-    values = names.where(lambda name: name.base == "value")
-    if timed and values and table.says_when(timed[0]):
-        raise DataError(
-            f"{table.place}: {timed[0]} is a date, as in a table of TensorBoard: where the values are the times, "
-            f"columns=time:{values[0]}; for the time since the worker's previous row: columns=end:{typed(timed[0])}"
-        )
-    if timed:
-        if starts and ends:
-            decisions.append(f"did not use {starts[0]} and {ends[0]}, for {timed[0]} is the time")
-        return Matched((), (), (timed[0],))
     if not ends or not (starts or chosen.get("end")):
         raise DataError(f"{table.place}: {no_time(table)}")
     if len(starts) > 1:
@@ -247,18 +175,6 @@ def _times(table: Table, chosen: dict[str, tuple[str, ...]], names: Names, decis
     if len(ends) > 1:
         _ask("end", ends, table)
     return Matched((), (), start=starts[0] if starts else "", end=ends[0])
-
-
-def _is_least(name: Name, names: Names) -> bool:
-    """Whether ``time_min`` stands beside ``time_max`` or ``time_mean``, so that it has the least time, not minutes."""
-    if not re.search(r"min\W*$", name.written, re.IGNORECASE):
-        return False
-    for word in ("max", "mean", "avg", "average", "median"):
-        beside = f"{name.base}_{word}".strip("_")
-        for other in names.items:
-            if other.base == beside:
-                return True
-    return False
 
 
 def _ask(role: str, fitting: Sequence[str], table: Table) -> None:
@@ -271,6 +187,9 @@ def _joined(columns: tuple[str, ...]) -> str:
     return _JOINS.join(columns)
 
 
+# --- keys -------------------------------------------------------------------------------------------------------------
+
+
 def key_of(table: Table, columns: Sequence[str]) -> np.ndarray:
     """Numbers of the rows' distinct values in some columns, in the order of their appearance."""
     codes = np.zeros(len(table.frame), np.int64)
@@ -281,12 +200,7 @@ def key_of(table: Table, columns: Sequence[str]) -> np.ndarray:
 
 
 def _keys(
-    table: Table,
-    iterations: tuple[str, ...],
-    workers: tuple[str, ...],
-    chunk: str,
-    times: tuple[str, ...],
-    given: dict[str, str],
+    table: Table, iterations: tuple[str, ...], workers: tuple[str, ...], found: Matched, given: dict[str, str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The columns that tell iterations apart and those that tell workers apart.
 
@@ -294,24 +208,22 @@ def _keys(
     that do so say the same. Where no single one suffices, all together are tried: an epoch and a batch within it. Rows
     without a time, as those of an evaluation, do not count.
     """
-    by_iteration = [iterations]
+    by_iteration: list[tuple[str, ...]] = [iterations]
     if "iteration" not in given and iterations:
         by_iteration = [(name,) for name in iterations]
-    by_worker = [workers]
+    by_worker: list[tuple[str, ...]] = [workers]
     if "worker" not in given and workers:
         by_worker = [(name,) for name in workers]
     if len(by_iteration) == len(by_worker) == 1:
         return by_iteration[0], by_worker[0]
-    table = _with_times(table, times)
-    fitting = _that_tell_rows_apart(table, by_iteration, by_worker, chunk)
+    table = _with_times(table, found.times)
+    fitting = _that_tell_rows_apart(table, by_iteration, by_worker, found.chunk)
     if not fitting:
-        wider_iteration = list(by_iteration)
-        wider_worker = list(by_worker)
         if len(by_iteration) > 1:
-            wider_iteration.append(_coarsest_first(table, iterations))
+            by_iteration.append(_coarsest_first(table, iterations))
         if len(by_worker) > 1:
-            wider_worker.append(_coarsest_first(table, workers))
-        fitting = _that_tell_rows_apart(table, wider_iteration, wider_worker, chunk)
+            by_worker.append(_coarsest_first(table, workers))
+        fitting = _that_tell_rows_apart(table, by_iteration, by_worker, found.chunk)
     if not fitting and len(by_worker) > 1:
         _ask("worker", workers, table)
     if not fitting:
@@ -328,7 +240,11 @@ def _with_times(table: Table, times: tuple[str, ...]) -> Table:
     """The rows of a table in which all columns of times have something."""
     empty = np.zeros(len(table.frame), bool)
     for column in times:
-        empty |= [is_empty(cell) for cell in cells_of(table.frame[column])]
+        cells = cells_of(table.frame[column])
+        if cells.dtype == object:
+            empty |= [is_empty(cell) for cell in cells]
+        else:
+            empty |= np.isnan(cells)
     return replace(table, frame=table.frame[~empty])
 
 

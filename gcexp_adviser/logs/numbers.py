@@ -1,4 +1,4 @@
-"""Numbers in the cells of a log: decimal commas, units, durations and times of day."""
+"""Numbers in the cells of a log: decimal commas, units, durations, times of day and dates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.schema import quoted
-from gcexp_adviser.logs.names import UNITS, name_of
+from gcexp_adviser.logs.names import UNIT_OF, UNITS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,72 +22,10 @@ _THREE_BEHIND = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")  # 1,234 is one and a bit
 #: A number, maybe with a unit behind it, in which points and commas have to be told apart.
 _POINTS_OR_COMMAS = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?\s*[a-zµμ]*$", re.IGNORECASE)  # noqa: RUF001
 #: days-hours:minutes:seconds of sacct, and "0 days 00:00:01.5" of pandas.
-_CLOCK = re.compile(r"(?:(\d+)(?:-| days? ))?(\d+):(\d\d):(\d\d(?:[.,]\d+)?)")
+_CLOCK = re.compile(r"(?:(\d{1,6})(?:-| days? ))?(\d{1,6}):(\d\d):(\d\d(?:[.,]\d+)?)")
 _WITH_UNIT = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*([a-zµμ]+)", re.IGNORECASE)  # noqa: RUF001
 _EMPTY = ("", "nan", "na", "n/a", "null", "none", "-", "--", "?", "unknown", "nat", "<na>", "timeout", "inf")
 _EPOCHS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 1e20))
-
-
-def cells_of(column: pd.Series) -> np.ndarray:
-    """The cells of a column as numbers of numpy's, or as objects."""
-    import pandas as pd
-
-    kind = column.dtype
-    if isinstance(kind, np.dtype) and kind.kind in "fiub":
-        return column.to_numpy()
-    if pd.api.types.is_numeric_dtype(kind):  # of pandas' or pyarrow's own, with empty cells
-        return column.to_numpy(dtype=float, na_value=np.nan)
-    return column.to_numpy(dtype=object, na_value=np.nan)
-
-
-def is_numeric(column: pd.Series) -> bool:
-    """Whether most cells of a column that are not empty are numbers; others are told when they are read."""
-    if column.dtype.kind == "m":
-        return True
-    cells = cells_of(column)
-    if cells.dtype != object:
-        return cells.dtype != bool
-    numbers, others = 0, 0
-    for cell in cells:
-        if is_empty(cell):
-            continue
-        if _looks_like_number(cell):
-            numbers += 1
-        else:
-            others += 1
-    return numbers >= others
-
-
-def is_empty(cell: object) -> bool:
-    """Whether a cell says that there is no number.
-
-    >>> is_empty(""), is_empty(" NaN"), is_empty(np.nan), is_empty(0.0)
-    (True, True, True, False)
-    """
-    if isinstance(cell, str):
-        return cell.strip().lower() in _EMPTY
-    return cell is None or cell != cell
-
-
-def _looks_like_number(cell: object) -> bool:
-    if isinstance(cell, str):
-        text = cell.strip()
-        if _DECIMAL_COMMA.fullmatch(text) or _THOUSANDS_COMMA.fullmatch(text):
-            return True
-        cell = text
-    try:
-        float(cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return not isinstance(cell, bool)
-
-
-def has_decimal_comma(column: pd.Series) -> bool:
-    """Whether a cell is a number with a decimal comma."""
-    for cell in cells_of(column):
-        if isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell.strip()):
-            return True
-    return False
 
 
 @dataclass(frozen=True)
@@ -119,6 +57,67 @@ class Writing:
         return self.decimal_commas
 
 
+def cells_of(column: pd.Series) -> np.ndarray:
+    """The cells of a column as numbers of numpy's, or as objects."""
+    import pandas as pd
+
+    kind = column.dtype
+    if isinstance(kind, np.dtype) and kind.kind in "fiub":
+        return column.to_numpy()
+    if pd.api.types.is_numeric_dtype(kind):  # of pandas' or pyarrow's own, with empty cells
+        return column.to_numpy(dtype=float, na_value=np.nan)
+    return column.to_numpy(dtype=object, na_value=np.nan)
+
+
+def is_empty(cell: object) -> bool:
+    """Whether a cell says that there is no number.
+
+    >>> is_empty(""), is_empty(" NaN"), is_empty(np.nan), is_empty(0.0)
+    (True, True, True, False)
+    """
+    if isinstance(cell, str):
+        return cell.strip().lower() in _EMPTY
+    return cell is None or cell != cell
+
+
+def is_numeric(column: pd.Series) -> bool:
+    """Whether most cells of a column that are not empty are numbers; others are told when they are read."""
+    if column.dtype.kind == "m":
+        return True
+    cells = cells_of(column)
+    if cells.dtype != object:
+        return cells.dtype != bool
+    numbers, others = 0, 0
+    for cell in cells:
+        if is_empty(cell):
+            continue
+        if _looks_like_number(cell):
+            numbers += 1
+        else:
+            others += 1
+    return numbers >= others
+
+
+def _looks_like_number(cell: Any) -> bool:
+    if isinstance(cell, str) and (
+        _DECIMAL_COMMA.fullmatch(cell.strip()) or _THOUSANDS_COMMA.fullmatch(cell.strip())
+    ):
+        return True
+    try:
+        float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return not isinstance(cell, bool)
+
+
+def has_decimal_comma(column: pd.Series) -> bool:
+    """Whether a cell is a number with a decimal comma."""
+    for cell in cells_of(column):
+        if isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell.strip()):
+            return True
+    return False
+
+
 def floats(column: pd.Series, writing: Writing) -> tuple[np.ndarray, str, list[str]]:
     """The numbers of a column, NaN where a cell is none; their unit where cells name it; and what was decided.
 
@@ -140,18 +139,16 @@ def floats(column: pd.Series, writing: Writing) -> tuple[np.ndarray, str, list[s
     cells = cells_of(column)
     if cells.dtype != object:
         return cells.astype(float), "", []
+    texts = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
     decisions: list[str] = []
     if writing.decimal:
-        cells = np.array(_with_points(_stripped(cells), writing), dtype=object)
+        texts = _with_points(texts, writing)
     elif writing.semicolons:
-        texts, told = _without_points(_stripped(cells), writing)
-        cells = np.array(texts, dtype=object)
-        decisions += told
+        texts, decisions = _without_points(texts, writing)
     try:
-        return cells.astype(float), "", decisions
+        return np.array(texts, dtype=object).astype(float), "", decisions
     except (TypeError, ValueError, OverflowError):
         pass
-    texts = _stripped(cells)
     commas = [text for text in texts if isinstance(text, str) and "," in text]
     if commas:
         texts, sentence = _without_commas(texts, commas, writing)
@@ -159,18 +156,12 @@ def floats(column: pd.Series, writing: Writing) -> tuple[np.ndarray, str, list[s
     units = set()
     values = np.full(len(texts), np.nan)
     for number, text in enumerate(texts):
-        value, unit = _number_in(text)
-        values[number] = value
+        values[number], unit = _number_in(text)
         if unit:
             units.add(unit)
     if units:
         decisions.append("units stand behind the numbers, or they are written as hours:minutes:seconds")
     return values, "s" if units else "", decisions
-
-
-def _stripped(cells: np.ndarray) -> list:
-    """The cells without spaces around them."""
-    return [cell.strip() if isinstance(cell, str) else cell for cell in cells]
 
 
 def _with_points(texts: list, writing: Writing) -> list:
@@ -240,23 +231,21 @@ def _from_decimal_comma(text: object) -> object:
     return text
 
 
-def _number_in(cell: object) -> tuple[float, str]:
+def _number_in(cell: Any) -> tuple[float, str]:
     """The number of a cell, in seconds where it names a unit, and that unit."""
     try:
-        return float(cell), ""  # type: ignore[arg-type]
+        return float(cell), ""
     except (TypeError, ValueError, OverflowError):
         if not isinstance(cell, str):
             return np.nan, ""
     clock = _CLOCK.fullmatch(cell)
     if clock:
         days, hours, minutes, seconds = clock.groups(default="0")
-        if max(len(days), len(hours)) > 6:
-            return np.nan, ""
         whole = (int(days) * 24 + int(hours)) * 3600 + int(minutes) * 60
         return whole + float(seconds.replace(",", ".")), "s"
     found = _WITH_UNIT.fullmatch(cell)
     if found:
-        unit = name_of(f"x_{found[2]}").unit
+        unit = UNIT_OF.get(found[2].lower().replace("µ", "u").replace("μ", "u"))  # noqa: RUF001
         if unit:
             return in_seconds(float(found[1]), unit), unit
     return np.nan, ""
@@ -268,6 +257,9 @@ def in_seconds(values, unit: str):
     if parts == 1:
         return values * times
     return values / parts
+
+
+# --- points in time ---------------------------------------------------------------------------------------------------
 
 
 def instants(column: pd.Series, writing: Writing) -> tuple[np.ndarray, str]:
@@ -302,25 +294,6 @@ def instants(column: pd.Series, writing: Writing) -> tuple[np.ndarray, str]:
     if missing.any():
         return np.where(missing, np.nan, stamps), "ns"
     return stamps, "ns"
-
-
-def are_dates(column: pd.Series, writing: Writing) -> bool:
-    """Whether a column holds dates since 1970, written as such or as numbers, and no durations.
-
-    >>> import pandas as pd
-    >>> for cells in (["2026-01-01 00:00:05"], [1_767_225_600_000], ["321ms"], [0.3]):
-    ...     print(are_dates(pd.Series(cells), Writing("mine.csv")))
-    True
-    True
-    False
-    False
-    """
-    try:
-        if is_numeric(column):
-            return bool(_unit_of_epoch(floats(column, writing)[0]))
-        return bool(np.isnan(floats(column, writing)[0]).all()) and instants(column, writing)[1] == "ns"
-    except DataError:
-        return False
 
 
 def _as_iso(column: pd.Series) -> pd.Series:

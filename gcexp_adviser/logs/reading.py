@@ -29,18 +29,19 @@ def read_trace(
     columns: Columns = None,
     unit: str | None = None,
     decimal: str | None = None,
+    pattern: str | None = None,
 ) -> TraceFile:
-    """Read a trace and check that it is complete.
+    r"""Read a trace and check that it is complete.
 
     The format of this project is a CSV file with the columns ``iteration`` (0, 1, ...), ``worker`` and ``time`` (> 0),
     and maybe more; with ``chunk`` (0, 1, ...) a row is one micro-batch. Workers are numbers or names of hosts. In a
     persistent trace every iteration has the same workers; else iteration t has workers 0, ..., n_t - 1.
 
     Logs of other forms are read as well, recognised by their content: text with any separator, long (a row for each
-    iteration and worker) or wide (a column for each worker), compressed or not; lines and lists of JSON; Parquet;
-    arrays of numpy's; a folder of files, one for each worker; recordings of `gcexp.distributed.Recorder`; a folder of
-    PyTorch profiler traces (`gcexp_adviser.profiler.kineto`). ``decisions`` of the record says what was taken for what.
-    What may mean two things is refused.
+    iteration and worker) or wide (a column for each worker), compressed or not; lines of ``name=value``, or those that
+    a `pattern` reads; lines and lists of JSON; Parquet; arrays of numpy's; a folder of files, one for each worker;
+    recordings of `gcexp.distributed.Recorder`; a folder of PyTorch profiler traces (`gcexp_adviser.profiler.kineto`).
+    ``decisions`` of the record says what was taken for what. What may mean two things is refused.
 
     Parameters
     ----------
@@ -62,13 +63,16 @@ def read_trace(
     decimal : {",", "."}, optional
         The decimal sign of numbers, where that is not beyond doubt; the other sign divides thousands. The words
         ``comma`` and ``point`` mean the same.
+    pattern : str, optional
+        A regular expression that is searched in each line of a text; its named groups are the columns, as in
+        ``step (?P<iteration>\d+) of rank (?P<worker>\d+) took (?P<time_ms>[\d.]+)``. Other lines are left out.
 
     Raises
     ------
     DataError
         The first fault, in a sentence with its place.
     """
-    return trace_of(file, absent, timeout, columns=columns, unit=unit, decimal=decimal)
+    return trace_of(file, absent, timeout, columns=columns, unit=unit, decimal=decimal, pattern=pattern)
 
 
 def trace_of(
@@ -79,6 +83,7 @@ def trace_of(
     columns: Columns = None,
     unit: str | None = None,
     decimal: str | None = None,
+    pattern: str | None = None,
 ) -> TraceFile:
     """A trace from a path, a bundled trace's name, several paths, a frame, or an array (iterations, workers).
 
@@ -97,7 +102,8 @@ def trace_of(
     """
     if isinstance(source, TraceFile):
         return resolved(source, absent, timeout)
-    return without_gaps(trace_with_gaps(source, columns=columns, unit=unit, decimal=decimal), absent, timeout)
+    trace = trace_with_gaps(source, columns=columns, unit=unit, decimal=decimal, pattern=pattern)
+    return without_gaps(trace, absent, timeout)
 
 
 def trace_with_gaps(
@@ -106,20 +112,21 @@ def trace_with_gaps(
     columns: Columns = None,
     unit: str | None = None,
     decimal: str | None = None,
+    pattern: str | None = None,
     warm_up: int | None = None,
 ) -> TraceFile:
     """A trace as `trace_of` takes it, with its missing rows: ``missing`` says which, and their times are NaN.
 
     Parameters
     ----------
-    source, columns, unit, decimal
+    source, columns, unit, decimal, pattern
         See `trace_of`.
     warm_up : int, optional
         First iterations that are left out; by default none, of recordings of `gcexp.distributed.Recorder` one.
     """
     if isinstance(source, TraceFile):
         return source
-    how = how_given(columns, unit, decimal)
+    how = how_given(columns, unit, decimal, pattern)
     if isinstance(source, str | Path):
         path = located(source)
         if is_recorder_folder(path):
@@ -165,32 +172,25 @@ def _of_memory(source: Any, how: How) -> TraceFile:
 def _recorded(table: Any, name: str, flags: Flags, how: How, alone: bool = False) -> TraceFile:
     """The record of a table."""
     from gcexp_adviser.logs.arranging import arranged
-    from gcexp_adviser.logs.panels import without_bounds
     from gcexp_adviser.logs.rows import read_rows
-    from gcexp_adviser.logs.twice import StandsTwice, with_cure
 
-    table = without_bounds(table, dict(how.roles))
-    try:
-        rows = read_rows(table, how, alone)
-        trace = arranged(rows, name, table.place, flags, how.unit)
-    except StandsTwice as error:
-        raise with_cure(error, table) from None
+    trace = arranged(read_rows(table, how, alone), table, name, flags, how.unit)
     return replace(trace, decisions=(*table.decisions, *trace.decisions))
 
 
 @lru_cache(maxsize=8)
 def _read(path: Path, flags: Flags, how: How, *_when: int) -> TraceFile:
-    return _recorded(_table(path), _stem(path), flags, how)
+    return _recorded(_table(path, how), _stem(path), flags, how)
 
 
-def _table(path: Path) -> Any:
+def _table(path: Path, how: How) -> Any:
     """The table in a file."""
     from gcexp_adviser.logs.contents import content_of
     from gcexp_adviser.logs.table_files import table_of
 
     place = f"trace {path.name}"
     data, told = content_of(path, place)
-    table = table_of(data, place)
+    table = table_of(data, place, how.pattern)
     return replace(table, decisions=[*told, *table.decisions])
 
 
@@ -276,7 +276,7 @@ def _of_recorder(folder: Path, how: How, warm_up: int | None) -> TraceFile:
     if how != How():
         raise ParameterError(
             f"{folder} holds recordings of gcexp.distributed.Recorder, whose columns, units and numbers are known: "
-            "leave out columns=, unit= and decimal="
+            "leave out columns=, unit=, decimal= and pattern="
         )
     return read_recorder_folder(folder, warm_up)
 
@@ -300,7 +300,7 @@ def _of_files(paths: list[Path], how: How, name: str = "") -> TraceFile:
             raise DataError(f"{path} is a folder; name one folder, or files")
     if all(is_trace(path) for path in paths):
         return _of_profiler(paths, name or paths[0].parent.name or "profiler", how)
-    tables = [_table(path) for path in paths]
+    tables = [_table(path, how) for path in paths]
     table = one_table(tables, _names_of(paths), dict(how.roles))
     return _recorded(table, name or _stem(paths[0]), Flags(), how, alone=True)
 

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
-from io import StringIO
+from io import BytesIO, TextIOWrapper
 
 import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.schema import quoted
-from gcexp_adviser.logs.names import is_unit, listed
-from gcexp_adviser.logs.numbers import is_empty
+from gcexp_adviser.logs.names import listed
+from gcexp_adviser.logs.recipes import HEADERS, see
 
 UNNAMED = "Unnamed: "  # begins the name of a column without one, as pandas writes it
+MOST_COLUMNS = 2**16
 _TRIED = 40  # first lines by which a separator is chosen
+_TRIED_BYTES = 2**20
+_CHUNK = 2**24  # bytes whose cells are counted at once
 _PLURAL = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 _NUMBER = re.compile(r"[-+]?(\d[\d.,]*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
-_RULE = re.compile(r"^[ \t|+:=-]*[-=]{2,}[ \t|+:=-]*$", re.MULTILINE)  # ----- under a header
 _BEGINS = 40  # letters of a line in a sentence
 
 
@@ -26,38 +30,66 @@ _BEGINS = 40  # letters of a line in a sentence
 class Layout:
     """A text that is divided into cells.
 
-    ``body`` holds the rows, without header and comments; its first line is line `first_line` of the file. Its lines
-    all have `width` cells. `named` says whether the `header` was in the file.
+    Attributes
+    ----------
+    data : bytes
+        The text without comments.
+    begin : int
+        Where its rows begin, behind the header.
+    header : list of str
+        Names of the columns.
+    named : bool
+        Whether the header was in the file.
     """
 
-    body: str
+    data: bytes
+    begin: int
     header: list[str]
     separator: str
-    first_line: int
     named: bool
     decisions: list[str]
 
     @property
-    def width(self) -> int:
-        """Cells of a line."""
-        return len(self.header)
+    def repeats_header(self) -> bool:
+        """Whether a name stands in its column in the first row too, but for numbers in it, as in a log of words."""
+        (row, *_) = _first_lines(self.data[self.begin : self.begin + _TRIED_BYTES])
+        for name, cell in zip(self.header, _cells(row, self.separator), strict=False):
+            masked = re.sub(r"\d+", "0", name)
+            if re.search(r"[A-Za-z]{2}", name) and masked == re.sub(r"\d+", "0", cell):
+                return True
+        return False
+
+    def line_of(self, row: int) -> int:
+        """The number of the line, from 1, in which a row begins."""
+        before = self.data.count(b"\n", 0, self.begin)
+        if b'"' in self.data:
+            return before + _numbers_of_lines(self)[row]
+        at = self.begin
+        while row >= 0:
+            end = self.data.find(b"\n", at)
+            row -= end != at
+            before += 1
+            at = end + 1
+        return before
 
 
-def whole_lines(text: str) -> tuple[str, list[str]]:
+def whole_lines(data: bytes) -> tuple[bytes, list[str]]:
     """The text, its lines ending with newlines, without a last line that no newline ends, and what is told of that."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    whole, newline, last = text.rpartition("\n")
-    if not newline or not last.strip() or last.startswith("#"):
-        return text, []
-    number = whole.count("\n") + 2
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    end = data.rfind(b"\n") + 1
+    last = data[end:]
+    if not end or not last.strip() or last.startswith(b"#"):
+        return data, []
+    number = data.count(b"\n") + 1
     told = (
-        f"left out line {number}, {quoted(last, _BEGINS)}: no newline ends it, so it may have been cut off; where it "
-        "is whole, end the file with a newline"
+        f"left out line {number}, {quoted(last.decode(), _BEGINS)}: no newline ends it, so it may have "
+        "been cut off; where it is whole, end the file with a newline"
     )
-    return whole + newline, [told]
+    return data[:end], [told]
 
 
-def layout_of(text: str, place: str) -> Layout:
+def layout_of(data: bytes, place: str) -> Layout:
     """How a text is divided into cells.
 
     Raises
@@ -65,153 +97,108 @@ def layout_of(text: str, place: str) -> Layout:
     DataError
         For lines that differ in their number of cells, and text that is no table.
     """
-    commented = ""
-    if text.startswith("#") or "\n#" in text:
-        commented = _last_comment(text)
-        text = re.sub(r"^#.*$", "", text, flags=re.MULTILINE)
-    if "--" in text[:4096] or "==" in text[:4096]:
-        head = _RULE.sub("", text[:4096])
-        text = head + text[4096:]
-    shown = _first_lines(text)
-    if not shown:
+    data, commented = _without_comments(data)
+    lines = _first_lines(data)
+    if not lines:
         raise DataError(f"{place}: is empty")
-    separator = _separator(shown)
+    separator = _separator(lines)
     decisions = []
     if separator != ",":
         decisions.append(f"columns are divided by {_PLURAL[separator]}")
     if separator == " ":
-        text = re.sub(r"[ \t]+", " ", text)
-        text = re.sub(r"^ | $", "", text, flags=re.MULTILINE)
-        shown[0] = _with_single_spaces(shown[0])
-    begin = text.index(shown[0])
-    first = _cells(shown[0], separator)
-    if _is_header(first):
-        header, named = first, True
-        begin += len(shown[0]) + 1
-        units = _units_below(header, shown[1:2], separator)
-        if units:
-            header = _with_units(header, units)
-            begin = text.index(shown[1], begin) + len(shown[1]) + 1
-            decisions.append("took the row below the header for units")
-        body, repeated = _without_repeated(text[begin:], shown[0])
+        data = re.sub(rb"[ \t]+", b" ", data)
+        data = re.sub(rb"^ | $", b"", data, flags=re.MULTILINE)
+        lines = _first_lines(data)
+    header = _cells(lines[0], separator)
+    begin = len(data) - len(data.lstrip(b"\n"))
+    if len(header) > MOST_COLUMNS:
+        raise DataError(f"{place} has {len(header)} columns; more than {MOST_COLUMNS} are not read")
+    named = _is_header(header)
+    if named:
+        begin += len(lines[0].encode()) + 1
+        data, repeated = _without_repeated(data, begin, lines[0])
         decisions += repeated
+    elif _fits(commented, separator, len(header)):
+        header, named = _cells(commented, separator), True
+        decisions.append("took the last comment before the rows for the header")
     else:
-        header, named = _header_without_line(commented, separator, len(first))
-        body = text[begin:]
-        if named:
-            decisions.append("took the last comment before the rows for the header")
-    first_line = text.count("\n", 0, begin) + 1
-    header, body, more = _matched(header, body, separator, first_line, place)
-    return Layout(body, _distinct(header, place), separator, first_line, named, [*decisions, *more])
+        header = [f"column{number}" for number in range(1, len(header) + 1)]
+    layout = Layout(data, begin, _distinct(header, place), separator, named, decisions)
+    _check_widths(layout, place)
+    return layout
 
 
-def _first_lines(text: str) -> list[str]:
-    """The first lines that are not empty, whole ones where there are any."""
-    lines = text.split("\n", _TRIED + text[:4096].count("\n\n") + 8)
-    rest = lines.pop()
-    filled = list(filter(str.strip, lines))
-    if not filled and rest.strip():
-        return [rest]
-    return filled[:_TRIED]
-
-
-def _header_without_line(commented: str, separator: str, width: int) -> tuple[list[str], bool]:
-    """The header of rows without a line of names: the comment before them, if it fits, and whether it does."""
-    if commented:
-        header = _cells(commented, separator)
-        if len(header) == width:
-            return header, True
-    numbered = []
-    for number in range(1, width + 1):
-        numbered.append(f"column{number}")
-    return numbered, False
-
-
-def _distinct(header: list[str], place: str) -> list[str]:
-    """The names of columns, of which empty ones get a name; raise `DataError` for a name that stands twice."""
-    found: list[str] = []
-    for number, written in enumerate(header):
-        name = written.strip() or f"{UNNAMED}{number}"
-        if name in found:
-            count = list(map(str.strip, header)).count(name)
-            told = f"{place} has {count} columns {quoted(name)}; it has {listed(header)}"
-            if any(map(str.isalpha, name)):
-                told += (
-                    '; where pandas wrote levels of columns, keep a part: python -c "import pandas as pd; '
-                    f"pd.read_csv('FILE', header=[0, 1], index_col=0)[{name!r}].to_csv('part.csv')\""
-                )
-            raise DataError(told)
-        found.append(name)
-    return found
-
-
-def _is_header(cells: list[str]) -> bool:
-    """Whether a first line has names; one with decimals or a number twice is a row, even if words are in it."""
-    if _counts_behind_index(cells):
-        return True
-    numbers = []
-    words = 0
-    for cell in cells:
-        if _NUMBER.fullmatch(cell):
-            numbers.append(cell)
-        elif cell:
-            words += 1
-    if not words:
-        return False
-    written = " ".join(numbers)
-    has_decimals = "." in written or "," in written
-    return len(set(numbers)) == len(numbers) and not has_decimals
-
-
-def _counts_behind_index(cells: list[str]) -> bool:
-    """Whether a line is the header that pandas writes for the frame of an array: nothing above the index, then 0, 1, 2.
-
-    >>> _counts_behind_index(["", "0", "1", "2"]), _counts_behind_index(["", "3", "5"])
-    (True, False)
-    """
-    counted = list(map(str, range(len(cells) - 1)))
-    return len(cells) > 2 and cells[0] == "" and cells[1:] == counted
-
-
-def _units_below(header: list[str], lines: list[str], separator: str) -> list[str]:
-    """The units in the line below a header, empty cells among them; nothing where that line is another one."""
-    if not lines:
-        return []
-    cells = [cell.strip("[]() ") for cell in _cells(lines[0], separator)]
-    if len(cells) != len(header) or any(map(_NUMBER.fullmatch, cells)):
-        return []
-    units = ["" if is_empty(cell) else cell for cell in cells]
-    return units if any(is_unit(unit) for unit in units) else []
-
-
-def _with_units(header: list[str], units: list[str]) -> list[str]:
-    """Names of columns with their units, as ``step time (ms)``.
-
-    >>> _with_units(["step", "time"], ["", "ms"])
-    ['step', 'time (ms)']
-    """
-    return [f"{name} ({unit})" if unit else name for name, unit in zip(header, units, strict=True)]
-
-
-def _without_repeated(body: str, header: str) -> tuple[str, list[str]]:
-    """The rows without further headers, as of a run that was started again, and what is told of these."""
-    count = f"\n{body}".count(f"\n{header}\n")
-    if not count:
-        return body, []
-    body = f"\n{body}".replace(f"\n{header}\n", "\n\n").removeprefix("\n")
-    lines = "1 further header" if count == 1 else f"{count} further headers"
-    return body, [f"left out {lines} between the rows"]
-
-
-def _last_comment(text: str) -> str:
-    """The last comment before the first row, without its sign; np.savetxt writes the header so."""
+def _without_comments(data: bytes) -> tuple[bytes, str]:
+    """The text with empty lines for comments, and the last comment before the first row; np.savetxt writes names so."""
+    if not (data.startswith(b"#") or b"\n#" in data):
+        return data, ""
     found = ""
-    for line in text.splitlines():
+    for line in data[:_TRIED_BYTES].decode(errors="replace").split("\n"):
         if line.startswith("#"):
             found = line.lstrip("# ")
         elif line.strip():
             break
+    return re.sub(rb"^#.*$", b"", data, flags=re.MULTILINE), found
+
+
+def _first_lines(data: bytes) -> list[str]:
+    """The first lines that are not empty, two at least."""
+    lines: list[str] = []
+    at = 0
+    while at < len(data) and (len(lines) < 2 or (len(lines) < _TRIED and at < _TRIED_BYTES)):
+        end = data.find(b"\n", at)
+        if end < 0:
+            end = len(data)
+        line = data[at:end].decode()
+        if line.strip():
+            lines.append(line)
+        at = end + 1
+    return lines
+
+
+def _fits(commented: str, separator: str, width: int) -> bool:
+    """Whether a comment may be the header of rows of so many cells."""
+    return bool(commented) and len(_cells(commented, separator)) == width
+
+
+def _distinct(header: list[str], place: str) -> list[str]:
+    """The names of columns, of which empty ones get a name; raise `DataError` for a name that stands twice."""
+    found = []
+    for number, written in enumerate(header):
+        found.append(written.strip() or f"{UNNAMED}{number}")
+    ((name, count),) = Counter(found).most_common(1)
+    if count > 1:
+        told = f"{place} has {count} columns {quoted(name)}; it has {listed(header)}"
+        raise DataError(f"{told}; where levels of columns were written, {see(HEADERS)}")
     return found
+
+
+def _is_header(cells: list[str]) -> bool:
+    """Whether a first line has names; one with decimals or a number twice is a row, even if words are in it.
+
+    The header that pandas writes for the frame of an array has nothing above the index, then 0, 1, 2.
+
+    >>> _is_header(["step", "rank0"]), _is_header(["job", "5.0"]), _is_header(["", "0", "1"])
+    (True, False, True)
+    """
+    if len(cells) > 2 and cells == ["", *map(str, range(len(cells) - 1))]:
+        return True
+    numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)]
+    words = [cell for cell in cells if cell and not _NUMBER.fullmatch(cell)]
+    if not words:
+        return False
+    has_decimals = any("." in number or "," in number for number in numbers)
+    return len(set(numbers)) == len(numbers) and not has_decimals
+
+
+def _without_repeated(data: bytes, begin: int, header: str) -> tuple[bytes, list[str]]:
+    """The text without further headers, as of a run that was started again, and what is told of these."""
+    line = f"\n{header}\n".encode()
+    count = data.count(line, begin - 1)
+    if not count:
+        return data, []
+    lines = "1 further header" if count == 1 else f"{count} further headers"
+    return data[:begin] + data[begin - 1 :].replace(line, b"\n\n")[1:], [f"left out {lines} between the rows"]
 
 
 def _cells(line: str, separator: str) -> list[str]:
@@ -250,73 +237,78 @@ def _widths_of(lines: list[str], separator: str) -> list[int]:
     widths = []
     for line in lines:
         if separator == " ":
-            line = _with_single_spaces(line)
+            line = " ".join(line.split())
         widths.append(len(_cells(line, separator)))
     return widths
-
-
-def _with_single_spaces(line: str) -> str:
-    return " ".join(line.split())
 
 
 def _decimal_commas_only(lines: list[str]) -> bool:
     """Whether the commas of the rows stand within numbers of cells that spaces divide: ``0 1 0,321``."""
     if "," in lines[0]:
         return False
-    for row in lines[1:] or lines:
-        if " " not in row.strip():
-            return False
-    return True
+    return all(" " in row.strip() for row in lines[1:] or lines)
 
 
-def _matched(
-    header: list[str], body: str, separator: str, first_line: int, place: str
-) -> tuple[list[str], str, list[str]]:
-    """Header and rows with the same number of cells; raise `DataError` for the first line with another one."""
-    widths, lines = _widths(body, separator)
-    if not len(widths):
+# --- the number of cells of each line ---------------------------------------------------------------------------------
+
+
+def _check_widths(layout: Layout, place: str) -> None:
+    """Raise `DataError` for the first line that has another number of cells than the header."""
+    width = len(layout.header)
+    row = 0
+    for widths in _widths(layout, place):
+        wrong = np.flatnonzero(widths != width)
+        if len(wrong):
+            number = layout.line_of(row + int(wrong[0]))
+            raise DataError(f"{place}: line {number} has {widths[wrong[0]]} cells, the header {width}")
+        row += len(widths)
+    if not row:
         raise DataError(f"{place} has a header and no rows")
-    decisions: list[str] = []
-    width = len(header)
-    one_more = width + 1
-    if len(widths) and (widths == one_more).all() and width:
-        starts = [_cells(line, separator) for line in body.split("\n", 3)[:3] if line.strip()]
-        if all(cells[-1] == "" for cells in starts):
-            header = [*header, ""]
-        else:
-            header = ["", *header]
-            decisions.append(
-                "the rows have one cell more than the header: the first one is taken for their name"
-            )
-        width = one_more
-    wrong = np.flatnonzero(widths != width)
-    if len(wrong):
-        at = wrong[0]
-        number = first_line + lines[at] - 1
-        raise DataError(f"{place}: line {number} has {widths[at]} cells, the header {width}")
-    return header, body, decisions
 
 
-def _widths(body: str, separator: str) -> tuple[np.ndarray, np.ndarray]:
-    """How many cells each row has, and the number of its line in the body, from 1."""
-    if '"' not in body:
-        signs = np.frombuffer(body.encode(), np.uint8)
-        ends = np.flatnonzero(signs == 10)
+def _widths(layout: Layout, place: str) -> Iterator[np.ndarray]:
+    """How many cells the rows have, part by part."""
+    if b'"' in layout.data:
+        yield _widths_of_quoted(layout, place)
+        return
+    data = layout.data
+    at = layout.begin
+    while at < len(data):
+        end = data.find(b"\n", at + _CHUNK) + 1 or len(data)
+        signs = np.frombuffer(data, np.uint8, end - at, at)
+        ends = np.flatnonzero(signs == ord("\n"))
         if not len(ends) or ends[-1] != len(signs) - 1:
             ends = np.append(ends, len(signs))
         starts = np.append(0, ends[:-1] + 1)
         filled = ends > starts
-        separators = np.flatnonzero(signs == ord(separator))
+        separators = np.flatnonzero(signs == ord(layout.separator))
         widths = np.searchsorted(separators, ends) - np.searchsorted(separators, starts) + 1
-        return widths[filled], np.flatnonzero(filled) + 1
-    found, numbers = [], []
-    lines = csv.reader(StringIO(body), delimiter=separator)
+        yield widths[filled]
+        at = end
+
+
+def _lines_of_cells(layout: Layout):
+    """A reader of the rows, cell by cell, where some cells are quoted."""
+    rows = BytesIO(layout.data)
+    rows.seek(layout.begin)
+    return csv.reader(TextIOWrapper(rows, "utf-8", newline=""), delimiter=layout.separator)
+
+
+def _widths_of_quoted(layout: Layout, place: str) -> np.ndarray:
+    """How many cells the rows have, of which some are quoted."""
+    lines = _lines_of_cells(layout)
+    widths = []
     try:
         for cells in lines:
             if cells:
-                found.append(len(cells))
-                numbers.append(lines.line_num)
-    except csv.Error:
-        found.append(0)
-        numbers.append(lines.line_num)
-    return np.array(found, int), np.array(numbers, int)
+                widths.append(len(cells))
+    except csv.Error as error:
+        number = layout.data.count(b"\n", 0, layout.begin) + lines.line_num
+        raise DataError(f"{place}: line {number} cannot be read: {error}") from None
+    return np.array(widths, int)
+
+
+def _numbers_of_lines(layout: Layout) -> list[int]:
+    """The line in which each row ends, from 1, where some cells are quoted."""
+    lines = _lines_of_cells(layout)
+    return [lines.line_num for cells in lines if cells]

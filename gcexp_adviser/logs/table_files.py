@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 
 from gcexp.errors import DataError, ExtraError, lacking
-from gcexp_adviser.logs.contents import DAMAGED, MOST_BYTES, text_of
+from gcexp_adviser.logs.contents import DAMAGED, MOST_BYTES, in_utf8
 from gcexp_adviser.logs.json_tables import of_json
 from gcexp_adviser.logs.tables import MATRIX, MOST_CELLS, PARQUET, Table, of_frame, table_in_memory
 from gcexp_adviser.logs.text_tables import of_text
 
 
-def table_of(data: bytes, place: str) -> Table:
-    """The table in the content of a file, recognised by its first bytes."""
+def table_of(data: bytes, place: str, pattern: str = "") -> Table:
+    """The table in the content of a file, recognised by its first bytes; a pattern says that it is text."""
+    if pattern:
+        text, told = in_utf8(data, place)
+        return of_text(text, place, told, pattern)
     if data.startswith(b"PAR1"):
         return _of_parquet(data, place)
     if data.startswith(b"\x93NUMPY"):
@@ -26,11 +29,12 @@ def table_of(data: bytes, place: str) -> Table:
         return table_in_memory(array, place, [MATRIX])
     if data.startswith(b"PK\x03\x04"):
         return _of_npz(data, place)
-    text, told = text_of(data, place)
-    table = None
-    if text.lstrip()[:1] in ("{", "["):
-        table = of_json(text, place)
-    return table or of_text(text, place, told)
+    text, told = in_utf8(data, place)
+    if text.lstrip()[:1] in (b"{", b"["):
+        table = of_json(text.decode(), place)
+        if table is not None:
+            return table
+    return of_text(text, place, told)
 
 
 def _of_parquet(data: bytes, place: str) -> Table:
@@ -98,10 +102,5 @@ def _of_npz(data: bytes, place: str) -> Table:
                 unpacked = file.read(MOST_BYTES + 1)
     except DAMAGED as error:
         raise DataError(f"{place}: is a numpy archive that cannot be read ({error})") from None
-    table = table_in_memory(_of_npy(BytesIO(unpacked), len(unpacked), place), place, [MATRIX])
-    return Table(
-        table.place,
-        table.frame,
-        decisions=[f"took the array {names[0]}", *table.decisions],
-        named=table.named,
-    )
+    array = _of_npy(BytesIO(unpacked), len(unpacked), place)
+    return table_in_memory(array, place, [f"took the array {names[0]}", MATRIX])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,8 +13,9 @@ import numpy as np
 from gcexp.errors import DataError
 from gcexp.schema import quoted
 from gcexp.traces.assembling import MOST_CELLS
-from gcexp_adviser.logs.names import Names, listed, name_of, names_of
-from gcexp_adviser.logs.numbers import Writing, are_dates, has_decimal_comma
+from gcexp_adviser.logs.names import Names, listed, names_of
+from gcexp_adviser.logs.numbers import has_decimal_comma
+from gcexp_adviser.logs.recipes import HEADERS, see
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 OF_ARRAY, OF_FRAME = IN_MEMORY = ("array", "frame")
 PARQUET = "took the file for Parquet"
 MATRIX = "took each row of the array for an iteration, and each column for a worker"
-_MOST_LEVELS = 4  # of objects in a cell
 _NESTED = (list, dict, set, np.ndarray)  # cells that hold several things
 
 
@@ -48,8 +49,8 @@ class Table:
         Whether the columns have names of their own, not only places.
     semicolons : bool
         Whether semicolons divide the cells, as where numbers have decimal commas.
-    cure : str
-        What to do where no column is known, as a sentence goes on.
+    nested : tuple of str
+        Columns whose cells are lists or objects.
     """
 
     place: str
@@ -58,32 +59,17 @@ class Table:
     decisions: list[str] = field(default_factory=list)
     named: bool = True
     semicolons: bool = False
-    cure: str = ""
+    nested: tuple[str, ...] = ()
 
-    @property
-    def says_nothing(self) -> bool:
-        """Whether no column has the name of an iteration, a worker or a time, nor a number that tells workers apart."""
-        if not self.named:
-            return False
-        known = self.names.has("iteration", "worker", "time", "start", "end")
-        return not known and not self.names.where(lambda name: name.is_of_worker)
-
-    @property
+    @cached_property
     def columns(self) -> list[str]:
         """Names of the columns."""
         return list(self.frame.columns)
 
-    @property
+    @cached_property
     def names(self) -> Names:
         """What the names of the columns say."""
         return names_of(self.columns)
-
-    def says_when(self, column: str) -> bool:
-        """Whether a column says when a row was written, as ``timestamp``, or ``Time`` where it holds dates."""
-        name = name_of(column)
-        if name.is_stamp:
-            return True
-        return name.fits("time") and are_dates(self.frame[column], Writing(self.place))
 
     @cached_property
     def decimal_commas(self) -> bool:
@@ -136,35 +122,10 @@ def framed(columns: Mapping) -> pd.DataFrame:
 
 
 def of_rows(rows: list[dict], place: str, decisions: list[str]) -> Table:
-    """The table of rows whose cells have names; a cell that is a list or an object becomes several."""
+    """The table of rows whose cells have names."""
     import pandas as pd
 
-    return of_frame(pd.DataFrame(flat(rows)), place, decisions)
-
-
-def flat(rows: list[dict]) -> list[dict]:
-    """Rows whose cells that are lists or objects become cells of their own: ``times`` becomes ``times.0``, ..."""
-    most = MOST_CELLS // max(len(rows), 1)
-    found = []
-    for row in rows:
-        cells: dict[str, Any] = {}
-        for name, value in row.items():
-            cells.update(_parts_of(name, value, most))
-        found.append(cells)
-    return found
-
-
-def _parts_of(name: str, value: Any, most: int, level: int = 0) -> dict[str, Any]:
-    """A cell by its name, or the parts of one that is a list or an object."""
-    if level == _MOST_LEVELS or not isinstance(value, dict | list):
-        return {name: value}
-    parts = value.items() if isinstance(value, dict) else enumerate(value)
-    if len(value) > most:
-        raise ValueError(f"{name} has {len(value)} parts in a row")
-    found: dict[str, Any] = {}
-    for part, cell in parts:
-        found.update(_parts_of(f"{name}.{part}", cell, most, level + 1))
-    return found
+    return of_frame(pd.DataFrame(rows), place, decisions)
 
 
 def of_frame(frame: pd.DataFrame, place: str, decisions: list[str] | None = None) -> Table:
@@ -173,22 +134,23 @@ def of_frame(frame: pd.DataFrame, place: str, decisions: list[str] | None = None
 
     told = list(decisions or [])
     if isinstance(frame.columns, pd.MultiIndex):
-        raise DataError(f"{place}: its columns have several levels; flatten them first")
+        raise DataError(f"{place}: its columns have several levels; {see(HEADERS)}")
     named = [name for name in frame.index.names if name is not None and name not in frame.columns]
     if named and len(named) == frame.index.nlevels:
         frame = frame.reset_index()
         told.append(f"took the index for {' and '.join(str(name) for name in named)}")
     names = [str(name) for name in frame.columns]
-    for name in names:
-        count = names.count(name)
-        if count > 1:
-            raise DataError(f"{place} has {count} columns {quoted(name)}; it has {listed(names)}")
+    if len(set(names)) < len(names):
+        ((name, count),) = Counter(names).most_common(1)
+        raise DataError(f"{place} has {count} columns {quoted(name)}; it has {listed(names)}")
     if not len(frame) or not names:
         raise DataError(f"{place} has no rows")
     if frame.size > 4 * MOST_CELLS:
         raise DataError(f"{place} has {len(frame)} rows and {len(names)} columns; so many are not read")
     frame = frame.set_axis(pd.Index(names, dtype=object), axis=1).reset_index(drop=True)
+    nested = []
     for name in names:
         if frame[name].dtype == object and any(isinstance(cell, _NESTED) for cell in frame[name]):
             frame[name] = frame[name].astype(str)  # no number, but it can be compared and shown
-    return Table(place, frame, decisions=told)
+            nested.append(name)
+    return Table(place, frame, decisions=told, nested=tuple(nested))

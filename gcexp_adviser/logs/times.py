@@ -52,14 +52,14 @@ def known_unit(given: str, of_cells: str, column: str, decisions: list[str], str
     return of_name
 
 
-def refuse_text(table: Table, column: str, values: np.ndarray) -> None:
+def refuse_text(table: Table, column: str, values: np.ndarray, hint: str = "") -> None:
     """Raise `DataError` for the first cell of a column that is neither a number, as in `values`, nor empty."""
     cells = table.frame[column]
     for row in np.flatnonzero(np.isnan(values)):
         if not is_empty(cells.iloc[row]):
             raise DataError(
                 f"{table.place}: {column} in {table.place_of(int(row))} is {quoted(cells.iloc[row])}, wanted is a "
-                "number > 0, or nothing where a worker has no time"
+                f"number > 0, or nothing where a worker has no time{hint}"
             )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -12,24 +11,17 @@ from gcexp.errors import DataError, ParameterError
 from gcexp.traces.assembling import by_number
 from gcexp.traces.record import LEAST, MOST
 from gcexp_adviser.logs.keys import labels_of, whole_numbers
-from gcexp_adviser.logs.matching import are_quantiles, of_workers
-from gcexp_adviser.logs.names import NOT_USED, Names, column_given, listed, name_of
+from gcexp_adviser.logs.names import NOT_USED, Names, column_given, listed, name_of, numbered, typed
 from gcexp_adviser.logs.numbers import Writing, floats, in_seconds, is_numeric
-from gcexp_adviser.logs.panels import are_of_one_job, panel_of, pattern_of, series_of
 from gcexp_adviser.logs.separators import UNNAMED
 from gcexp_adviser.logs.tables import Table
 from gcexp_adviser.logs.times import known_unit, refuse_text
-from gcexp_adviser.logs.unmatched import example_of, numbered, typed
-
-_ALIKE = 10.0  # ratio up to which the usual values of columns are of the same kind
+from gcexp_adviser.logs.unmatched import example_of, where_nested
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """Times as a matrix (R, N), NaN where there is none, with the numbers of its iterations and workers.
-
-    ``numbered_by`` is the column that numbers the iterations; empty where there is none.
-    """
+    """Times as a matrix (R, N), NaN where there is none, with the numbers of its iterations and workers."""
 
     iterations: np.ndarray
     workers: tuple[int, ...]
@@ -37,7 +29,6 @@ class Matrix:
     times: np.ndarray
     unit: str
     decisions: list[str]
-    numbered_by: str = ""
 
 
 def wide_rows(table: Table, given: dict[str, str], unit: str, writing: Writing) -> Matrix:
@@ -67,7 +58,7 @@ def wide_rows(table: Table, given: dict[str, str], unit: str, writing: Writing) 
         numbers = numbers[order]
         times = times[order]
     _check_times(table, times, hosts or tuple(map(str, workers)))
-    return Matrix(numbers, workers, hosts, times, "s" if known else "", decisions, numbering)
+    return Matrix(numbers, workers, hosts, times, "s" if known else "", decisions)
 
 
 def _times_in(
@@ -108,9 +99,11 @@ def _columns_of_workers(
     elif in_memory:
         found = _of_array(table, names, writing)
     elif table.named:
-        found = _guessed_workers(table, names, writing)
+        found = _guessed_workers(table, names)
     else:
         found = _unnamed_workers(table, names, writing)
+    if not numbering and "iteration" not in given and table.named:
+        _refuse_unnumbered(table, found, writing)
     if not in_memory:
         shown = found[0]
         if len(found) > 1:
@@ -169,59 +162,21 @@ def _of_array(table: Table, names: Names, writing: Writing) -> list[str]:
     return found
 
 
-def _guessed_workers(table: Table, names: Names, writing: Writing) -> list[str]:
-    """Columns whose names are surely those of workers; raise `DataError` where there are none."""
-    panel = panel_of(names)
-    if panel:
-        return _runs_of_a_job(table, panel)
-    series = series_of(names.written)
-    if series:
-        return list(series)
-    numbers = names.without(_without_numbers(table, names))
-    found = of_workers(numbers) or _of_hosts(table, numbers, writing)
+def _guessed_workers(table: Table, names: Names) -> list[str]:
+    """Columns whose names are those of workers beyond doubt; raise `DataError` where there are none."""
+    found = names.of_workers()
     if found and not (found[0].strip().isdecimal() and _has_unknown(names.without(found))):
         return found
-    shown = listed(table.columns)
     told = (
         f"{table.place}: has no column 'iteration', 'worker' and 'time' by these or similar names, nor a numbered "
-        f"column for each worker; it has {shown}: say which are which, as in {example_of(table)}, or "
+        f"column for each worker; it has {listed(table.columns)}: say which are which, as in {example_of(table)}, or "
     )
     pattern, group = numbered(table.columns)
-    if group and pattern != "*":
-        raise DataError(f"{told}columns=workers:{typed(pattern)} where each of these columns is a worker")
-    told += "columns=workers:* where each column is a worker"
-    # With a column of workers it would have been read as a long table.
-    if table.names.has("iteration") and not table.names.has("time"):
-        told += "; scores of a training without a worker and a time do not show who is slow"
-    raise DataError(f"{told}{table.cure}")
-
-
-def _runs_of_a_job(table: Table, panel: list[str]) -> list[str]:
-    """The columns of runs; raise `DataError` where their names do not say that they are workers of one job."""
-    if not are_of_one_job(panel):
-        raise DataError(
-            f"{table.place}: the columns {panel[0]} to {panel[-1]} are of {len(panel)} runs, whose names do not say "
-            "that they are workers of one job; where each of them is a worker: "
-            f"columns=workers:{typed(pattern_of(panel))}"
-        )
-    return panel
-
-
-def _of_hosts(table: Table, numbers: Names, writing: Writing) -> list[str]:
-    """All columns of numbers, where their names differ in a number only and their values are alike; none otherwise."""
-    found = numbers.written
-    patterns = {re.sub(r"\d+", "0", name.base) for name in numbers.items}
-    if len(found) < 2 or len(patterns) > 1 or are_quantiles(numbers.items):
-        return []
-    if not all(name.may_be_of_host for name in numbers.items):
-        return []
-    usual = []
-    for column in found:
-        values, _, _ = floats(table.frame[column], writing)
-        if np.isnan(values).all() or np.nanmin(values) <= 0:
-            return []
-        usual.append(np.nanmedian(values))
-    return found if max(usual) < _ALIKE * min(usual) else []
+    if not group or pattern == "*":
+        raise DataError(f"{told}columns=workers:* where each column is a worker{where_nested(table)}")
+    raise DataError(
+        f"{told}columns=workers:{typed(pattern)} where each of these columns is a worker{where_nested(table)}"
+    )
 
 
 def _has_unknown(names: Names) -> bool:
@@ -229,16 +184,22 @@ def _has_unknown(names: Names) -> bool:
     return bool(names.where(lambda name: not (name.is_stamp or name.written.startswith(UNNAMED))))
 
 
-def _without_numbers(table: Table, names: Names) -> list[str]:
-    """The columns that cannot be times, since they hold words or say when a row was written."""
-    return names.where(
-        lambda name: table.says_when(name.written) or not is_numeric(table.frame[name.written])
+def _refuse_unnumbered(table: Table, workers: list[str], writing: Writing) -> None:
+    """Raise `DataError` where a column beside those of workers may number the iterations."""
+    others = table.names.without(workers).where(
+        lambda name: not name.is_stamp and not name.written.startswith(UNNAMED)
     )
+    for column in others:
+        if is_numeric(table.frame[column]) and _is_whole(table, column, writing):
+            raise DataError(
+                f"{table.place}: no column is known to be the 'iteration', which {column} may be: say "
+                f"columns=iteration:{typed(column)}, or columns=iteration:none where rows are in their order"
+            )
 
 
 def _unnamed_workers(table: Table, names: Names, writing: Writing) -> list[str]:
     """The columns of a matrix without a header; raise `DataError` where some may be something else than a worker's."""
-    words = _without_numbers(table, names)
+    words = names.where(lambda name: not is_numeric(table.frame[name.written]))
     found = names.without(words).written
     choice = "columns=iteration:column1,worker:column2,time:column3 or columns=workers:*"
     if words or not found:

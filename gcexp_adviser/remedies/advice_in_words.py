@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from gcexp.figures.rows import list_in_words
+from gcexp.traces.missing import Dependence, Told, dependence
+from gcexp.words import joined
 from gcexp_adviser.diagnosis.diagnosis_in_words import (
     causes,
     changed,
@@ -32,7 +33,7 @@ _LONGEST_UNIT = 3  # letters; a longer one is a description
 
 
 def sentence(found: Conclusion) -> str:
-    """The verdict in one or two sentences."""
+    """The verdict in one or two sentences, with the phi for which its numbers are."""
     main = found.main
     pick = found.main.pick
     if found.verdict == DEPENDS:
@@ -40,23 +41,23 @@ def sentence(found: Conclusion) -> str:
         by_answer: dict[str, list[str]] = {}
         for one in found.answers:
             by_answer.setdefault(_short(one), []).append(f"{one.phi:g}")
-        cases = "; ".join(f"with phi {list_in_words(phis)}, {answer}" for answer, phis in by_answer.items())
+        cases = "; ".join(f"with phi {joined(phis)}, {answer}" for answer, phis in by_answer.items())
         return (
             f"Measure {name} first, the share of the time that does not grow with the load, for what to set depends on "
-            f"it: {cases}."
+            f"it: {cases}. {_for_which_phi(found)}"
         )
     if found.verdict == UNKNOWN:
         return (
             f"Keep waiting for all workers and record more, for there is not enough data for advice: {main.reason}. "
-            f"The best so far is this, at {percent(pick.ratio, 1)} of waiting for all ({_interval(main)}): "
-            f"{described(found, main.plan)}."
+            f"The best so far {_with_phi(main)} is this, at {percent(pick.ratio, 1)} of waiting for all "
+            f"({_interval(main)}): {described(found, main.plan)}."
         )
     if found.verdict == NOTHING:
         best, that = pick, "the best remedy"
         if pick.remedy.kind == "wait":
             best, that = main.runner_up, "the best other remedy"
         return (
-            f"Do nothing: keep waiting for all workers of {found.recorded.trace.name}; {that}, "
+            f"Do nothing: keep waiting for all workers of {found.recorded.trace.name}; {that} {_with_phi(main)}, "
             f"{KINDS[best.remedy.kind]}, takes {percent(best.ratio, 1)} of that, and a gain below "
             f"{percent(found.comparison.least)} is not worth it."
         )
@@ -65,22 +66,62 @@ def sentence(found: Conclusion) -> str:
         what = f"Use redundancy: {what}"
     else:
         what = what[0].upper() + what[1:]
-    ratio = percent(pick.ratio)
-    return f"{what}. Expected time per iteration: {ratio} of waiting for all ({_interval(main)}){_without(found)}."
+    return (
+        f"{what}. Expected time per iteration {_with_phi(main)}: {percent(pick.ratio)} of waiting for all "
+        f"({_interval(main)}){_without(found)}.{_with_other_phi(found)}"
+    )
+
+
+def _with_phi(answer: Answer) -> str:
+    """For which phi an answer is."""
+    return f"with phi {answer.phi:.3g}"
+
+
+def _with_other_phi(found: Conclusion) -> str:
+    """What the best remedy is with each other phi that was looked at, where phi is not known."""
+    told = []
+    for one in found.answers:
+        if one is found.main:
+            continue
+        remedy = "it"
+        if one.pick.remedy != found.main.pick.remedy:
+            remedy = f"the best remedy is {_named(found, one.plan)}, which"
+        told.append(f"{_with_phi(one)} {remedy} takes {percent(one.ratio)} of waiting for all")
+    if not told:
+        return ""
+    sentence = "; ".join(told)
+    return f" {sentence[0].upper()}{sentence[1:]}. {_for_which_phi(found)}"
+
+
+def _for_which_phi(found: Conclusion) -> str:
+    """For which phi the numbers are that name none."""
+    return f"Numbers that name no phi are for {found.main.phi:.3g}."
+
+
+def _named(found: Conclusion, plan: Plan) -> str:
+    """A plan in a few words: its kind, and of workers that are excluded their names."""
+    if plan.remedy.kind != "exclude":
+        return KINDS[plan.remedy.kind]
+    excluded = found.recorded.named(np.flatnonzero(plan.shares == 0))
+    noun = "worker" if len(excluded) == 1 else "workers"
+    return f"excluding {noun} {joined(excluded)}"
 
 
 def _without(found: Conclusion) -> str:
     """That the expected time leaves out what was seen only once."""
-    if found.if_it_comes_again is None:
-        return ""
+    return "" if found.if_it_comes_again is None else f", without the {_events(found)} named above"
+
+
+def _events(found: Conclusion) -> str:
+    """What was seen only once: spells, and changes that are too recent."""
     spells = found.levels.single_spells
     recent = [change for change in found.levels.recent if change.factor.value > 1]
-    left_out = []
+    events = []
     if spells:
-        left_out.append("spell" if len(spells) == 1 else "spells")
+        events.append("spell" if len(spells) == 1 else "spells")
     if recent:
-        left_out.append("recent change" if len(recent) == 1 else "recent changes")
-    return f", without the {list_in_words(left_out)} named above"
+        events.append("recent change" if len(recent) == 1 else "recent changes")
+    return joined(events)
 
 
 def described(found: Conclusion, plan: Plan) -> str:
@@ -95,7 +136,7 @@ def described(found: Conclusion, plan: Plan) -> str:
         excluded = found.recorded.named(np.flatnonzero(plan.shares == 0))
         if len(excluded) == 1:
             return f"exclude worker {excluded[0]}, and share its data among the others"
-        return f"exclude workers {list_in_words(excluded)}, and share their data among the others"
+        return f"exclude workers {joined(excluded)}, and share their data among the others"
     if remedy.order == "recent":
         return "rebalance before every iteration, by the mean times of the last 20"
     if remedy.kind == "rebalance":
@@ -103,9 +144,12 @@ def described(found: Conclusion, plan: Plan) -> str:
         return f"rebalance: give the workers {shares} of an even share"
     if remedy.kind == "chunks":
         others = "that of the next one" if size == 2 else f"those of the next {size - 1}"
+        ring = f"each worker computes its own share and then {others} on the ring {' '.join(names)}"
+        if remedy.pieces == 1:
+            return f"{ring}, with a message for each; the first copy of a share counts"
         return (
-            f"each worker computes its own share and then {others} on the ring {' '.join(names)}, with a message for "
-            "each; the first copy of a share counts"
+            f"{ring}, a share in {remedy.pieces} chunks and those of others from their last chunk, with a message for "
+            "each chunk; the first copy of a chunk counts"
         )
     groups = [names[first : first + size] for first in range(0, len(names), size)]
     if size == 2:
@@ -124,14 +168,23 @@ def page(
     otherwise: Mapping[str, Conclusion],
 ) -> Page:
     """What was read, what makes workers slow, what to set, what cannot be said; then tables, and what all rests on."""
+    depends = on_missing_rows(found, otherwise)
+    first = [depends.sentence] if depends and depends.differs else []
+    same = [depends.sentence] if depends and not depends.differs else []
     sections = {
-        "What was read": [*_read(found, otherwise)],
+        "What was read": [*_read(found), *same],
         "What makes workers slow": causes(found.diagnosis),
-        "What to set": [sentence(found), *_costs(found), *_also(found), *_limits(found), _setting(found)],
+        "What to set": [
+            sentence(found),
+            *_costs(found),
+            *_also(found),
+            *_limits(found),
+            *_settings_to_type(found),
+        ],
         "What cannot be said, and what would tell": [*_unknown(found)],
     }
     sections = {heading: told for heading, told in sections.items() if told}
-    tables = {"Settings, chosen on the first half and judged on the second": _settings_in_words(found)}
+    tables = {_heading_of_settings(found): _settings_in_words(found)}
     if len(found.answers) > 1:
         tables[f"The verdict by {found.recorded.named_phi}"] = _verdicts(found)
     if trained:
@@ -140,32 +193,27 @@ def page(
         tables = {heading: trained.runs.drop(columns="reached")} | tables
     title = f"Advice for {found.recorded.trace.name}"
     notes = [*_what_would_change_it(found), *rests_on(found)]
-    return Page(title, [*_depends_on_missing(found, otherwise)], tables, notes, sections)
+    return Page(title, first, tables, notes, sections)
 
 
-def _depends_on_missing(found: Conclusion, otherwise: Mapping[str, Conclusion]) -> Iterator[str]:
-    """That the verdict depends on what missing rows are taken for, where it does."""
+def on_missing_rows(found: Conclusion, otherwise: Mapping[str, Conclusion]) -> Dependence | None:
+    """Whether the verdict depends on what missing rows are taken for; None where it was asked in one way."""
     missing = found.recorded.missing
-    if missing is None or all(same_verdict(found, other) for other in otherwise.values()):
-        return
-    told = [f"{_in_short(found)} where they are taken as late"]
-    told += [f"{_in_short(other)} where {how}" for how, other in otherwise.items()]
-    verb = "is" if missing.pairs == 1 else "are"
-    yield (
-        f"{counted(missing.pairs, 'row')} of this trace {verb} missing, and the verdict depends on that: "
-        f"{'; '.join(told)}."
-    )
+    if missing is None or not otherwise:
+        return None
+    others = {how: told(other) for how, other in otherwise.items()}
+    return dependence("the verdict", missing, told(found), others)
 
 
-def same_verdict(one: Conclusion, other: Conclusion) -> bool:
-    """Whether two conclusions have the same verdict, at each phi that either of them was asked for.
+def told(found: Conclusion) -> Told:
+    """The verdict, and the same in a few words; one for each phi, where it depends on that.
 
-    They may have been asked for other values of phi, for phi is measured and may be known to one of them only. Then the
-    verdicts are the same where each of them has one verdict at all its phi.
+    Where missing rows are taken in another way, phi may be measured as another value, or not be measured.
     """
-    if one.phi == other.phi:
-        return [answer.verdict for answer in one.answers] == [answer.verdict for answer in other.answers]
-    return one.verdict == other.verdict != DEPENDS
+    verdict: Hashable = found.verdict
+    if verdict == DEPENDS:
+        verdict = tuple((answer.phi, answer.verdict) for answer in found.answers)
+    return Told(verdict, _in_short(found))
 
 
 def _in_short(found: Conclusion) -> str:
@@ -173,7 +221,7 @@ def _in_short(found: Conclusion) -> str:
     return _short(found.main) if found.verdict == found.main.verdict else found.verdict
 
 
-def _read(found: Conclusion, otherwise: Mapping[str, Conclusion]) -> Iterator[str]:
+def _read(found: Conclusion) -> Iterator[str]:
     """What was read of which file, what it was taken for, and which rows are missing."""
     recorded = found.recorded
     T, n = recorded.every.shape
@@ -181,9 +229,6 @@ def _read(found: Conclusion, otherwise: Mapping[str, Conclusion]) -> Iterator[st
     yield f"{recorded.trace.name}: {counted(T, 'iteration')} of {counted(n, 'worker')}{unit}."
     yield from recorded.notes
     yield from missing_rows(recorded)
-    same = [f"where {how}" for how, other in otherwise.items() if same_verdict(found, other)]
-    if same:
-        yield f"The verdict is the same {list_in_words(same)}."
 
 
 def _costs(found: Conclusion) -> Iterator[str]:
@@ -217,7 +262,10 @@ def _also(found: Conclusion) -> Iterator[str]:
         )
     if found.whole is not None:
         whole = counted(len(recorded.x), "iteration")
-        yield f"On all {whole} of the trace, before and after the change, the answer is: {_short(found.whole)}."
+        yield (
+            f"On all {whole} of the trace, before and after the change, the answer {_with_phi(found.whole)} is: "
+            f"{_short(found.whole)}."
+        )
 
 
 def _if_spells_come_again(found: Conclusion, other: Answer) -> Iterator[str]:
@@ -225,7 +273,7 @@ def _if_spells_come_again(found: Conclusion, other: Answer) -> Iterator[str]:
     levels = found.levels
     main = found.main
     compared = found.as_recorded
-    rests = list_in_words([f"one spell of {spell.rows} iterations" for spell in levels.single_spells])
+    rests = joined([f"one spell of {spell.rows} iterations" for spell in levels.single_spells])
     judged = compared.judged(main.pick.remedy, main.phi)
     if main.pick.remedy.kind in ("wait", "exclude"):
         excluded = set(np.flatnonzero(main.plan.shares == 0).tolist())
@@ -235,7 +283,7 @@ def _if_spells_come_again(found: Conclusion, other: Answer) -> Iterator[str]:
         without_more = compared.mean_without(np.array(excluded_with_more, int), compared.x, main.phi)
         saved = (without - without_more) / compared.waiting.mean()
         if saved > _WORTH:
-            who = list_in_words(found.recorded.named(more))
+            who = joined(found.recorded.named(more))
             noun = "worker" if len(more) == 1 else "workers"
             too = " as well" if excluded else ""
             yield (
@@ -306,11 +354,26 @@ def _verdicts(found: Conclusion) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def _heading_of_settings(found: Conclusion) -> str:
+    """On which iterations the settings rest."""
+    recorded = found.recorded
+    first = recorded.iteration(found.since)
+    last = recorded.iteration(len(recorded.x) - 1)
+    return (
+        f"Settings on iterations {first} to {last} as they were recorded, chosen on the first half of these and judged "
+        "on the second"
+    )
+
+
 def _settings_in_words(found: Conclusion) -> pd.DataFrame:
     """The settings as they are read, with units."""
     unit = found.recorded.trace.flags.unit or ""
     if len(unit) > _LONGEST_UNIT:
         unit = ""
+    columns = {"time": "time"}
+    if found.if_it_comes_again is not None:
+        columns["time_without_event"] = f"time without the {_events(found)}"
+    columns |= {name: name for name in ("used", "least_used_worker", "worst_iteration")}
     rows = []
     for one in found.table.itertuples():
         row = {"setting": one.setting, "value": f"{one.value:g}"}
@@ -319,8 +382,8 @@ def _settings_in_words(found: Conclusion) -> pd.DataFrame:
             row["value"] = f"{one.value:.6g} {unit}".rstrip()
         elif one.setting == "spare":
             row["setting"] = f"spare workers, phi {one.phi:g}"
-        for name in ("time", "used", "least_used_worker", "worst_iteration"):
-            row[name] = percent(getattr(one, name), 1)
+        for name, shown in columns.items():
+            row[shown] = percent(getattr(one, name), 1)
         row["remark"] = one.remark
         rows.append(row)
     return pd.DataFrame(rows)
@@ -347,21 +410,49 @@ def _limits(found: Conclusion) -> Iterator[str]:
     )
 
 
-def _setting(found: Conclusion) -> str:
-    """The timeout or quorum that saves most among those that may be recommended."""
+def _settings_to_type(found: Conclusion) -> Iterator[str]:
+    """The timeout or quorum that saves most among those that may be recommended, and why spare workers are not."""
     table = found.table
-    recommended = table[(table["setting"] != "spare") & (table["remark"] == "")]
-    saving = recommended[recommended["time"] < 1 - found.comparison.least]
-    if saving.empty:
-        return "No timeout and no quorum saves time without dropping more than it should."
-    best = saving.loc[saving["time"].idxmin()]
+    saving = table[table["time"] < 1 - found.comparison.least]
+    recommended = saving[(saving["setting"] != "spare") & (saving["remark"] == "")]
+    if recommended.empty:
+        yield "No timeout and no quorum saves time without dropping more than it should."
+    else:
+        yield _timeout_or_quorum(found, recommended.loc[recommended["time"].idxmin()])
+    spare = saving[(saving["setting"] == "spare") & (saving["phi"] == found.main.phi)]
+    if not spare.empty:
+        yield _spare_workers(found, spare.loc[spare["time"].idxmin()])
+
+
+def _timeout_or_quorum(found: Conclusion, best: pd.Series) -> str:
+    """What a timeout or a quorum takes, and what it drops."""
     unit = found.recorded.trace.flags.unit or "(the trace's unit)"
     if best["setting"] == "quorum":
         unit = "workers"
+    without = ""
+    if found.if_it_comes_again is not None:
+        without = f" ({percent(best['time_without_event'])} without the {_events(found)} named above)"
     return (
         f"If gradients may be dropped: a {best['setting']} of {best['value']:.4g} {unit} takes "
-        f"{percent(best['time'])} of waiting for all, uses {percent(best['used'], 1)} of the gradient and "
+        f"{percent(best['time'])} of waiting for all{without}, uses {percent(best['used'], 1)} of the gradient and "
         f"{percent(best['least_used_worker'], 1)} of the data of the worker that is heard least."
+    )
+
+
+def _spare_workers(found: Conclusion, best: pd.Series) -> str:
+    """What spare workers take, what they need, and why they are not what is advised."""
+    b = int(best["value"])
+    quorum = found.table[
+        (found.table["setting"] == "quorum") & (found.table["value"] == found.comparison.n - b)
+    ]
+    least = quorum["least_used_worker"].iloc[0]
+    counts = "those of the least used worker would be lost"
+    if least > 0:
+        counts = f"only {percent(least, 1)} of those of the least used worker would count"
+    return (
+        f"{counted(b, 'spare worker')} would take {percent(best['time'])} of waiting for all {_with_phi(found.main)}, "
+        "if every worker can draw any data. A log of times does not tell whether they can, so spare workers are not "
+        f"what is advised: where data stay with their workers, {counts}."
     )
 
 
@@ -431,6 +522,11 @@ def rests_on(found: Conclusion) -> Iterator[str]:
             f"Workers that were not waited for go on with their work (late={compared.late}), which delays what "
             "they do next; codes in chunks were not compared."
         )
+    yield (
+        "The map of gcexp benchmark has other numbers for the same times. There a message costs nothing, schemes learn "
+        "from the first tenth of the iterations and all others count as they were recorded, rebalancing goes by the "
+        "last iteration, and work in chunks has eight chunks of each share; here 1, 2, 4 and 8 are tried."
+    )
     yield "Not modelled: contention of the network, and time of the master beyond overhead and messages."
 
 
@@ -458,7 +554,7 @@ def _broken_promises(found: Conclusion) -> Iterator[str]:
         )
     for one in found.table[found.table["setting"] == "quorum"].itertuples():
         if one.never_used:
-            who = list_in_words(found.recorded.named(one.never_used))
+            who = joined(found.recorded.named(one.never_used))
             several = len(one.never_used) > 1
             noun, whose = ("workers", "their") if several else ("worker", "its")
             yield f"Waiting for {one.value:g} workers never uses {noun} {who}: {whose} data would be lost."

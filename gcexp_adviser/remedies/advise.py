@@ -14,10 +14,10 @@ import numpy as np
 from gcexp.errors import UserError, require, require_known
 from gcexp.files import write_text
 from gcexp.schemes import LATE
-from gcexp.traces.missing import Absent
+from gcexp.traces.missing import LEFT_OUT, Absent
 from gcexp_adviser.diagnosis.level_changes import Change, levels_of
 from gcexp_adviser.diagnosis.phi import share
-from gcexp_adviser.diagnosis.recorded import LEFT_OUT, Recorded, recorded_without_gaps, ways_of
+from gcexp_adviser.diagnosis.recorded import Recorded, recorded_without_gaps, ways_of
 from gcexp_adviser.logs.reading import Columns
 from gcexp_adviser.page import Page, counted, percent, write
 from gcexp_adviser.remedies import advice_in_words
@@ -67,9 +67,8 @@ class Advice(Conclusion):
     def __repr__(self) -> str:
         ratio = ""
         if self.main.advised and self.verdict == self.main.verdict:
-            ratio = (
-                f", {percent(self.ratio)} of waiting for all ({percent(self.low)} to {percent(self.high)})"
-            )
+            interval = f"{percent(self.low)} to {percent(self.high)}"
+            ratio = f", with phi {self.main.phi:.3g} {percent(self.ratio)} of waiting for all ({interval})"
         return f"<Advice for {self.recorded.trace.name}: {self.verdict}{ratio}>"
 
     @property
@@ -296,7 +295,7 @@ def _advised(times: Recorded, phi: object, compared: Callable[[np.ndarray], Comp
         levels=levels,
         comparison=comparison,
         answers=tuple(_held_in(comparison.answer(value), comparison, x, levels.recent) for value in phis),
-        table=settings(comparison.x, phis),
+        table=settings(now, phis, None if comparison is as_recorded else comparison.x),
         measured=measured,
         as_recorded=as_recorded,
         if_it_comes_again=if_it_comes_again,

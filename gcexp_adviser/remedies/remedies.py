@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ KINDS = {
     "grouped": "redundancy in groups",
     "chunks": "redundancy in chunks",
 }
+_PIECES = (1, 2, 4, 8)  # chunks of a share that are tried
 _SWAPS, _ROWS = 300, 200  # tried when groups are searched for, and rows on which they are compared
 _TOGETHER = 32  # swaps that are tried together
 
@@ -45,8 +47,11 @@ class Remedy:
 
     kind: str  # one of `KINDS`
     order: str = "home"
-    size: int = 0  # of the groups; or how many workers are excluded; or how many chunks a worker has
+    size: int = (
+        0  # of the groups; or how many workers are excluded; or how many shares a worker computes in chunks
+    )
     s: int = 0  # workers of each group that need not be waited for
+    pieces: int = 1  # chunks of each share
 
     def load(self, n: int) -> float:
         """Largest load that a worker must store; 1 where loads only move between workers."""
@@ -63,7 +68,7 @@ class Remedy:
         if self.kind == "exclude":
             return n - self.size
         if self.kind == "chunks":
-            return n * self.size
+            return n * self.size * self.pieces
         return n
 
     def learned(self, x: np.ndarray, seed: int = 0) -> Plan:
@@ -108,7 +113,7 @@ class Plan:
         s = self.remedy.s
         code: tuple[str, dict[str, Any]] = ("uncoded", {})
         if remedy.kind == "chunks":
-            code = "partial_work", {"d": size, "q": 1}
+            code = "partial_work", {"d": size, "q": remedy.pieces}
         elif remedy.kind == "grouped" and s == size - 1:
             code = "fractional_repetition", {"d": size}
         elif remedy.kind == "grouped" and size == n:
@@ -154,9 +159,7 @@ class Plan:
             return np.array([(x * growth(loads, share)).max(1) for share in phis])
         seated = x[:, self.workers]
         if remedy.kind == "chunks":
-            # The share at seat i is computed first there, and as the (j + 1)-th by the worker at seat i - j.
-            copies = [np.roll(seated, j, axis=1) for j in range(remedy.size)]
-            return np.array([_first_copies(copies, share).max(1) for share in phis])
+            return np.array([_last_chunk(seated, remedy, share) for share in phis])
         base = x[:, self.shares > 0].max(1)
         if remedy.kind == "grouped":
             base = _heard(seated.reshape(len(x), -1, remedy.size), remedy.size - remedy.s).max(1)
@@ -181,12 +184,21 @@ class Plan:
         return simulate(scheme, draws).duration
 
 
-def _first_copies(copies: list[np.ndarray], phi: float) -> np.ndarray:
-    """When the first copy of each share is there, (T, n), from the times of workers that compute it as their j-th."""
-    first = copies[0]
-    for j, times in enumerate(copies[1:], start=1):
-        first = np.minimum(first, growth(j + 1, phi) * times)
-    return first
+def _last_chunk(seated: np.ndarray, remedy: Remedy, phi: float) -> np.ndarray:
+    """When the first copy of every chunk is there, (T,), from times (T, n) of the workers around the ring.
+
+    The share at seat i is computed first there, in order, and as the (j + 1)-th by the worker at seat i - j, which
+    begins with its last chunk.
+    """
+    q = remedy.pieces
+    last = np.zeros(len(seated))
+    for chunk in range(q):
+        first = growth((chunk + 1) / q, phi) * seated
+        for j in range(1, remedy.size):
+            load = j + 1 - chunk / q
+            first = np.minimum(first, growth(load, phi) * np.roll(seated, j, axis=1))
+        last = np.maximum(last, first.max(1))
+    return last
 
 
 def _heard(times: np.ndarray, awaited: int) -> np.ndarray:
@@ -272,7 +284,7 @@ def remedies(n: int, d_max: float, moves: bool = False) -> Iterator[Remedy]:
     Examples
     --------
     >>> [len(list(remedies(n, 4))) for n in (10, 32, 64)]
-    [25, 49, 66]
+    [43, 67, 84]
     """
     yield Remedy("wait")
     if n >= 3:
@@ -290,6 +302,6 @@ def remedies(n: int, d_max: float, moves: bool = False) -> Iterator[Remedy]:
         for s in range(1, min(size - 1, int(d_max) - 1) + 1):
             for order in orders:
                 yield Remedy("grouped", order, size, s)
-    for chunks in range(2, min(int(d_max), n) + 1):
+    for size, pieces in product(range(2, min(int(d_max), n) + 1), _PIECES):
         for order in ("home", "alternate"):
-            yield Remedy("chunks", order, chunks)
+            yield Remedy("chunks", order, size, pieces=pieces)

@@ -8,68 +8,95 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gcexp_adviser.page import percent
 from gcexp_adviser.remedies.remedies import growth
 
 LIMITS = (0.001, 0.01, 0.05)  # largest shares of the gradient that a timeout may drop
 _FEWER = (1, 2)  # workers that a quorum leaves out, and spare workers
 _LEAST_USED = 0.5  # of the iterations; a setting that uses a worker less often is not recommended
+_ANY_DATA = "every worker can draw any data"  # the condition under which nobody's data are lost
 _COLUMNS = [
-    *("setting", "limit", "phi", "value", "time", "used", "least_used_worker", "worst_iteration"),
-    *("kept_on_second_half", "remark", "never_used"),
+    *("setting", "limit", "phi", "value", "time", "time_without_event", "used", "least_used_worker"),
+    *("worst_iteration", "kept_on_second_half", "remark", "never_used"),
 ]
 _TIE = 1e-9
-#: With spare workers nothing of a batch is dropped.
-_WHOLE = {
-    "used": 1.0,
-    "least_used_worker": 1.0,
-    "worst_iteration": 1.0,
-    "kept_on_second_half": True,
-    "remark": "",
-    "never_used": [],
-}
 
 
-def settings(x: np.ndarray, phis: tuple[float, ...]) -> pd.DataFrame:
+def settings(x: np.ndarray, phis: tuple[float, ...], without: np.ndarray | None = None) -> pd.DataFrame:
     """Numbers to type into synchronous training: chosen on the first half of the times (T, n), judged on the second.
 
     A timeout D for the largest dropped share q is the least time of the first half that at most a share q of all its
     times exceeds; an iteration then takes max(fastest worker, min(slowest worker, D)). A quorum of n - s waits for
     that many workers. With b spare workers, a row for each phi, n - b are waited for, and each carries n / (n - b) of
-    a share, so that a batch is whole; it must be drawn anew each time, or it would always lack the same data.
+    a share, so that a batch is whole; every worker must be able to draw any data for that. Where the data stay with
+    their workers, those of the least used worker are lost as with the quorum, which the remark says.
 
-    ``value`` is what to type: the time in the trace's unit, how many workers are waited for, or how many are spare.
-    ``time`` is the mean iteration over that of waiting for all; ``used`` the share of the gradient that is used,
-    ``least_used_worker`` that of the data of the worker heard least, ``worst_iteration`` that in the worst iteration.
-    ``kept_on_second_half`` says whether no more than ``limit`` was dropped; ``remark`` why a setting is not
-    recommended: that, or some worker's data count less than half the time; ``never_used`` lists the columns of
-    workers never heard.
+    Parameters
+    ----------
+    x : array (T, n)
+        Times as they were recorded: a setting has to stand the slow spells as well.
+    phis : tuple of float
+        Shares of the time that do not grow with the load, for spare workers.
+    without : array (T, n), optional
+        The same times without the slowness of single events; by default there was none.
+
+    Returns
+    -------
+    DataFrame
+        ``value`` is what to type: the time in the trace's unit, how many workers are waited for, or how many are
+        spare. ``time`` is the mean iteration over that of waiting for all, and ``time_without_event`` the same on the
+        times `without`, NaN where none are given; ``used`` the share of the gradient that is used,
+        ``least_used_worker`` that of the data of the worker heard least, ``worst_iteration`` that in the worst
+        iteration. ``kept_on_second_half`` says whether no more than ``limit`` was dropped; ``remark`` why a setting is
+        not recommended: that, or some worker's data count less than half the time; ``never_used`` lists the columns of
+        workers never heard.
     """
     half = len(x) // 2
     n = x.shape[1]
     first = np.sort(x[:half], axis=None)
     second = x[half:]
-    ordered = np.sort(second, axis=1)
-    waiting = ordered[:, -1].mean()
     fewer = [s for s in _FEWER if s < n]
-    rows = []
+    rows: list[dict[str, Any]] = []
     for limit in LIMITS:
         stop = first[ceil((1 - limit) * len(first) - _TIE) - 1]
-        lasts = np.maximum(ordered[:, 0], np.minimum(ordered[:, -1], stop))
-        given = {"setting": "timeout", "limit": limit, "value": stop, "time": lasts.mean() / waiting}
-        rows.append(given | _judged(second, lasts, limit))
+        used = _used(second, _until_timeout(second, stop), limit)
+        rows.append({"setting": "timeout", "limit": limit, "value": stop} | used)
     for s in fewer:
-        lasts = ordered[:, n - s - 1]
-        given = {"setting": "quorum", "limit": None, "value": n - s, "time": lasts.mean() / waiting}
-        rows.append(given | _judged(second, lasts, None))
+        used = _used(second, _until_quorum(second, n - s), None)
+        rows.append({"setting": "quorum", "limit": None, "value": n - s} | used)
     for b in fewer:
-        for phi in phis:
-            time = growth(n / (n - b), phi) * ordered[:, n - b - 1].mean() / waiting
-            given = {"setting": "spare", "value": b, "phi": phi, "time": time}
-            rows.append(given | _WHOLE)
+        used = _used_with_spares(second, n - b)
+        rows += [{"setting": "spare", "value": b, "phi": phi} | used for phi in phis]
+    for row in rows:
+        row["time"] = _ratio(row, second)
+        row["time_without_event"] = np.nan if without is None else _ratio(row, without[half:])
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def _judged(x: np.ndarray, lasts: np.ndarray, limit: float | None) -> dict[str, Any]:
+def _until_timeout(x: np.ndarray, stop: float) -> np.ndarray:
+    """How long iterations of times x (T, n) take with a timeout (T,): at least until the fastest worker is there."""
+    return np.maximum(x.min(1), np.minimum(x.max(1), stop))
+
+
+def _until_quorum(x: np.ndarray, awaited: int) -> np.ndarray:
+    """How long iterations of times x (T, n) take until so many workers are there (T,)."""
+    return np.partition(x, awaited - 1, axis=1)[:, awaited - 1]
+
+
+def _ratio(row: dict[str, Any], x: np.ndarray) -> float:
+    """Mean iteration of a setting on times x (T, n), over that of waiting for all."""
+    n = x.shape[1]
+    if row["setting"] == "timeout":
+        mean = _until_timeout(x, row["value"]).mean()
+    elif row["setting"] == "quorum":
+        mean = _until_quorum(x, row["value"]).mean()
+    else:
+        awaited = n - row["value"]
+        mean = growth(n / awaited, row["phi"]) * _until_quorum(x, awaited).mean()
+    return float(mean / x.max(1).mean())
+
+
+def _used(x: np.ndarray, lasts: np.ndarray, limit: float | None) -> dict[str, Any]:
     """What iterations of times x (T, n) use that wait until `lasts` (T,), and whether they drop at most `limit`."""
     heard = x <= lasts[:, None]
     by_worker = heard.mean(0)
@@ -79,7 +106,7 @@ def _judged(x: np.ndarray, lasts: np.ndarray, limit: float | None) -> dict[str, 
     if not kept:
         remark = "drops more than that"
     elif by_worker.min() < _LEAST_USED - _TIE:
-        remark = "do not, unless every worker sees all data"
+        remark = f"do not, unless {_ANY_DATA}"
     return {
         "used": used,
         "least_used_worker": by_worker.min(),
@@ -87,4 +114,18 @@ def _judged(x: np.ndarray, lasts: np.ndarray, limit: float | None) -> dict[str, 
         "kept_on_second_half": kept,
         "remark": remark,
         "never_used": np.flatnonzero(by_worker == 0).tolist(),
+    }
+
+
+def _used_with_spares(x: np.ndarray, awaited: int) -> dict[str, Any]:
+    """The same where so many workers carry the whole batch: all of it, if every worker can draw any data."""
+    of_quorum = _used(x, _until_quorum(x, awaited), None)
+    least = percent(of_quorum["least_used_worker"], 1)
+    return {
+        "used": 1.0,
+        "least_used_worker": 1.0,
+        "worst_iteration": 1.0,
+        "kept_on_second_half": True,
+        "remark": f"if {_ANY_DATA}; else least used {least}",
+        "never_used": [],
     }

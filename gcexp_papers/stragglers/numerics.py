@@ -11,7 +11,7 @@ import pandas as pd
 from gcexp.analysis.declared import columns
 from gcexp.traces.clean import read_record
 from gcexp.traces.record import Flags
-from gcexp_adviser.diagnosis.trace_report import statistics
+from gcexp_adviser.diagnosis.trace_statistics import statistics
 
 BINS = 150  # columns of a strip at most: longer traces are averaged over consecutive rows
 

@@ -20,7 +20,7 @@ from gcexp.delays import Trace
 from gcexp.errors import DataError, ParameterError, UserError
 from gcexp.schemes import Decodable, Fastest, Given, Greedy, Pairs, Scheme
 from gcexp.timeline import run_clock
-from gcexp_adviser.diagnosis.trace_report import statistics
+from gcexp_adviser.diagnosis.trace_statistics import statistics
 from gcexp_adviser.logs.reading import read_trace
 from tests.conftest import refusals
 
@@ -175,10 +175,10 @@ BROKEN = [
     ("worker,time\n0,1\n", "'iteration'.*worker, time"),
     (HEAD, "no rows"),
     (HEAD + "0,0,1\n0,0,1\n", "iteration 0, worker 0 .*twice"),
-    *((HEAD + f"0,0,1\n0,1,{bad}\n", f"time .*3 is '{bad}'") for bad in ("abc", "inf", "0", "-1")),
-    *((HEAD + f"0,0,1\n0,1,{bad}\n", f"time .*3 is '{bad}'") for bad in ("1e-151", "2e150")),
+    *((HEAD + f"0,0,1\n0,1,{bad}\n", f"time .*3 is '?{bad}\\b") for bad in ("abc", "inf", "0", "-1")),
+    (HEAD + "0,0,1\n0,1,1e-151\n", "time .*3 is 1e-151"),
+    (HEAD + "0,0,1\n0,1,2e150\n", r"time .*3 is 2e\+150"),
     (HEAD + "0,0,1\n0,1,nan\n", "worker 1 has no time"),
-    (HEAD + "0,0,1\n0,x,1\n", "worker .*3 is 'x'"),
     (HEAD + f"0,0,1\n{'1' * 5000},0,1\n", "iteration .*3 is '1111"),
     ("iteration,worker,time,time\n0,0,1,2\n", "2 columns 'time'"),
     (HEAD + "0,0,1\n0,1\n", "line 3 .*2 .*3"),

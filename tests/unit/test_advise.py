@@ -68,6 +68,37 @@ def test_settings(name):
     assert one_spare["time"].tolist() == pytest.approx(spare, abs=1e-4)
 
 
+def test_a_single_spell_counts_in_the_settings_and_is_told_beside_them():
+    advice = advise("pai-job1", phi=0.0)
+    least = advice.table.iloc[0]
+    assert (least["setting"], least["value"]) == ("timeout", 584)
+    judged = least[["time", "time_without_event", "used", "least_used_worker"]].tolist()
+    assert judged == pytest.approx([0.9809, 0.9986, 0.9953, 0.9533], abs=1e-4)
+    assert "time without the spell" in advice.page().text() and "iterations 0 to 299" in advice.page().text()
+    without_spells = advise("pai-job4", phi=0.0)
+    assert without_spells.table["time_without_event"].isna().all()
+    text = without_spells.page().text()
+    assert "time without the" not in text and "Settings on iterations 1980 to 2181" in text
+
+
+def test_spare_workers_say_what_they_need_and_why_they_are_not_advised():
+    advice = advise("pai-job2", phi=1.0)
+    spare = advice.table.query("setting == 'spare' and value == 1").iloc[0]
+    assert "draw any data" in spare["remark"] and "4.2 %" in spare["remark"]
+    told = [sentence for sentence in advice.sentences if "spare" in sentence]
+    assert len(told) == 1 and "draw any data" in told[0] and "0.8 %" in told[0]
+    assert not any("spare" in sentence for sentence in advise("pai-job2", phi=0.0).sentences)
+
+
+def test_the_headline_names_its_phi():
+    one_verdict = advise(AR)
+    assert one_verdict.verdict == "rebalance"
+    assert all(f"with phi {phi}" in one_verdict.sentence.lower() for phi in ("0", "0.5", "1"))
+    assert "with phi 0.5" in repr(one_verdict)
+    assert "with phi 0.25" in advise(AR, phi=0.25).sentence
+    assert "with phi 0.5" in advise(ST).sentence
+
+
 def test_a_broken_promise_is_never_recommended():
     seen = settings(times("pai-job4"), (0.0,)).set_index("limit")
     assert not seen.loc[0.01, "kept_on_second_half"] and seen.loc[0.01, "remark"]
@@ -75,6 +106,12 @@ def test_a_broken_promise_is_never_recommended():
     fewer = advice.table.query("setting == 'quorum'").iloc[0]
     assert fewer["remark"] and fewer["never_used"] == [0]
     assert any("never uses worker 0" in note for note in advice.page().notes)
+
+
+@pytest.fixture
+def whole_shares(monkeypatch):
+    """Shares are computed whole, as in the independent implementation from which the numbers are."""
+    monkeypatch.setattr("gcexp_adviser.remedies.remedies._PIECES", (1,))
 
 
 WORDS = {"n": "not enough data", "d": "do nothing", "r": "rebalance", "c": "code"}
@@ -90,7 +127,7 @@ VERDICTS = {  # from first halves at phi 0, .5, 1: verdict and ratio; the same w
 
 
 @pytest.mark.parametrize("name", VERDICTS)
-def test_verdicts_from_the_first_half_do_no_harm_in_the_second(name):
+def test_verdicts_from_the_first_half_do_no_harm_in_the_second(name, whole_shares):
     first, second = halves(name)
     words, ratios, free_words, free_ratios, bound = VERDICTS[name]
     for per_message, *expected in ((0.001, words, ratios), (0.0, free_words, free_ratios)):
@@ -104,7 +141,7 @@ def test_verdicts_from_the_first_half_do_no_harm_in_the_second(name):
     assert compared.floor(0.0) == pytest.approx(bound, abs=2e-5)
 
 
-def test_intervals_and_gaps():
+def test_intervals_and_gaps(whole_shares):
     first = {name: halves(name)[0] for name in JOBS}
     unsure = Comparison(first["pai-job1"]).answer(0.0)
     coded = Comparison(first["pai-job4"]).answer(0.5)
@@ -150,7 +187,7 @@ def test_remedies_on_a_whole_trace(name, remedy, ratio):
     assert plan.times(x, [0.0]).mean() / late == pytest.approx(ratio, abs=1e-6)
 
 
-def test_what_would_change_its_mind():
+def test_what_would_change_its_mind(whole_shares):
     first = halves("pai-job4")[0]
     found = {change["what"]: change for change in Comparison(first, per_message=0.0).changes(0.5)}
     phi = {"what": "phi", "at": pytest.approx(0.0953, abs=3e-4), "below": True, "then": "rebalance"}
@@ -160,6 +197,18 @@ def test_what_would_change_its_mind():
     picks = [Comparison(first, **terms).answer(0.5).pick.remedy for terms in picks]
     assert [one.kind for one in picks] == ["rebalance", "grouped", "grouped", "chunks", "chunks", "grouped"]
     assert {*picks[1:3], picks[5]} == {Remedy("grouped", "snake", 2, 1)}
+
+
+def test_free_messages_make_small_chunks_better():
+    """What the best remedy in chunks takes on the whole trace is what the benchmark says of the same scheme."""
+    priced, free = (advise(SE, phi=0.5, per_message=cost) for cost in (0.001, 0.0))
+    assert priced.verdict == "do nothing" and free.verdict == "code"
+    assert free.main.pick.remedy == Remedy("chunks", "home", 2, pieces=8)
+    x = times(SE)
+    table = gcexp.benchmark(SE, ["partial work, d = 2"], [0.5], progress=False)
+    scored = x[-table.attrs["rows"] :]
+    took = free.main.plan.times(scored, [0.5]).mean() / scored.max(1).mean()
+    assert table["ratio"][0] == pytest.approx(took, rel=1e-12)
 
 
 # --- One road ---------------------------------------------------------------------------------------------------------

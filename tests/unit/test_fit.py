@@ -16,10 +16,10 @@ import gcexp
 from gcexp.command import main
 from gcexp.delays import Composed
 from gcexp.errors import UserError
+from gcexp_adviser.diagnosis.barrier import barrier
 from gcexp_adviser.diagnosis.mechanisms import found_in
 from gcexp_adviser.diagnosis.phi import share_of_compute, share_of_loads
 from gcexp_adviser.diagnosis.slow_states import Chain, fitted, maximised, smoothed
-from gcexp_adviser.diagnosis.trace_structure import barrier, structure
 from gcexp_adviser.logs.reading import read_trace, trace_of
 
 JOBS = [f"pai-job{number}" for number in (1, 2, 3, 4)]
@@ -229,15 +229,6 @@ def test_times_after_a_barrier_are_refused_and_honest_ones_are_not(here, refused
         refused_command("barrier=no", verb, "after.csv")
     assert main.main(["fit", "after.csv", "barrier=no"]) == 0
     assert main.main(["trace", "check", "after.csv"]) == 0 and "barrier" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("share", [0.1, 1.0])
-def test_trace_check_names_the_slow_worker(share):
-    x = planted([], 200, 2)
-    assert structure(x, tuple(range(10))) == []
-    x[np.random.default_rng(3).random(200) < share, 3] *= 2
-    names = tuple(f"node{w}" for w in range(10))
-    assert any("slow worker: node3" in line for line in structure(x, tuple(range(10)), names))
 
 
 def frame(x, names=None):

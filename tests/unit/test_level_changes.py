@@ -13,7 +13,7 @@ from gcexp.command import main
 from gcexp_adviser.diagnosis.level_changes import levels_of
 from gcexp_adviser.diagnosis.recorded import LEFT_OUT
 from gcexp_adviser.diagnosis.resampling import ratio_interval
-from gcexp_adviser.remedies.advice_in_words import same_verdict
+from gcexp_adviser.remedies.advice_in_words import told as verdict_of
 from gcexp_adviser.remedies.verdict import Comparison
 
 LATER = "they took a quarter longer than they did at least"
@@ -132,10 +132,12 @@ def test_a_verdict_for_one_phi_is_not_that_for_a_range_of_them():
     x[:, 2] *= 1.9
     known, other, unknown = (gcexp.advise(x, phi=phi) for phi in (0.5, 0.4, None))
     assert known.verdict == other.verdict == "rebalance" and unknown.verdict == "depends on phi"
-    assert same_verdict(known, other) and not same_verdict(known, unknown)
+    assert verdict_of(known).verdict == verdict_of(other).verdict != verdict_of(unknown).verdict
     below_a_half = gcexp.advise(x, phi=(0.0, 0.5))
-    assert below_a_half.verdict == "rebalance" and same_verdict(known, below_a_half)
-    assert not same_verdict(unknown, gcexp.advise(x, phi=(0.5, 1.0)))
+    assert (
+        below_a_half.verdict == "rebalance" and verdict_of(known).verdict == verdict_of(below_a_half).verdict
+    )
+    assert verdict_of(unknown).verdict != verdict_of(gcexp.advise(x, phi=(0.5, 1.0))).verdict
 
 
 def test_fit_and_advise_say_the_same_of_missing_rows():

@@ -211,19 +211,19 @@ def test_containers_are_built_from_what_a_wheel_needs(built, sdist, tmp_path):
     They come from the source distribution, so that this has what a wheel needs too.
     """
     docker = re.findall(r"^COPY (\S+) (\S+)$", (ROOT / "containers/Dockerfile").read_text(), re.M)
-    files = re.search(r"%files\n(.*?)\n\n", (ROOT / "containers/gcexp.def").read_text(), re.S)[1]
-    apptainer = [tuple(line.split()) for line in files.splitlines()]
-    assert docker and all(source == target for source, target in docker)
-    assert apptainer == [(source, f"/srv/gcexp/{target}") for source, target in docker]
-    image = tmp_path / "image"
-    for source, target in docker:
-        (image / target).parent.mkdir(parents=True, exist_ok=True)
-        if (sdist / source).is_dir():
-            shutil.copytree(sdist / source, image / target, copy_function=os.link)
-        else:
-            os.link(sdist / source, image / target)
-    (wheel,) = WheelBuilder(str(image)).build(directory=str(tmp_path))
-    assert digest(wheel) == digest(built[".whl"])
+    listed = re.search(r"%files\n(.*?)\n\n", (ROOT / "containers/gcexp.def").read_text(), re.S)[1]
+    apptainer = [line.split() for line in listed.splitlines()]
+    for name, files in (("docker", docker), ("apptainer", apptainer)):
+        image = tmp_path / name
+        for source, target in files:
+            place = image / target.removeprefix("/srv/gcexp/")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if (sdist / source).is_dir():
+                shutil.copytree(sdist / source, place, copy_function=os.link)
+            else:
+                os.link(sdist / source, place)
+        (wheel,) = WheelBuilder(str(image)).build(directory=str(tmp_path / f"{name}-wheel"))
+        assert digest(wheel) == digest(built[".whl"]), name
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "workflow/envs").glob("*.yaml")), ids=lambda file: file.stem)

@@ -16,7 +16,8 @@ import pytest
 import gcexp
 from gcexp.command.main import main
 from gcexp.errors import UserError
-from gcexp_adviser.diagnosis.trace_report import report
+from gcexp.traces.clean import read_record
+from gcexp_adviser.diagnosis.check import report
 from gcexp_adviser.logs.reading import trace_of, trace_with_gaps
 
 TRACE = "bytedance-AR-dp"
@@ -94,10 +95,7 @@ def forms():
         "npz": npz.getvalue(),
         "JSON lines": named.to_json(orient="records", lines=True, double_precision=15),
         "JSON": json.dumps(named.to_dict("records")),
-        "JSON columns": json.dumps(named.to_dict("list")),
-        "JSON lines of lists": "".join(
-            json.dumps({"step": t, "times": row}) + "\n" for t, row in enumerate(x.tolist())
-        ),
+        "JSON lists": json.dumps(x.tolist()),
         "frame": named,
         "wide frame": wide,
         "indexed frame": named.set_index(["step", "rank"]),
@@ -190,20 +188,13 @@ def test_a_cell_is_shown_as_it_was_written(refused):
 
 
 def test_files_of_workers_may_differ_in_other_columns(tmp_path, refused):
-    (tmp_path / "rank0.log").write_text("saving\nstep 0 loss 0.5 time 1 s\nstep 1 loss 0.4 time 1 s\n")
-    (tmp_path / "rank1.log").write_text("step 0 time 2 s\nstep 1 time 3 s\n")
+    (tmp_path / "rank0.log").write_text("saving\nstep=0 loss=0.5 time=1s\nstep=1 loss=0.4 time=1s\n")
+    (tmp_path / "rank1.log").write_text("step=0 time=2s\nstep=1 time=3s\n")
     trace = trace_of(tmp_path)
     assert trace.values["time"].tolist() == [[1, 2], [1, 3]]
     assert any("loss" in decision and "left out" in decision for decision in trace.decisions)
     (tmp_path / "rank2.log").write_text("step,seconds_to_go\n0,1\n")
     refused("the same", trace_of, tmp_path)
-
-
-def test_workers_in_columns_are_called_after_what_differs():
-    series = ['step_time_seconds{instance="a",job="x"}', 'step_time_seconds{instance="b",job="x"}']
-    assert trace_of(pd.DataFrame([[1, 2]], columns=series)).labels == ("a", "b")
-    assert trace_of({"run-a - time": [1], "run-b - time": [2]}).labels == ("run-a", "run-b")
-    assert trace_of({"timers.n0": [1], "timers.n1": [2]}).workers == (0, 1)
 
 
 def test_workers_are_called_without_the_unit_of_their_times():
@@ -282,7 +273,6 @@ LOGS = {
     "step,rank,time,duration\n0,0,1e9,2\n": ({"columns": "time:duration"}, [[2]]),
     "step,rank,start_ns,end_ns\n0,0,123456789012345678,123456789012345679\n": ({}, [[1e-9]]),
     "a b time\n0 0 1,5\n1 0 12,25\n": ({"columns": "iteration:a,worker:b"}, [[1.5], [12.25]]),
-    "| step | rank | s |\n|---|---|---|\n| 0 | 1 | 2 |\n": ({}, [[2]]),
     "step,rank,forward_ms,backward_ms\n0,0,100,200\n": (
         {"columns": "time:forward_ms+backward_ms"},
         [[0.3]],
@@ -296,140 +286,148 @@ LOGS = {
     "step;rank;time\n0;0;1.234\n0;1;5\n": ({"decimal": "point"}, [[1.234, 5]]),
     'step,rank,time\n0,0,"1,234"\n': ({"decimal": "."}, [[1234]]),
     "step,rank,time\n0,0,1\n0,1,timeout\n1,0,2\n1,1,4\n": ({"absent": "skip"}, [[2, 4]]),
-    "round,client_id,perf/training_time,loss\n0,x,1.5,9\n": ({}, [[1.5]]),
-    "step,rank,time_min,time_max,dur_s\n0,0,1,9,2\n": ({}, [[2]]),
-    # text logs: numbers with names
-    "starting\n[rank1] step 0: loss 0.1, took 0.5 s\n[rank0] step 0: loss 0.1, took 250 ms\n": (
-        {},
-        [[0.25, 0.5]],
-    ),
-    "2024-05-01 12:00:01,123 [default1]:iteration 7/ 10 | elapsed time per iteration (ms): 345.1 | loss: 2 |\n": (
-        {},
-        [[0.3451]],
-    ),
-    "app | [1] training it 16/150 of epoch 0, 400 ms/it\napp | [0] training it 16/150 of epoch 0, 300 ms/it\n": (
-        {"columns": "worker:brackets"},
-        [[0.3, 0.4]],
-    ),
-    "[1,2]<stdout>:Epoch 0, Batch 5 time 0.5\n[1,0]<stdout>:Epoch 0, Batch 5 time 0.25\n": (
-        {},
-        [[0.25, 0.5]],
-    ),
-    'INFO:root:{"step": 0, "host": "b", "dur": 2}\nINFO:root:{"step": 0, "host": "a", "dur": 1}\n': (
-        {},
-        [[1, 2]],
-    ),
-    "[rank1] step=0 time=2\n[rank0] step=0 time=3\n": ({}, [[3, 2]]),
-    "(rank 1) {'step': 0, 'time': 2}\n(rank 0) {'step': 0, 'time': 3}\n": ({}, [[3, 2]]),
-    "1: step=5 time=2\n0: step=5 time=3\n1: step=6 time=2\n0: step=6 time=3\n": ({}, [[3, 2], [3, 2]]),
-    'b-1  | {"step": 0, "time": 2}\nb-0  | {"step": 0, "time": 3}\n': ({}, [[3, 2]]),
-    "{'step': 0, 'rank': 0, 'time': 2}\n{'step': 0, 'rank': 1, 'time': 3}\n": ({}, [[2, 3]]),
+    "round,client_id,training_time,loss\n0,x,1.5,9\n": ({}, [[1.5]]),
+    "step,rank,time_min,time_max,step_time_s\n0,0,1,9,2\n": ({}, [[2]]),
+    "step,rank,ms/step\n0,0,5\n": ({}, [[0.005]]),
     "step,rank,time\n0,0,1\nstep,rank,time\n1,0,2\n": ({}, [[1], [2]]),
-    "Rank [1] Iter [50/100]: loss -0.5, time 2e-1\nRank [0] Iter [50/100]: loss 5., time 3\n": (
-        {},
-        [[3, 0.2]],
-    ),
-    "[rank0] step 5 at time 12:00:01 took 2 s\n[rank1] step 5 at time 12:00:02 took 3 s\n": ({}, [[2, 3]]),
-    "(Worker pid=9, ip=10.0.0.1) step 5: loss=1, time=2s\n(Worker pid=8, ip=10.0.0.2) step 5: loss=1, time=3s\n": (
-        {},
-        [[3, 2]],
-    ),
-    "[rank1]:Epoch: [0][  5/5005]\tTime 2.5 (2.0)\n[rank0]:Epoch: [0][  5/5005]\tTime 3.5 (2.0)\n": (
-        {},
-        [[3.5, 2.5]],
-    ),
-    "0: step 5 took 2 s\n1: step 5 took 3 s\n": ({"columns": "worker:label"}, [[2, 3]]),
-    "INFO Rank 1: finished step 5 of 60 in 2 seconds (loss=0.5)\nINFO Rank 0: finished step 5 of 60 in 300 ms\n": (
-        {},
-        [[0.3, 2]],
-    ),
-    "rank 1 step 5/60 | loss 7.1 | 200.5 ms | 350 tok/s\nrank 0 step 5/60 | loss 7.1 | 100 ms | 350 tok/s\n": (
-        {},
-        [[0.1, 0.2005]],
-    ),
-    "worker: 0, step: 5, fwd: 0.5s, bwd: 1.5s\nworker: 1, step: 5, fwd: 1.5s, bwd: 1.5s\n": (
-        {"columns": "time:fwd+bwd"},
-        [[2, 3]],
-    ),
-    "step;rank;t [µs]\n5;0;1500000\n5;1;2500000\n": ({}, [[1.5, 2.5]]),
-    # what launchers write before a line
-    "0: step 5 took 2 s\n1: step 5 took 3 s\n0: step 6 took 4 s\n1: step 6 took 5 s\n": (
-        {},
-        [[2, 3], [4, 5]],
-    ),
-    "[pod/train-worker-1/torch] step 5 took 2 s\n[pod/train-worker-0/torch] step 5 took 3 s\n": (
-        {},
-        [[3, 2]],
-    ),
-    "train-2  | step 5 took 2 s\ntrain-1  | step 5 took 3 s\n": ({}, [[3, 2]]),
-    # rows that are no steps, times by a name that is not known, units below the header
-    "rank=0 step=0 step_time=2\nrank=1 step=0 step_time=3\naccuracy=0.5 time=9\n": ({}, [[2, 3]]),
     "epoch,step,rank,step_time,val\n0,0,0,2,\n0,1,0,3,\n0,1,0,,0.5\n": ({}, [[2], [3]]),
-    "09:00 | INFO | a:b:1 - rank=0 step=5 t=2\n09:01 | INFO | a:b:1 - rank=1 step=5 t=3\n": (
-        {"columns": "time:t"},
-        [[2, 3]],
-    ),
-    "step,rank,dur,rate\n-,-,[ms],1/s\n0,0,1500,2\n0,1,500,1\n": ({}, [[1.5, 0.5]]),
-    "\x1b[32mINFO\x1b[0m [rank0] step \x1b[1m5\x1b[0m took 2 s\n": ({}, [[2]]),
     "step,rank,time\n0,0,0 days 00:00:01.5\n": ({}, [[1.5]]),
     "step,rank,start,end\n0,0,2024/05/01 12:00:00,2024/05/01 12:00:01\n": ({}, [[1]]),
-    # columns of workers by other names: of runs, of hosts and of mappings
-    "Step,j-0 - perf/step_time,j-0 - perf/step_time__MIN,j-1 - perf/step_time,j-1 - perf/step_time__MAX\n0,1,8,2,9\n": (
-        {},
-        [[1, 2]],
-    ),
+    "step,worker0_step_time_ms,worker1_step_time_ms\n5,1,2\n": ({}, [[0.001, 0.002]]),
     "Step,a-b - time_ms,a-b - time_ms__MIN,c-d - time_ms\n0,1,8,2\n": (
         {"columns": "workers:* - time_ms"},
         [[0.001, 0.002]],
     ),
-    "dgx01,dgx02,when\n1,2,today\n": ({}, [[1, 2]]),
-    "step,p0,p1\n5,1,2\n": ({}, [[1, 2]]),
-    '{"iter": 4, "timers": {"forward": {"1": 3, "0": 2}}, "loss": {"0": 7, "1": 8}}\n'
-    '{"iter": 5, "timers": {"forward": {"1": 4, "0": 3}}, "loss": {"0": 7, "1": 8}}\n': (
+    "update,rank0,rank1\n5,1,2\n4,3,4\n": ({"columns": "iteration:none"}, [[1, 2], [3, 4]]),
+    # names of workers that are numbers or look like none
+    "step,rank,time\n0,48213,2\n0,7f9c4,3\n": ({}, [[3, 2]]),
+    "step,host,time\n0,1e3,2\n0,NA,3\n0,inf,4\n0,none,5\n": ({}, [[2, 3, 4, 5]]),
+    "step,worker,time\n0,1e3,2\n0,2e3,3\n": ({}, [[2, 3]]),
+    "step,client_id,time\n0,12345678901234567891,2\n0,9,3\n": ({}, [[3, 2]]),
+    # lines of name=value
+    "rank=0 step=0 step_time=2\nrank=1 step=0 step_time=3\naccuracy=0.5 time=9\n": ({}, [[2, 3]]),
+    "09:00 | INFO | a:b:1 - rank=0 step=5 t=2\n09:01 | INFO | a:b:1 - rank=1 step=5 t=3\n": (
+        {"columns": "time:t"},
+        [[2, 3]],
+    ),
+    'step=0,rank=0,time="300 ms"\nstep=0,rank=1,time="0.4 s"\n': ({}, [[0.3, 0.4]]),
+    # lines that a pattern reads
+    "starting\n[rank1] step 0: loss 0.1, took 0.5 s\n[rank0] step 0: loss 0.1, took 0.25 s\n": (
+        {"pattern": r"\[rank(?P<rank>\d+)\] step (?P<step>\d+):.* took (?P<time_s>[\d.]+)"},
+        [[0.25, 0.5]],
+    ),
+    "0: step 5 took 2 s\n1: step 5 took 3 s\n": (
+        {
+            "pattern": r"^(?P<a>\d+): step (?P<b>\d+) took (?P<c>\S+)",
+            "columns": "worker:a,iteration:b,time:c",
+        },
+        [[2, 3]],
+    ),
+    '{"step": 0, "of": "rank 1", "took": "2 s"}\n{"step": 0, "of": "rank 0", "took": "3 s"}\n': (
+        {"pattern": r'"step": (?P<step>\d+).*rank (?P<rank>\d+)".*"took": "(?P<time>[^"]*)"'},
+        [[3, 2]],
+    ),
+    # JSON
+    '{"step": 0, "rank": 1, "time": 2, "extra": {"loss": 1}}\n{"step": 0, "rank": 0, "time": 3}\n': (
         {},
-        [[2, 3], [3, 4]],
+        [[3, 2]],
     ),
-    'Time,"{instance=""b:9"",job=""x""}","{instance=""a:9"",job=""x""}"\n2026-01-01 00:00:00,1,2\n': (
-        {},
-        [[2, 1]],
-    ),
-    "Time,dgx01,dgx02\n1767225600000,1,2\n": ({}, [[1, 2]]),
-    # rows within JSON
-    '{"round": 1, "clients": [{"cid": 1, "fit_time": 2}, {"cid": 0, "fit_time": 1}]}\n'
-    '{"round": 2, "clients": [{"cid": 1, "fit_time": 4}, {"cid": 0, "fit_time": 3}]}\n': (
-        {},
-        [[1, 2], [3, 4]],
-    ),
-    '{"step": 1, "ranks": {"0": {"time": 1}, "1": {"time": 2}}}\n'
-    '{"step": 2, "ranks": {"0": {"time": 3}, "1": {"time": 4}}}\n': ({}, [[1, 2], [3, 4]]),
-    '{"columns": ["step", "rank", "time"], "index": [0, 1], "data": [[0, 0, 1], [0, 1, 2]]}': ({}, [[1, 2]]),
-    '{"0": {"step": 3, "rank": 0, "time": 1}, "1": {"step": 3, "rank": 1, "time": 2}}': ({}, [[1, 2]]),
-    '{"lr": 1, "log": [{"step": 0, "rank": 1, "time": 2}, {"step": 0, "rank": 0, "time": 1}]}': (
-        {},
-        [[1, 2]],
-    ),
-    '[{"worker_id": 0, "epoch_times_ms": [10, 20]}, {"worker_id": 1, "epoch_times_ms": [30]}]': (
-        {"absent": "skip"},
-        [[0.01, 0.03]],
-    ),
-    '{"lr": 1, "ranks": {"1": {"step_times": [3, 4]}, "0": {"step_times": [1, 2]}}}': ({}, [[1, 3], [2, 4]]),
-    "step,rank,time\nstep_3,0,5\nstep_4,0,6\n": ({}, [[5], [6]]),
-    '{"3": {"rank0": 1, "rank1": 2}, "4": {"rank0": 3, "rank1": 4}}': ({}, [[1, 2], [3, 4]]),
-    '{"rank": {"0": 0, "1": 1}, "step": {"0": 5, "1": 5}, "time": {"0": 1, "1": 2}}': ({}, [[1, 2]]),
-    '{"rank0": [1, 2], "rank1": [3]}': ({"absent": "skip"}, [[1, 3]]),
-    '{"step": 0, "times_ms": [300, 400]}\n{"step": 1, "times_ms": [500, 600]}\n': (
-        {},
-        [[0.3, 0.4], [0.5, 0.6]],
-    ),
+    '{"step": 0, "rank": 0, "time": 3}\n': ({}, [[3]]),
 }
 
 
-@pytest.mark.parametrize("text", LOGS)
-def test_logs_of_the_field(text, tmp_path):
+#: Logs of other forms, and what the sentence names: a recipe of docs/logs.md, or what to type.
+ASKED = {
+    # words, and what launchers write before them
+    "starting\n[rank1] step 0: loss 0.1, took 0.5 s\n[rank0] step 0: loss 0.1, took 250 ms\n": "Lines of words",
+    "app | [1] training it 16/150 of epoch 0, 400 ms/it\napp | [0] training it 16/150 of epoch 0, 300 ms/it\n": (
+        "Lines behind a launcher"
+    ),
+    "[1,2]<stdout>:Epoch 0, Batch 5 time 0.5\n[1,0]<stdout>:Epoch 0, Batch 5 time 0.25\n": "Lines of words",
+    "Rank [1] Iter [50/100]: loss -0.5, time 2e-1\nRank [0] Iter [50/100]: loss 5., time 3\n": "column",
+    "[rank0] step 5 at time 12:00:01 took 2 s\n[rank1] step 5 at time 12:00:02 took 3 s\n": "Lines of words",
+    "[rank1]:Epoch: [0][  5/5005]\tTime 2.5 (2.0)\n[rank0]:Epoch: [0][  5/5005]\tTime 3.5 (2.0)\n": (
+        "Lines of words"
+    ),
+    "INFO Rank 1: finished step 5 of 60 in 2 seconds (loss=0.5)\nINFO Rank 0: finished step 5 of 60 in 300 ms\n": (
+        "Lines of words"
+    ),
+    "rank 1 step 5/60 | loss 7.1 | 200.5 ms | 350 tok/s\nrank 0 step 5/60 | loss 7.1 | 100 ms | 350 tok/s\n": (
+        "Lines of words"
+    ),
+    "worker: 0, step: 5, fwd: 0.5s, bwd: 1.5s\nworker: 1, step: 5, fwd: 1.5s, bwd: 1.5s\n": "Lines of words",
+    "0: step 5 took 2 s\n1: step 5 took 3 s\n0: step 6 took 4 s\n1: step 6 took 5 s\n": "Lines of words",
+    "[pod/train-worker-1/torch] step 5 took 2 s\n[pod/train-worker-0/torch] step 5 took 3 s\n": "Lines of words",
+    "train-2  | step 5 took 2 s\ntrain-1  | step 5 took 3 s\n": "Lines of words",
+    "[rank1] step=0 time=2\n[rank0] step=0 time=3\n": ("columns=worker:", "Lines behind a launcher"),
+    "1: step=5 time=2\n0: step=5 time=3\n1: step=6 time=2\n0: step=6 time=3\n": "Lines behind a launcher",
+    "(Worker pid=9, ip=10.0.0.1) step 5: loss=1, time=2s\n(Worker pid=8, ip=10.0.0.2) step 5: loss=1, time=3s\n": (
+        "columns=worker:"
+    ),
+    # objects behind words, and JSON that is nested
+    'INFO:root:{"step": 0, "host": "b", "dur": 2}\nINFO:root:{"step": 0, "host": "a", "dur": 1}\n': (
+        "JSON behind a prefix"
+    ),
+    "(rank 1) {'step': 0, 'time': 2}\n(rank 0) {'step': 0, 'time': 3}\n": "JSON behind a prefix",
+    "{'step': 0, 'rank': 0, 'time': 2}\n{'step': 0, 'rank': 1, 'time': 3}\n": "JSON behind a prefix",
+    'b-1  | {"step": 0, "time": 2}\nb-0  | {"step": 0, "time": 3}\n': "JSON behind a prefix",
+    '{"iter": 4, "timers": {"forward": {"1": 3, "0": 2}}}\n{"iter": 5, "timers": {"forward": {"1": 4, "0": 3}}}\n': (
+        "Nested JSON"
+    ),
+    '{"round": 1, "clients": [{"cid": 1, "fit_time": 2}, {"cid": 0, "fit_time": 1}]}\n{"round": 2, "clients": []}\n': (
+        "Nested JSON"
+    ),
+    '{"step": 1, "ranks": {"0": {"time": 1}, "1": {"time": 2}}}\n{"step": 2, "ranks": {"0": {"time": 3}}}\n': (
+        "Nested JSON"
+    ),
+    '{"step": [0, 0], "rank": [0, 1], "time": [1, 2]}': "Nested JSON",
+    '{"columns": ["step", "rank", "time"], "index": [0, 1], "data": [[0, 0, 1], [0, 1, 2]]}': "Nested JSON",
+    '{"0": {"step": 3, "rank": 0, "time": 1}, "1": {"step": 3, "rank": 1, "time": 2}}': "Nested JSON",
+    '{"lr": 1, "log": [{"step": 0, "rank": 1, "time": 2}, {"step": 0, "rank": 0, "time": 1}]}': "Nested JSON",
+    '[{"worker_id": 0, "epoch_times_ms": [10, 20]}, {"worker_id": 1, "epoch_times_ms": [30]}]': "Nested JSON",
+    '{"lr": 1, "ranks": {"1": {"step_times": [3, 4]}, "0": {"step_times": [1, 2]}}}': "Nested JSON",
+    '{"3": {"rank0": 1, "rank1": 2}, "4": {"rank0": 3, "rank1": 4}}': "Nested JSON",
+    '{"rank": {"0": 0, "1": 1}, "step": {"0": 5, "1": 5}, "time": {"0": 1, "1": 2}}': "Nested JSON",
+    '{"rank0": [1, 2], "rank1": [3]}': "Nested JSON",
+    '{"step": 0, "times_ms": [300, 400]}\n{"step": 1, "times_ms": [500, 600]}\n': "Nested JSON",
+    '{"status": "success", "data": {"resultType": "matrix", "result": []}}': "Nested JSON",
+    '{"Event": "SparkListenerTaskEnd", "Task Info": {"ID": 1}}\n{"Event": "x"}\n': "Nested JSON",
+    '{"log": "step=5 time=2", "pod_name": "w-0"}\n{"log": "step=5 time=3", "pod_name": "w-1"}\n': (
+        "columns=time:",
+        "log",
+    ),
+    # columns whose names are not beyond doubt
+    "| step | rank | s |\n|---|---|---|\n| 0 | 1 | 2 |\n": "columns=time:s",
+    "round,client_id,perf/training_time,loss\n0,x,1.5,9\n": "columns=time:perf/training_time",
+    "step,rank,dur_s\n0,0,2\n": "columns=time:dur_s",
+    "step;rank;t [µs]\n5;0;1500000\n5;1;2500000\n": "columns=time:'t [µs]'",
+    "step,rank,time_min\n0,0,2\n": "columns=time:time_min",
+    "step,rank,time (%)\n0,0,2\n": "columns=time:",
+    "dgx01,dgx02,when\n1,2,today\n": "columns=workers:'dgx*'",
+    "step,p0,p1\n5,1,2\n": "columns=workers:'p*'",
+    "Time,dgx01,dgx02\n1767225600000,1,2\n": "columns=workers:'dgx*'",
+    'Time,"{instance=""b:9""}","{instance=""a:9""}"\n2026-01-01 00:00:00,1,2\n': "columns=worker:",
+    "Step,j-0 - step_time,j-0 - step_time__MIN,j-1 - step_time,j-1 - step_time__MAX\n0,1,8,2,9\n": (
+        "columns=workers:'j-* - step_time'"
+    ),
+    "step,rank,time\nstep_3,0,5\nstep_4,0,6\n": "step_3",
+    "step,rank,time\n-,-,[ms]\n0,0,1500\n0,1,500\n": "line 2",
+    "update,rank0,rank1\n5,1,2\n4,3,4\n": ("columns=iteration:update", "columns=iteration:none"),
+    "step=0 rank=0 time=1 loss=2 time=3\nstep=0 rank=1 time=1 loss=2 time=3\n": (
+        "time stands twice",
+        "Lines of words",
+    ),
+    "step=0 rank=0 time=1,345\nstep=0 rank=1 time=1,346\n": ("decimal=,", "decimal=."),
+    "step,rank,time\n0,0,1\n0,nan,2\n": "line 3",
+    "step,rank,time\n0,0,1\n0,-1,2\n": "line 3",
+}
+
+
+@pytest.mark.parametrize("text", ASKED)
+def test_other_forms_are_asked_about(text, tmp_path, refused):
     path = tmp_path / "mine.log"
     path.write_text(text)
-    given, times = LOGS[text]
-    assert trace_of(path, **given).values["time"].tolist() == times
+    refused(ASKED[text], trace_with_gaps, path)
 
 
 def rising(cell):
@@ -443,20 +441,6 @@ DOUBTFUL = {
     "step,rank,start,end\n0,0,1700000000,1700000001500\n": "unit=ms",
     "step,alice,bob\n3,1,2\n": "columns=workers:*",
     "epoch,train_loss,val_loss\n3,1,2\n": "columns=workers:*",
-    "step,rank,fwd_bwd,rate\n-,-,ms,1/s\n0,0,1500,2\n": "columns=time:'fwd_bwd (ms)'",
-    # tools that write no time of a step
-    "Epoch 0:  5%|# | 1/20 [00:01<00:19, 1.02s/it]\rEpoch 0: 10%|# | 2/20 [00:02<00:18, 1.03s/it]\n": (
-        "tqdm",
-        "print(f'rank=",
-    ),
-    "[INFO] [Rank 0] step=10, skipped=0, lr=[0.001]\n[INFO] [Rank 0] time (ms) | fwd: 3.1 | bwd: 5.2\n" * 2: (
-        "DeepSpeed",
-        "rank 0 alone",
-        "print(f'rank=",
-    ),
-    '{"log": "step=5 time=2", "pod_name": "w-0"}\n{"log": "step=5 time=3", "pod_name": "w-1"}\n': (
-        r"""jq -r '"worker=\(.pod_name) \(.log)"' FILE"""
-    ),
     "0,0,5\n0,1,6\n": ("columns=iteration:column1", "columns=workers:*"),
     "when,rank,time\n0,0,1\n": "columns=iteration:",
     "Schritt;Knoten;Dauer (ms)\n0;a;1\n0;b;2\n1;a;1\n1;b;2\n": (
@@ -465,8 +449,7 @@ DOUBTFUL = {
     "id,key,step,timestamp,value\na,x,0,5,0.1\nb,x,0,5,0.2\na,x,1,6,0.1\nb,x,1,6,0.2\n": (
         "columns=iteration:step,worker:id,time:value"
     ),
-    "Wall time,Step,Value\n1700000000.5,0,3\n": "columns=time:Value",
-    '{"status": "success", "data": {"resultType": "matrix", "result": []}}': ("Prometheus", "instance"),
+    "Wall time,Step,Value\n1700000000.5,0,3\n": "time:Value",
     "step;rank;time\n0;0;1.234\n0;1;987\n": ("1234", "decimal=,", "decimal=."),
     "step\trank\ttime\n0\t0\t1,234\n": ("1.234", "1234", "decimal=,", "decimal=."),
     # no times of workers, though numbers stand in columns
@@ -474,39 +457,25 @@ DOUBTFUL = {
     "epoch,top1,top5\n0,50,80\n": "columns=workers:'top*'",
     "step,gpu0 tokens/s,gpu1 tokens/s\n0,50,80\n": "columns=workers:'gpu* tokens/s'",
     "step,rank,it/s\n0,0,5\n": "columns=time:",
-    "Step,a-b - time,c-d - time\n0,1,2\n": "columns=workers:'* - time'",
-    "Step,lr-0.1 - time,lr-0.2 - time\n0,1,2\n": "columns=workers:'* - time'",
+    "Step,a-b - time,c-d - time\n0,1,2\n": "columns=workers:",
+    "Step,lr-0.1 - time,lr-0.2 - time\n0,1,2\n": "columns=workers:'lr-*.* - time'",
     "step,time,time.1,time.2\n0,1,2,3\n": "columns=worker:",
-    ",time,time\nrank,0,1\nstep,,\n0,1,2\n": "header=[0, 1]",
+    ",time,time\nrank,0,1\nstep,,\n0,1,2\n": "Headers of several rows",
     "step,rank,start_time\n0,0,1\n": "columns=end:start_time",
-    "step,rank,it/s\n0,0,2\n": "1 / d['it/s']",
-    "step,train-worker,time\n0,0,2\n": "columns=worker:train-worker",
+    "step,rank,it/s\n0,0,2\n": "Rates",
+    "step,train-worker,time\n0,0,2\n": "columns=worker:",
     '"load1{instance=""n1""}","load1{instance=""n2""}"\n1,2\n': "columns=workers:",
-    '{"iter": 1, "time": {"layer0": 1, "layer1": 2}}\n{"iter": 2, "time": {"layer0": 1, "layer1": 2}}\n': (
-        "columns=workers:'time.layer*'"
-    ),
-    '{"iter": 1, "ranks": [{"time": 1}, {"time": 2}]}\n{"iter": 2, "ranks": [{"time": 1}, {"time": 2}]}\n': (
-        "columns=workers:'ranks.*.time'"
-    ),
     "step,p50,p99\n0,1,2\n": "columns=workers:'p*'",
     "dgx01,dgx02\n1,200\n": "columns=workers:'dgx*'",
     "dgx01,dgx02,loss\n1,2,3\n": "columns=workers:'dgx*'",
-    "x] ITER 1,2,300\nx] ITER 1,3,400\n": "columns=",
+    "x] ITER 1,2,300\nx] ITER 1,3,400\n": "Lines of words",
     "0 1.5 2.5\n1 1.5 2.5\n2 1.5 2.5\n": "columns=iteration:column1,workers:*",
     "# Size Avg Latency(us) Max Latency(us)\n1 2.05 2.5\n2 2.15 3.5\n": "columns=iteration:column1,workers:*",
-    "rank,step_0,step_1,step_2\n0,1,2,3\n": (".T.to_csv", "columns=time:"),
+    "rank,step_0,step_1,step_2\n0,1,2,3\n": ("A column for each iteration", "columns=time:"),
     # text and JSON that are no table
-    "the loss of the model is small\nnow and then\n" * 3: ("sed -nE", "table.csv"),
-    "[rank0] step 1,000 took 2\n[rank1] step 1,000 took 3\n": "1,000",
-    "[rank0] step 5 took 1,345\n[rank1] step 5 took 1,346\n": "decimal=,",
-    "[rank0] step 5 took 1 s, total time 9 s\n[rank1] step 5 took 1 s, total time 9 s\n": "columns=time:took",
-    "iteration 1/ 10 | elapsed time per iteration (ms): 5.5\n": ("one worker alone", "columns=worker:"),
-    '{"Event": "SparkListenerTaskEnd"}\n{"Event": "x"}\n': ("Spark", "Executor Run Time"),
-    '[{"ph": "X", "pid": 1, "tid": 2, "ts": 5, "dur": 1}]': ("timeline", "columns=worker:pid+tid"),
-    '{"traceEvents": [{"ph": "X", "pid": 1, "ts": 5}]}': "timeline",
-    '{"a": [{"rank": 0, "time": 1}] , "b": 3}': ("JSON", "['NAME']"),
-    '{"a": [{"rank": 0, "time": 1}, {}], "b": {"c": [{"rank": 0, "time": 1}, {}]}}': ("b.c", "['a']"),
-    '{"1": {"0": 5}, "2": {"0": 6}}': "orient='index'",
+    "the loss of the model is small\nnow and then\n" * 3: "Lines of words",
+    '[{"ph": "X", "pid": 1, "tid": 2, "ts": 5, "dur": 1}]': "Timelines of events",
+    '{"traceEvents": [{"ph": "X", "pid": 1, "ts": 5}]}': "Timelines of events",
     "job,worker,w0,5.0,6.0\njob,worker,w1,5.5,6.5\n": ("no header", "columns=iteration:column1"),
     "[[0, 0, 0.5], [0, 1, 0.5], [1, 0, 0.5]]": "columns=iteration:0,worker:1,time:2",
     '[{"step": 0, "rank": [[1]], "time": 2}, {"step": 0, "rank": [], "time": 2}]': "worker",
@@ -516,43 +485,45 @@ DOUBTFUL = {
     "\n\n": "is empty",
     # moments
     "step,rank,time\n0,0,1700000000.5\n0,1,1700000001.5\n": ("columns=end:time", "unit="),
-    "Wall time,Step,rank,Value\n1700000000.5,0,0,3\n": ("columns=end:'Wall time'", "columns=time:Value"),
+    "Wall time,Step,rank,Value\n1700000000.5,0,0,3\n": "columns=time:'Wall time'",
     rising(lambda step, rank: 0.3 * step + 0.1 * (rank + 1)): ("columns=end:time", "unit=s"),
     rising(lambda step, rank: f"12:00:{step:02d}"): ("columns=end:time", "unit=s"),
-    "rank0,rank1\n" + "".join(f"{t},{t + 0.5}\n" for t in range(1, 12)): (".diff()", "unit=s"),
+    "rank0,rank1\n" + "".join(f"{t},{t + 0.5}\n" for t in range(1, 12)): (
+        "Columns of times that only grow",
+        "unit=s",
+    ),
     # kinds of rows
-    "step,rank,phase,time\n0,0,forward,0\n0,0,backward,2\n": ("phase", "forward", "groupby(['step', 'rank']"),
+    "step,rank,phase,time\n0,0,forward,0\n0,0,backward,2\n": ("phase", "forward", "Several rows of one step"),
     "step,rank,compute_ms,send_ms\n0,0,1,2\n": "columns=time:compute_ms+send_ms",
     "step,rank,timestamp\n0,0,2024-05-01T12:00:00\n": "columns=end:timestamp",
     "rank,start,end\n0,1,2\n": "columns=iteration:none",
     "step,time\n0,1\n1,2\n": ("one worker alone", "columns=worker:"),
-    "epoch,loss,accuracy\n0,2.5,0.1\n1,2,0.3\n": ("epoch, loss", "scores"),
-    "{'loss': 2.5, 'epoch': 0.02}\n{'loss': 2.1, 'epoch': 0.04}\n": ("it has loss, epoch", "scores"),
+    "epoch,loss,accuracy\n0,2.5,0.1\n1,2,0.3\n": "epoch, loss",
     "step,rank,time\n0,0,1\n0,0,2\n": ("twice", "columns=iteration:"),
     "step,rank,time\n" + "".join(f"{t},0,1\n" for t in [*range(9), *range(5, 20)]): (
         "twice",
-        "checkpoint",
-        "d.drop_duplicates(['step', 'rank'], keep='last')",
+        "Several rows of one step",
     ),
     "step,rank,time\n0,0,PT1S\n": ("line 2", "PT1S"),
     "step,rank,time\n0.5,0,1\n": ("line 2", "0.5"),
     "step,rank,time\n0,,1\n": "line 2",
     "step,rank,time\n0,0,1\n1,0\n": ("line 3", "2 cells"),
     "step,rank,start,end\n0,0,5,4\n": ("line 2", "later end"),
-    "step,w0,w1\n0,1,2\n1,1,x\n": ("w1", "line 3"),
-    "step,w0,w1\n0,1,\n1,1,\n": "worker 1 has no time",
-    "step,w0_ms,w1_s\n0,1,2\n": "units",
-    "step,w0,w1\n0,1,2\n0,1,2\n": "iteration 0",
+    "step,rank0,rank1\n0,1,2\n1,1,x\n": ("rank1", "line 3"),
+    "step,rank0,rank1\n0,1,\n1,1,\n": "worker 1 has no time",
+    "step,rank0_ms,rank1_ns\n0,1,2\n": "units",
+    "step,rank0,rank1\n0,1,2\n0,1,2\n": "iteration 0",
     "hello\n": "no rows",
     b"step,h\xf4te,time\n0,a,1\n": "iconv",
     b"s\0t\0e\0p\0": "zero",
     b"\x89HDF\r\n\x1a\n": "HDF5",
     b"\x28\xb5\x2f\xfd\x04": "unzstd",
-    pickle.dumps([1, 2]): "pickle",
+    pickle.dumps([1, 2]): "Pickles and workbooks",
+    pickle.dumps([1, 2], protocol=2): "Pickles and workbooks",
     gzip.compress(b"step,rank,time\n0,0,1\n", mtime=0)[:-9]: "damaged",
     gzip.compress(gzip.compress(b"1", mtime=0), mtime=0): "twice",
     b'{"schemaVersion": 1, "traceEvents": []}': "gcexp trace import FOLDER",
-    b'{"traceEvents": []}': "gcexp trace import FOLDER",
+    b'{"traceEvents": []}': "Timelines of events",
     b'[{"step": 0, "rank"': "JSON",
     b'{"step": 0}\n{"step": 1\n{"step": 2}\n': "line 2",
     b"[" * 100_000: "JSON",
@@ -656,6 +627,16 @@ def test_import_writes_a_clean_file_and_a_line_for_each_decision(here, capsys, r
     assert not Path("other.csv").exists()
 
 
+def test_import_keeps_names_that_look_like_numbers(here, capsys):
+    Path("hosts.csv").write_text("step,host,time\n0,48213,2\n0,7f9c4,3\n0,12345678901234567891,4\n")
+    assert main(["trace", "import", "hosts.csv", "-o", "clean.csv"]) == 0
+    capsys.readouterr()
+    for read in (trace_of, read_record):
+        clean = read("clean.csv")
+        assert clean.labels == ("7f9c4", "48213", "12345678901234567891")
+        assert clean.values["time"].tolist() == [[3, 2, 4]]
+
+
 def test_import_keeps_gaps_unless_asked(here, capsys):
     lines = FORMS["plain"].splitlines(keepends=True)
     del lines[5 * 4 + 2]
@@ -693,7 +674,7 @@ def test_the_same_options_in_every_command(here, capsys):
     table.to_csv("mine.csv", index=False)
     options = ["absent=late", "timeout=99", "columns=iteration:a,worker:b", "unit=s"]
     assert main(["trace", "check", "mine.csv", *options]) == 0
-    assert "1 missing rows taken as late" in capsys.readouterr().out
+    assert "1 missing row taken as late" in capsys.readouterr().out
     assert main(["benchmark", "mine.csv", "wait for all", *options, "--phi", "0"]) == 0
     capsys.readouterr()
     full = x.copy()
@@ -717,12 +698,12 @@ def test_check_and_benchmark_begin_with_what_depends_on_missing_rows(here, capsy
     )
     table[table["time"] < 2].to_csv("cut.csv", index=False)
     assert main(["trace", "check", "cut.csv", "absent=late", "timeout=3"]) == 0
-    assert "slow worker: 2" in capsys.readouterr().out
+    assert "worker 2 becomes slow" in capsys.readouterr().out
     first = report("cut.csv", timeout=3.0).splitlines()[0]
     assert "absent=skip" in first
     told = report("cut.csv", timeout=3.0)
-    assert "of worker 2" in told and "slow worker: 2" in told
+    assert "of worker 2" in told and "worker 2 becomes slow" in told
     frame = gcexp.benchmark("cut.csv", ["cyclic, s = 1", "wait for all"], [0.0], timeout=3.0, progress=False)
     assert "depend" in frame.attrs["depends"] or "same" in frame.attrs["depends"]
     assert main(["benchmark", "cut.csv", "wait for all", "cyclic, s = 1", "timeout=3", "--phi", "0.5"]) == 0
-    assert "missing rows" in capsys.readouterr().out.splitlines()[0]
+    assert "rows are missing" in capsys.readouterr().out.splitlines()[0]

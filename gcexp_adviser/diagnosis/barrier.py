@@ -1,0 +1,49 @@
+"""Whether times were stamped after a barrier, where every worker has waited for the slowest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_EQUAL, _NEARLY_EQUAL = 0.006, 0.03  # scatter of the times of one iteration, in logarithms
+
+
+def barrier(times: np.ndarray) -> tuple[str, str]:
+    """Whether times look as if they had been stamped after a barrier, so that every worker has the slowest one's time.
+
+    The answer is a verdict and a sentence about it; both are empty if the times look right.
+
+    Within a row the logarithms of the times scatter by s (the median over rows of their standard deviation), and the
+    logarithms of the row medians by V. Honest workers differ from each other at least as much as iterations do. Times
+    are ``equalised`` where s <= .006 and V >= max(2 s, .005), for three workers or more: no scheme can be priced from
+    them. They are ``doubtful`` where s <= .03, and two times of an iteration have a correlation of at least .9.
+
+    Examples
+    --------
+    >>> draw = np.random.default_rng(0)
+    >>> honest = np.exp(0.1 * draw.standard_normal((100, 6)))
+    >>> after = honest.max(1, keepdims=True) * np.exp(0.001 * draw.standard_normal((100, 6)))
+    >>> barrier(honest), barrier(after)[0]
+    (('', ''), 'equalised')
+    """
+    T, n = times.shape
+    if n < 3 or T < 2:
+        return "", ""
+    logs = np.log(times)
+    within = float(np.median(logs.std(axis=1, ddof=1)))
+    across = float(np.median(logs, axis=1).std())
+    if within <= _EQUAL and across >= max(2 * within, 0.005):
+        return "equalised", (
+            f"the times of all workers agree to {within:.2%} within an iteration while iterations differ by "
+            f"{across:.1%}: they look as if they were stamped after the barrier, where everybody has waited for the "
+            "slowest; stamp them before the all-reduce"
+        )
+    rows = logs.mean(1)
+    between = n * rows.var(ddof=1)
+    rest = ((logs - rows[:, None]) ** 2).sum() / (T * (n - 1))
+    alike = (between - rest) / (between + (n - 1) * rest) if between + rest > 0 else 0.0
+    if within <= _NEARLY_EQUAL and alike >= 0.9:
+        return "doubtful", (
+            "the times of all workers are nearly equal within each iteration: they may have been stamped after the "
+            "barrier"
+        )
+    return "", ""
