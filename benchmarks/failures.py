@@ -55,7 +55,7 @@ def _of_six_schemes() -> Row:
         Scheme(Uncoded(n), Present()),
         Scheme(FractionalRepetition(n, 2), Decodable()),
         Scheme(CyclicRepetition(n, 3), Fastest(s=3)),
-        Scheme(PartialWork(n, d=2), Covered()),
+        Scheme(PartialWork(n, d=2, q=1), Covered()),
     )
     rejoin = MTBF / 4
 

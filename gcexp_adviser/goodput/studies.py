@@ -52,7 +52,7 @@ def goodputs(
     schemes : list
         As in `gcexp.goodput`.
     """
-    return _goodputs(cases, mtbf, restart, save, rejoin, schemes)
+    yield from _goodputs(cases, mtbf, restart, save, rejoin, schemes)
 
 
 def _goodputs(

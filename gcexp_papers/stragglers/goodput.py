@@ -19,6 +19,7 @@ _FACES = {
     "respread": ("#bcd9ea", "black"),
     "FRC, d = 2": ("#e69f00", "black"),
     "FRC, d = 3": ("#0b4f79", "white"),
+    "partial work, d = 2": ("#009e73", "white"),
 }
 _OTHER = ("white", "black")
 
