@@ -19,9 +19,7 @@ MTBF, RESTART, COSTS = 3600.0, 600.0, Costs(save=30.0)
 
 def played(steps: Steps, most_failures: int, **lifetimes: float) -> int:
     """The goodput of a scheme with its best period; the number of failures."""
-    job = Job(
-        Lifetimes(n=steps.n, mean=MTBF * steps.n, **lifetimes), steps, RESTART, 10**9, most_failures
-    )
+    job = Job(Lifetimes(n=steps.n, mean=MTBF * steps.n, **lifetimes), steps, RESTART, 10**9, most_failures)
     return best_of_history(job.until(inf), COSTS).failures
 
 

@@ -26,7 +26,7 @@ _OTHER = ("white", "black")
 
 def best_cells(axes: Axes, frame: pd.DataFrame) -> None:
     """A cell for each job MTBF and restart: the scheme with the largest goodput by its face, and that goodput."""
-    from matplotlib.patches import Patch, Rectangle
+    from matplotlib.patches import Rectangle
 
     rows.require_columns(frame, "mtbf", "restart", "scheme", "goodput")
     between = sorted(frame["mtbf"].unique())
@@ -38,8 +38,10 @@ def best_cells(axes: Axes, frame: pd.DataFrame) -> None:
         axes.add_artist(Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=0.6))
         text = f"{row.goodput:.2f}"
         axes.text(x + 0.5, y + 0.48, text, ha="center", va="center", fontsize=FONT, color=ink)
-    for scheme, (face, _) in _FACES.items():
-        axes.add_artist(Patch(facecolor=face, edgecolor="0.5", linewidth=0.5, label=scheme))
+    for scheme in [name for name in _FACES if name in set(frame["scheme"])]:
+        face, _ = _FACES[scheme]
+        look = {"marker": "s", "markersize": 6, "color": face, "markeredgecolor": "0.5", "linestyle": "none"}
+        axes.plot([], [], **look, label=scheme)
     axes.set_xlim(0, len(between))
     axes.set_ylim(0, len(restarts))
     axes.set_xticks(np.arange(len(between)) + 0.5, [f"{one:g}" for one in between], fontsize=FONT)
