@@ -18,7 +18,7 @@ from gcexp.command.main import main
 from gcexp.errors import UserError
 from gcexp.traces.clean import read_record
 from gcexp_adviser.diagnosis.check import report
-from gcexp_adviser.logs.reading import trace_of, trace_with_gaps
+from gcexp_adviser.logs.reading import read, trace_of
 
 TRACE = "bytedance-AR-dp"
 
@@ -302,6 +302,7 @@ LOGS = {
     # names of workers that are numbers or look like none
     "step,rank,time\n0,48213,2\n0,7f9c4,3\n": ({}, [[3, 2]]),
     "step,host,time\n0,1e3,2\n0,NA,3\n0,inf,4\n0,none,5\n": ({}, [[2, 3, 4, 5]]),
+    "step,host,time\n0,1e3,2\n0,NA,3\n0,48213,4\n0,7f9c4,5\n": ({}, [[2, 5, 4, 3]]),
     "step,worker,time\n0,1e3,2\n0,2e3,3\n": ({}, [[2, 3]]),
     "step,client_id,time\n0,12345678901234567891,2\n0,9,3\n": ({}, [[3, 2]]),
     # lines of name=value
@@ -427,7 +428,7 @@ ASKED = {
 def test_other_forms_are_asked_about(text, tmp_path, refused):
     path = tmp_path / "mine.log"
     path.write_text(text)
-    refused(ASKED[text], trace_with_gaps, path)
+    refused(ASKED[text], read, path)
 
 
 def rising(cell):
@@ -537,7 +538,7 @@ DOUBTFUL = {
 def test_doubt_ends_in_a_sentence_with_what_to_type(content, tmp_path, refused):
     path = tmp_path / "mine.log"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    refused(DOUBTFUL[content], trace_with_gaps, path)
+    refused(DOUBTFUL[content], read, path)
 
 
 @pytest.mark.parametrize(
@@ -618,7 +619,7 @@ def test_columns_that_change_their_kind_late_are_read_as_one(tmp_path):
     steps = 400_000
     lines = [f"{step},007,1" for step in range(steps)]
     path.write_text("\n".join(["step,host,time", *lines, f"{steps},7f9c4,1.5", f"{steps},007,0.1", ""]))
-    trace = trace_with_gaps(path)
+    trace = read(path)
     assert trace.labels == ("007", "7f9c4")
     assert trace.values["time"][-1].tolist() == [0.1, 1.5] and trace.values["time"][0, 0] == 1
 
@@ -692,8 +693,8 @@ def test_import_keeps_names_that_look_like_numbers(here, capsys):
     Path("hosts.csv").write_text("step,host,time\n0,48213,2\n0,7f9c4,3\n0,12345678901234567891,4\n")
     assert main(["trace", "import", "hosts.csv", "-o", "clean.csv"]) == 0
     capsys.readouterr()
-    for read in (trace_of, read_record):
-        clean = read("clean.csv")
+    for reads in (trace_of, read_record):
+        clean = reads("clean.csv")
         assert clean.labels == ("7f9c4", "48213", "12345678901234567891")
         assert clean.values["time"].tolist() == [[3, 2, 4]]
 
