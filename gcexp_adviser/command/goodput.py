@@ -14,13 +14,14 @@ from gcexp.schema import typed
 from gcexp_adviser.command.benchmark import schemes_of_words
 from gcexp_adviser.goodput import goodput
 from gcexp_adviser.goodput.words import conditions_in_words, rejoin_in_words
+from gcexp_adviser.logs.how import OF_A_LOG
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
 
-_KEYS = {*inspect.signature(goodput).parameters} - {"times", "schemes", "progress", "keys"}
+_KEYS = {*inspect.signature(goodput).parameters, *OF_A_LOG} - {"times", "schemes", "progress", "keys"}
 _WITH_DOT = ("mtbf.worker", "rejoin.law")
 _SHARES = ("slower_steps", "saving", "redo", "lost_work", "restart", "waiting")
 LEGEND = (

@@ -12,7 +12,7 @@ import numpy as np
 from gcexp.analysis.declared import columns
 from gcexp.failures import Costs, Job, Lifetimes, best_of_history
 from gcexp_adviser.goodput.rows import rows_of
-from gcexp_adviser.goodput.workers import Workers
+from gcexp_adviser.goodput.workers import Log, Workers
 
 _MOST_FATAL, _MOST_FAILURES = 400, 5000
 
@@ -66,8 +66,7 @@ def _goodputs(
     """The rows of `goodputs`."""
     for case in cases:
         law = {key: value for key, value in case.items() if key == "delay" or key.startswith("delay.")}
-        how = dict.fromkeys(("absent", "timeout", "columns", "unit", "decimal"))
-        workers = Workers.of(case["n"], None, float(case.get("phi", 0.0)), law or None, 0, how)
+        workers = Workers.of(case["n"], None, float(case.get("phi", 0.0)), law or None, 0, Log())
         rows, _ = rows_of(schemes, workers)
         costs = Costs(save=float(save), ideal=workers.ideal)
         for between in mtbf:

@@ -15,12 +15,14 @@ from gcexp_adviser.goodput.break_even import BreakEven, break_even
 from gcexp_adviser.goodput.conditions import Conditions
 from gcexp_adviser.goodput.rows import Row, rows_of
 from gcexp_adviser.goodput.words import conclusion, notes
-from gcexp_adviser.goodput.workers import Workers
+from gcexp_adviser.goodput.workers import Log, Workers
+from gcexp_adviser.logs.how import OF_A_LOG, how_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from gcexp.delays import DelayModel
+    from gcexp.traces.missing import Absent
 
 COLUMNS = (
     "scheme",
@@ -64,11 +66,8 @@ def goodput(
     delay: str | Mapping[str, Any] | DelayModel | None = None,
     seed: int = 0,
     progress: bool = True,
-    absent: str | None = None,
+    absent: Absent | None = None,
     timeout: float | None = None,
-    columns: str | Mapping[str, str] | None = None,
-    unit: str | None = None,
-    decimal: str | None = None,
     **keys: Any,
 ) -> pd.DataFrame:
     r"""Goodput of a job whose workers fail, in the long run: saved ideal time over wall time.
@@ -118,10 +117,11 @@ def goodput(
         Of the lifetimes, and of the law.
     progress : bool
         Show a progress bar.
-    absent, timeout, columns, unit, decimal : optional
-        How a log is read, as in `gcexp.benchmark`.
+    absent, timeout : optional
+        What missing rows are taken for, as in `gcexp.benchmark`.
     **keys
-        Keys with a dot: ``mtbf.worker``, ``rejoin.law`` and ``delay.KEY``.
+        Keys with a dot: ``mtbf.worker``, ``rejoin.law`` and ``delay.KEY``; and what is said of a log: ``columns``,
+        ``unit``, ``decimal``, ``pattern``.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def goodput(
     >>> table[["scheme", "goodput"]].round(2).to_numpy().tolist()
     [['checkpoints alone', 0.76], ['respread', 0.99], ['drop', 1.0], ['FRC, d = 2', 0.49]]
     """
-    of_keys, law = _keys(keys, delay)
+    of_keys, law, of_log = _keys(keys, delay)
     given = {
         "mtbf": mtbf,
         "rejoin": rejoin,
@@ -163,9 +163,9 @@ def goodput(
     _require_failures(given, faults)
     for name, value in (("restart", restart), ("save", save)):
         require(value is not None, f"{name} is missing: give its seconds, since no default fits every job")
-    how = {"absent": absent, "timeout": timeout, "columns": columns, "unit": unit, "decimal": decimal}
+    log = Log(how_of(of_log, goodput), absent, fitted(float | None, timeout, "timeout"))
     seed = fitted(int, seed, "seed")
-    workers = Workers.of(times, fitted(int | None, n, "n"), fitted(float, phi, "phi"), law, seed, how)
+    workers = Workers.of(times, fitted(int | None, n, "n"), fitted(float, phi, "phi"), law, seed, log)
     conditions = Conditions(
         failures=read_faults(faults, workers.n) if faults is not None else _lifetimes(given, workers.n, seed),
         restart=fitted(float, restart, "restart"),
@@ -182,23 +182,26 @@ def goodput(
     )
 
 
-def _keys(keys: Mapping[str, Any], delay: Any) -> tuple[dict[str, Any], Any]:
-    """The keys that are written with a dot, and the law with its own."""
+def _keys(keys: Mapping[str, Any], delay: Any) -> tuple[dict[str, Any], Any, dict[str, Any]]:
+    """The keys that are written with a dot, the law with its own, and what is said of a log."""
     found = {}
     law: dict[str, Any] = {}
+    of_log = {}
     for key, value in keys.items():
         dotted = key.replace("_", ".", 1)
         if key.startswith("delay."):
             law[key] = value
         elif key in _DOTTED or dotted in _DOTTED:
             found[key if key in _DOTTED else dotted] = value
+        elif key in OF_A_LOG:
+            of_log[key] = value
         else:
-            raise UserError(unknown("key", key, [*_DOTTED, *(goodput.__kwdefaults__ or ())]))
+            raise UserError(unknown("key", key, [*_DOTTED, *OF_A_LOG, *(goodput.__kwdefaults__ or ())]))
     if not law:
-        return found, delay
+        return found, delay, of_log
     if not isinstance(delay, str):
         raise UserError(f"{next(iter(law))} belongs to a law by its name: give delay=NAME as well")
-    return found, {"delay": delay} | law
+    return found, {"delay": delay} | law, of_log
 
 
 def _require_failures(given: Mapping[str, Any], faults: Any) -> None:

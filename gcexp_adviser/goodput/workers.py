@@ -17,10 +17,20 @@ from gcexp.run.run import Run
 from gcexp.schemes import Scheme
 from gcexp.traces.missing import Absent, described, resolved
 from gcexp_adviser.benchmark import Replay
-from gcexp_adviser.logs.reading import trace_with_gaps
+from gcexp_adviser.logs.how import ANYHOW, How
+from gcexp_adviser.logs.reading import read, trace_of
 
 _EQUAL_ROWS = 9  # of equal workers: enough for schemes that learn from one step to the next
 _LAW_ROWS = 1112  # of a law: a tenth is known before, and a thousand are scored
+
+
+@dataclass(frozen=True)
+class Log:
+    """How a log is read, and what its missing rows are taken for; as in `gcexp.benchmark`."""
+
+    how: How = ANYHOW
+    absent: Absent | None = None
+    timeout: float | None = None
 
 
 @dataclass(frozen=True)
@@ -49,9 +59,9 @@ class Workers:
         phi: float,
         delay: str | Mapping[str, Any] | DelayModel | None,
         seed: int,
-        how: Mapping[str, Any],
+        log: Log,
     ) -> Workers:
-        """The workers that a person gives; `how` says how a log is read, as in `gcexp.benchmark`."""
+        """The workers that a person gives."""
         if isinstance(times, Integral) and not isinstance(times, bool):
             require(
                 n is None or n == times, f"there are {times} workers or n={n} of them: give one of the two"
@@ -62,19 +72,19 @@ class Workers:
             require(
                 delay is None, f"the times are recorded, so that no law gives them: leave out delay={delay}"
             )
-            replay = _recorded(times, phi, n, **how)
+            replay = _recorded(times, phi, n, log)
             return cls(replay, f"{replay.n} workers of {replay.name}, {replay.rows} scored rows, phi {phi:g}")
         if n is None:
             raise ParameterError(
                 "say who works: a log of workers' times, or a number of equal workers (n=64)"
             )
         if delay is None:
-            replay = Replay.of(np.ones((_EQUAL_ROWS, n)), phi)
+            replay = Replay.of(trace_of(np.ones((_EQUAL_ROWS, n))), phi)
             return cls(replace(replay, notes=()), f"{n} equal workers, phi {phi:g}")
         model, name = _law(delay, n)
         draws = model.draw((seed,), _LAW_ROWS, n)
         require(not draws.counts, f"delay={name} counts epochs and gives no times")
-        replay = Replay.of(np.array(draws.arrival(1 / n, 1.0)[0]), phi)
+        replay = Replay.of(trace_of(np.array(draws.arrival(1 / n, 1.0)[0])), phi)
         words = f"{n} workers by {name}, {replay.rows} scored rows, phi {phi:g}"
         return cls(replace(replay, notes=()), words, drawn=True)
 
@@ -113,17 +123,15 @@ class Workers:
         return run, run.scheme_of(0)
 
 
-def _recorded(
-    times: Any, phi: float, n: int | None, absent: Absent | None, timeout: float | None, **how: Any
-) -> Replay:
+def _recorded(times: Any, phi: float, n: int | None, log: Log) -> Replay:
     """Recorded times; missing rows are late unless something else is asked for, and the notes say which there are."""
-    read = trace_with_gaps(times, **how)
-    replay = Replay.of(resolved(read, absent or "late", timeout), phi, n)
-    lacking = described(read)
+    record = read(times, log.how)
+    replay = Replay.of(resolved(record, log.absent or "late", log.timeout), phi, n)
+    lacking = described(record)
     if lacking is None:
         return replay
     return replace(
-        replay, notes=(*replay.notes, *(f"{read.name}: {sentence}" for sentence in lacking.sentences))
+        replay, notes=(*replay.notes, *(f"{record.name}: {sentence}" for sentence in lacking.sentences))
     )
 
 
