@@ -14,7 +14,7 @@ from gcexp.schema import fitted
 from gcexp_adviser.goodput.break_even import BreakEven, break_even
 from gcexp_adviser.goodput.conditions import Conditions
 from gcexp_adviser.goodput.rows import Row, rows_of
-from gcexp_adviser.goodput.words import conclusion, notes
+from gcexp_adviser.goodput.words import PHI_NOT_GIVEN, conclusion, notes
 from gcexp_adviser.goodput.workers import Log, Workers
 from gcexp_adviser.logs.how import OF_A_LOG, how_of
 
@@ -62,7 +62,7 @@ def goodput(
     spares: int | None = None,
     repair: float | None = None,
     n: int | None = None,
-    phi: float = 0.0,
+    phi: float | None = None,
     delay: str | Mapping[str, Any] | DelayModel | None = None,
     seed: int = 0,
     progress: bool = True,
@@ -110,7 +110,7 @@ def goodput(
     n : int, optional
         Workers; of recorded times only the first ones.
     phi : float
-        Share of a worker's time that does not grow with its load.
+        Share of a worker's time that does not grow with its load; by default 0, which a note says.
     delay : str, mapping or DelayModel, optional
         A law from which the times of the n workers with their own shares are drawn, anew in each step.
     seed : int
@@ -165,7 +165,8 @@ def goodput(
         require(value is not None, f"{name} is missing: give its seconds, since no default fits every job")
     log = Log(how_of(of_log, goodput), absent, fitted(float | None, timeout, "timeout"))
     seed = fitted(int, seed, "seed")
-    workers = Workers.of(times, fitted(int | None, n, "n"), fitted(float, phi, "phi"), law, seed, log)
+    share = 0.0 if phi is None else fitted(float, phi, "phi")
+    workers = Workers.of(times, fitted(int | None, n, "n"), share, law, seed, log)
     conditions = Conditions(
         failures=read_faults(faults, workers.n) if faults is not None else _lifetimes(given, workers.n, seed),
         restart=fitted(float, restart, "restart"),
@@ -177,9 +178,11 @@ def goodput(
     if isinstance(schemes, str | dict):
         schemes = [schemes]
     rows, left_out = rows_of(schemes, workers)
-    return _table(
-        rows, left_out, conditions, workers, _rejoins(given, faults), fitted(bool, progress, "progress")
-    )
+    shown = fitted(bool, progress, "progress")
+    frame = _table(rows, left_out, conditions, workers, _rejoins(given, faults), shown)
+    if phi is None:
+        frame.attrs["notes"] += (PHI_NOT_GIVEN,)
+    return frame
 
 
 def _keys(keys: Mapping[str, Any], delay: Any) -> tuple[dict[str, Any], Any, dict[str, Any]]:

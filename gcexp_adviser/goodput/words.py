@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
     from gcexp_adviser.goodput.conditions import Conditions
 
+PHI_NOT_GIVEN = (
+    "phi was not given: all of a worker's time is taken to grow with its load, as with phi=0; the larger phi is, the less "
+    "redundancy costs"
+)
+_TIE = 1e-6  # of two schemes whose goodputs differ by less the first one is named
 _HOPELESS = 30  # times the mtbf, from which on no period comes to an end
 
 
@@ -85,7 +90,8 @@ def _break_even_of(found: dict[float, BreakEven | None], rejoin: float) -> Break
 def _best(rows: pd.DataFrame, exact: tuple[str, ...]) -> str:
     """The best exact scheme with its goodput, and checkpoints alone beside it."""
     of_exact = rows[rows["scheme"].isin(exact)]
-    best = of_exact.loc[of_exact["goodput"].idxmax()]
+    as_good = of_exact["goodput"] >= (1 - _TIE) * of_exact["goodput"].max()
+    best = of_exact[as_good].iloc[0]
     if best["goodput"] == 0:
         return "no exact scheme ever finishes a save"
     said = f"the best exact scheme is {best['scheme']} with goodput {_share(best)}"
