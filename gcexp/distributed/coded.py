@@ -290,7 +290,9 @@ class Coded:
             told = f"step {len(self.steps)}: the loss saw {taken} of this rank's {len(weights)} samples"
             parts = ""
             if taken and self._static_graph:
-                parts = "; with static_graph=True parts of a batch cannot be accumulated, in plain DDP neither"
+                parts = (
+                    "; with static_graph=True parts of a batch cannot be accumulated, in plain DDP neither"
+                )
             elif taken:
                 parts = "; parts of a batch are accumulated in model.no_sync(), all but the last"
             raise RuntimeError(told + parts)
@@ -361,7 +363,9 @@ class Batches:
         self._epoch = 0
         self._samples = samples
         self._used = samples
-        self._arguments = f"samples={samples}, batch_size={size}, shuffle={shuffle}, drop_last={drop_last}, seed={seed}"
+        self._arguments = (
+            f"samples={samples}, batch_size={size}, shuffle={shuffle}, drop_last={drop_last}, seed={seed}"
+        )
         rest = samples % size
         if drop_last or rest < coded._code.k:
             self._used -= rest

@@ -12,7 +12,9 @@ import torch.distributed as dist
 from gcexp.errors import RankError, UserError
 
 _LOOK = 0.1  # seconds between two looks
-_FAREWELL = 1.0  # seconds for which rank 0, which may serve the store, waits until the others have read its verdict
+_FAREWELL = (
+    1.0  # seconds for which rank 0, which may serve the store, waits until the others have read its verdict
+)
 _VERDICT = "verdict"  # the key of it
 _AGREED = "agreed"  # the verdict where nothing is wrong
 _numbers = itertools.count()  # of meetings: every rank makes them in the same order

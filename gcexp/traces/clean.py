@@ -174,7 +174,9 @@ def _read(path: Path, flags: Flags, *_when: int) -> TraceFile:
 
 def _how_to_import(path: Path) -> str:
     """What to type where a file is no clean record."""
-    return f"of a log of another form gcexp trace import {path} -o clean.csv makes a clean record"
+    return (
+        f"if it is a log of another form, gcexp trace import {path} -o clean.csv makes a clean record of it"
+    )
 
 
 def _frame_of(path: Path) -> pd.DataFrame:
