@@ -133,7 +133,8 @@ class Coded:
         self._ended = time.monotonic()  # when the last step's exchange did
         self._computing: list[float] = []  # seconds of each step before its exchange
 
-        meeting.wait(_spelled(scheme, length, form), patience)
+        if meeting:
+            meeting.wait(_spelled(scheme, length, form), patience)
         token = _token_of_rank_0(group)
         most_answers = max(2, most_kept // (4 * length))
         seat = Seat(self._rank, length, token, bind, patience, most_answers)

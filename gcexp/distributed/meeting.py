@@ -1,4 +1,4 @@
-"""Before the first step ranks meet in the process group's store: who has not come, or was given something else, is named."""
+"""Before the first step ranks meet in the process group's store: who has not come, or has something else, is named."""
 
 from __future__ import annotations
 

@@ -98,13 +98,12 @@ def require_marks(
 def claim_reads(function: Callable, package: str) -> Callable[[FittedInput], bool]:
     """Whether a claim reads an input: in the table of a figure, or by a name that its code uses."""
     about: Claim = function.claim  # type: ignore[attr-defined]
-    used = list(_used(function, package))
+    used = {id(value) for value in _used(function, package)}
 
     def reads(one: FittedInput) -> bool:
         if set(one.figures) & set(about.figures):
             return True
-        held = [_held(name, package) for name in one.names]
-        return any(value is other for value in held for other in used)
+        return any(id(_held(name, package)) in used for name in one.names)
 
     return reads
 

@@ -182,8 +182,11 @@ def _logs_in(folder: Path) -> tuple[list[Path], list[Path]]:
     """The files of a folder that may be logs, and its others; those of folders in it where it has none itself."""
     files, others = _logs_among(sorted(folder.iterdir()))
     if not files:
-        inner, _ = _logs_among(sorted(folder.rglob("*")))
+        _refuse_without_times(others)
+        inner, inner_others = _logs_among(sorted(folder.rglob("*")))
         names = sorted({path.name for path in inner})
+        if len(names) != 1:
+            _refuse_without_times(inner_others)
         if len(names) > 1:
             raise DataError(
                 f"the folders in {folder} hold logs of several names, {listed(names)}: name those of one, as gcexp "
@@ -213,8 +216,20 @@ def _pattern_of_one_name(folder: Path, paths: list[Path]) -> str:
     return str(Path(*pattern))
 
 
+def _refuse_without_times(paths: list[Path]) -> None:
+    """Raise `DataError` for the first of some files that is known to hold no times of workers."""
+    from gcexp_adviser.logs.without_times import refuse_without_times
+    from gcexp_adviser.profiler.kineto_events import head_of
+
+    for path in paths[:_MOST_FILES]:
+        refuse_without_times(head_of(path), str(path))
+
+
 def _logs_among(paths: list[Path]) -> tuple[list[Path], list[Path]]:
-    """Those of some paths that may be logs by their endings, and other files."""
+    """Those of some paths that may be logs by their endings and first bytes, and other files."""
+    from gcexp_adviser.logs.without_times import told_of
+    from gcexp_adviser.profiler.kineto_events import head_of
+
     files, others = [], []
     for path in paths:
         if not path.is_file() or path.name.startswith(".") or path.name == "index.json":
@@ -222,7 +237,7 @@ def _logs_among(paths: list[Path]) -> tuple[list[Path], list[Path]]:
         ending = path.suffix
         if ending in _PACKED:
             ending = Path(path.stem).suffix
-        if ending in _ENDINGS:
+        if ending in _ENDINGS and not told_of(head_of(path)):
             files.append(path)
         else:
             others.append(path)

@@ -302,6 +302,7 @@ LOGS = {
     # names of workers that are numbers or look like none
     "step,rank,time\n0,48213,2\n0,7f9c4,3\n": ({}, [[3, 2]]),
     "step,host,time\n0,1e3,2\n0,NA,3\n0,inf,4\n0,none,5\n": ({}, [[2, 3, 4, 5]]),
+    "step,host,time\n0,1e3,2\n0,NA,3\n0,48213,4\n0,7f9c4,5\n": ({}, [[2, 5, 4, 3]]),
     "step,worker,time\n0,1e3,2\n0,2e3,3\n": ({}, [[2, 3]]),
     "step,client_id,time\n0,12345678901234567891,2\n0,9,3\n": ({}, [[3, 2]]),
     # lines of name=value
