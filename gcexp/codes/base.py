@@ -151,6 +151,9 @@ class Code:
     most_workers = 10_000
     #: Largest supported number of partitions, where it is given as `k`.
     most_partitions = 10**6
+    #: Largest number of workers for which a clock certifies what it takes as promised, by decoding a sample of it; fewer
+    #: in families whose decoder takes longer to set up than such a clock. Trainings certify at every size.
+    most_certified = 10**6
     #: Parameters of the instances on which the contract suite runs.
     examples: tuple[dict, ...] = ()
 
@@ -176,8 +179,8 @@ class Code:
         except (TypeError, ValueError):
             raise ParameterError(f"encoding must be a matrix of numbers, got {quoted(encoding)}") from None
         require(B.ndim == 2, f"encoding must be a matrix, got an array of shape {B.shape}")
-        self.encoding = B.astype(np.complex128 if np.iscomplexobj(B) else np.float64, copy=False)
-        require(bool(np.isfinite(self.encoding.data).all()), "encoding contains NaN or infinite entries")
+        self._structure = B.astype(np.complex128 if np.iscomplexobj(B) else np.float64, copy=False)
+        require(bool(np.isfinite(B.data).all()), "encoding contains NaN or infinite entries")
         M, columns = B.shape
         try:
             self.owner = np.arange(M) if owner is None else np.asarray(owner, dtype=np.intp)
@@ -215,6 +218,15 @@ class Code:
         given = [f"{p}={getattr(self, p)!r}" for p in _parameters(type(self).__init__) if hasattr(self, p)]
         return f"{type(self).__name__}({', '.join(given)})"
 
+    @cached_property
+    def encoding(self) -> sparse.csr_array:
+        """The matrix of the messages, (M, k * blocks).
+
+        A family whose entries are solved for hands a matrix with entries in the same places to the constructor, and
+        overrides this: a clock asks for the places alone.
+        """
+        return self._structure
+
     @property
     def remarks(self) -> dict[str, str]:
         """What ``gcexp show`` says of this code beside what it derives, by a word for each."""
@@ -238,7 +250,7 @@ class Code:
     @property
     def length(self) -> float:
         """Length of a message in gradients; a complex number counts as two reals."""
-        reals = 2 if self.encoding.dtype.kind == "c" else 1
+        reals = 2 if self._structure.dtype.kind == "c" else 1
         return reals / self.blocks
 
     def work(self, r: int) -> np.ndarray:
@@ -270,7 +282,7 @@ class Code:
         """
         S = len(ranks)
         R = int(self.messages.max(initial=0))
-        row, column = self.encoding.tocoo().coords
+        row, column = self._structure.tocoo().coords
         pair = self.owner[row] * self.k + column // self.blocks
         order = np.argsort(pair, kind="stable")
         pairs, begin = np.unique(pair[order], return_index=True)
@@ -289,7 +301,7 @@ class Code:
     @cached_property
     def _first_uses(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Pairs of a worker and a partition, and the rank of the worker's first message that needs the partition."""
-        row, column = self.encoding.tocoo().coords
+        row, column = self._structure.tocoo().coords
         order = np.argsort(self.rank[row], kind="stable")
         row = row[order]
         partition = column[order] // self.blocks
@@ -299,9 +311,9 @@ class Code:
     @cached_property
     def load(self) -> np.ndarray:
         """Partitions each worker computes, (n,)."""
-        if self.blocks == 1 and self.messages.max(initial=0) <= 1 and self.encoding.has_canonical_format:
+        if self.blocks == 1 and self.messages.max(initial=0) <= 1 and self._structure.has_canonical_format:
             entries = np.zeros(self.n, dtype=np.intp)  # of a single message each
-            entries[self.owner] = np.diff(self.encoding.indptr)
+            entries[self.owner] = np.diff(self._structure.indptr)
             return entries
         return np.bincount(self._first_uses[0], minlength=self.n)
 
@@ -314,7 +326,7 @@ class Code:
     def assignment(self) -> np.ndarray:
         """Which worker holds which partition, boolean (n, k)."""
         held = np.zeros((self.n, self.k), dtype=bool)
-        rows = self.encoding.tocoo()
+        rows = self._structure.tocoo()
         held[self.owner[rows.coords[0]], rows.coords[1] // self.blocks] = True
         return held
 

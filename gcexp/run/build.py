@@ -58,7 +58,7 @@ def _build_as(kind: type, node: dict, key: str) -> Any:
     inputs = own.pop(INPUTS, None)  # what an option file names for `gcexp.run.dependencies`
     fitted(str | list[str] | None, inputs, f"{key}.{INPUTS}")
     made = fitted(kind, _construct(cls, _arguments_of(own, key), key), f"{key}._target_")
-    if key == "code" and not hasattr(made, "encoding"):
+    if key == "code" and not hasattr(made, "owner"):
         raise UserError(
             f"{key}._target_: {node['_target_']}.__init__ does not call super().__init__(encoding, ...)"
         )

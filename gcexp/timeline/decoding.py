@@ -27,8 +27,8 @@ def decode_patterns(
     """Coefficients (U, k), as truth values where all are 0 or 1, and residuals (U,), NaN where nothing was decoded.
 
     Coefficients that the code promises (`Code.trusted`) are taken as they are. `sample` is called with the numbers of
-    the patterns that have such a promise, and returns those that are decoded all the same. They and the patterns
-    without a promise are decoded, some at a time.
+    the patterns that have such a promise, and returns those that are decoded all the same, unless the code has more
+    than `most_certified` workers. They and the patterns without a promise are decoded, some at a time.
 
     Raises
     ------
@@ -42,7 +42,9 @@ def decode_patterns(
     else:
         coefficients = np.empty((len(patterns), code.k), dtype=bool)
         coefficients[promised] = promised_coefficients
-    to_certify = sample(np.flatnonzero(promised))
+    to_certify = np.empty(0, dtype=np.intp)
+    if code.n <= code.most_certified:
+        to_certify = sample(np.flatnonzero(promised))
     to_decode = np.sort(np.concatenate([np.flatnonzero(~promised), to_certify]))
     step = _patterns_at_once(code)
     for first in range(0, len(to_decode), step):
