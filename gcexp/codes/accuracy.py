@@ -164,9 +164,13 @@ def require_accurate(code: Code, unit: float = 0.0) -> None:
 def _inaccurate(code: Code, kind: str, responses: np.ndarray, off: np.ndarray) -> ParameterError:
     """The error for a code that is `off` by so much for each of some patterns."""
     heard = quoted(np.flatnonzero(responses[off.argmax()]).tolist())
-    smaller = "" if code.instead else "; where only rounding spoils it, take fewer workers or stragglers"
+    fault, smaller = "loses its accuracy", ""
+    if not code.instead and off.max() > MOST_ERROR:
+        fault = "does not decode what it promises"
+    elif not code.instead:
+        smaller = "; where only rounding spoils it, take fewer workers or stragglers"
     sentence = (
-        f"{code!r} loses its accuracy: where the stragglers are {kind}, residuals reach {off.max():.0e} (at most "
+        f"{code!r} {fault}: where the stragglers are {kind}, residuals reach {off.max():.0e} (at most "
         f"{MOST_RESIDUAL:.0e}), from workers {heard}{code._promised()}{smaller}"
     )
     error = ParameterError(sentence)

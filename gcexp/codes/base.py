@@ -151,8 +151,8 @@ class Code:
     most_workers = 10_000
     #: Largest supported number of partitions, where it is given as `k`.
     most_partitions = 10**6
-    #: Largest number of workers for which a clock certifies what it takes as promised, by decoding a sample of it; fewer
-    #: in families whose decoder takes longer to set up than such a clock. Trainings certify at every size.
+    #: Largest number of workers for which a clock decodes a sample of the patterns whose promise it takes; fewer in
+    #: families whose decoder takes longer to set up than such a clock runs.
     most_certified = 10**6
     #: Parameters of the instances on which the contract suite runs.
     examples: tuple[dict, ...] = ()
@@ -476,7 +476,8 @@ class Code:
             return f"; it promises promise={self.promise!r}"
         return (
             f"; it promises that at least {self.recovers} of {self.k} partitions have the coefficient 1 and the others "
-            "0 (promise='indicator'); a code that approximates says promise='least_squares'"
+            "0 (promise='indicator') where its quorums are met: a quorum may ask for too few workers, and a "
+            "code that approximates says promise='least_squares'"
         )
 
     def _refuse_approximation(self, responses: np.ndarray, met: np.ndarray, found: Decoding) -> None:

@@ -22,9 +22,12 @@ def _pairs_of(size: int, need: Iterable[Iterable[int]]) -> Need:
     require(size > 0, "a quorum needs at least one worker")
     require(
         bool(rounds) and rounds == sorted(set(rounds)),
-        f"a quorum needs increasing message counts, got {rounds}",
+        f"a quorum needs pairs (messages, workers) with increasing numbers of messages, got {rounds}",
     )
-    require(all(0 <= q <= size for _, q in pairs), f"quorum of {size}: {pairs}")
+    for _, q in pairs:
+        require(
+            0 <= q <= size, f"a quorum of {size} workers hears from 0 to {size} of them, got {q} in {pairs}"
+        )
     return pairs
 
 

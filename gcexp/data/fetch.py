@@ -11,6 +11,7 @@ import tempfile
 import time
 import zlib
 from pathlib import Path
+from typing import IO
 
 from gcexp.data.checksum import check_digest
 from gcexp.data.sources import RawFile, Source
@@ -24,6 +25,7 @@ RAW_DIR = Path("data/raw")
 #: Seconds before the mirrors are asked again, after none of them delivered.
 WAITS = (1.0, 4.0, 16.0)
 _LATER = (408, 425, 429)  # answers of a server that may serve the file later
+_MOST_OF_ARCHIVE = 2**28  # bytes of a mirror's archive that has no checksum; files in it have a few MiB
 _REPLACE = "replace it with the published file"
 
 
@@ -196,8 +198,10 @@ def _from_mirror(url: str, file: RawFile, path: Path) -> None:
         return
     if member:
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            archive = pooch.retrieve(address, known_hash=None, fname="archive", path=folder)
-            content = _of_archive(Path(archive), member)
+            archive = pooch.retrieve(
+                address, known_hash=None, fname="archive", path=folder, downloader=_download_some
+            )
+            content = _of_archive(Path(archive), member, file.size)
     else:
         content = _of_openml(url)
     found = hashlib.sha256(content).hexdigest()
@@ -208,11 +212,40 @@ def _from_mirror(url: str, file: RawFile, path: Path) -> None:
         temporary.write_bytes(content)
 
 
-def _of_archive(archive: Path, member: str) -> bytes:
-    """Content of one member of a tar file."""
+class _Bounded:
+    """A file that takes so many bytes and no more: what a mirror sends without a checksum may never end."""
+
+    def __init__(self, file: IO[bytes], most: int):
+        self._file = file
+        self._left = most
+
+    def write(self, content: bytes) -> int:
+        """Write it; a ValueError where that is too much."""
+        self._left -= len(content)
+        if self._left < 0:
+            raise ValueError(f"sends more than {_MOST_OF_ARCHIVE >> 20} MiB")
+        return self._file.write(content)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+
+def _download_some(url: str, path: str, mirrors: object) -> None:
+    """Download an archive that has no checksum, as `pooch.retrieve` asks for it, up to a size."""
+    import pooch
+
+    with open(path, "wb") as file:
+        pooch.choose_downloader(url)(url, _Bounded(file, _MOST_OF_ARCHIVE), mirrors)
+
+
+def _of_archive(archive: Path, member: str, size: int) -> bytes:
+    """Content of one member of a tar file, of the expected size."""
     try:
         with tarfile.open(archive) as tar:
-            return _content_of(tar, member)
+            found = tar.getmember(member)
+            if found.size != size:
+                raise ValueError(f"{member} has {found.size} bytes, expected {size}")
+            return _content_of(tar, found)
     except (KeyError, EOFError, tarfile.TarError, zlib.error) as error:
         first = str(error).partition("\n")[0]  # as in `_unpack`
         raise ValueError(f"not a tar file with {member}: {first}") from error

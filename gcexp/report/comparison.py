@@ -11,6 +11,7 @@ import numpy as np
 from gcexp.figures.rows import sign_interval, time_to
 from gcexp.figures.tables import scores_of
 from gcexp.report.columns import key_columns
+from gcexp.run.declarations import require_reachable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +48,8 @@ def medians_of_runs(
     if level is None:
         level = figure.file.level
     scores = scores_of(frame)
+    if level is not None and scores:
+        require_reachable(level, scores[0])
     rows_of_runs = []
     for run in figure.runs:
         is_of_run = (frame["run"] == run.id) & (frame["label"] == run.label)

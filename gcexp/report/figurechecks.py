@@ -13,9 +13,10 @@ from gcexp.figures.tables import FLOAT
 from gcexp.report.columns import Timings, key_columns
 from gcexp.report.figure import Figure
 from gcexp.run.datasets import check_data_set
-from gcexp.run.declarations import check_named, scores_of_task
+from gcexp.run.declarations import check_named, require_reachable, scores_of_task
 from gcexp.run.dependencies import dotted_names
 from gcexp.run.result_columns import CURVE
+from gcexp.run.run import Run
 from gcexp.run.seeds import check_count
 
 #: The class that replays a recorded trace, and what it is found by in a composed delay model.
@@ -66,18 +67,27 @@ def _check_values(figure: Figure) -> None:
     """Whether the numbers of the file itself can be meant."""
     file = figure.file
     if file.level is not None:
-        require(math.isfinite(file.level), f"level must be a finite number, got {file.level}")
+        for run in figure.runs:
+            require_reachable(file.level, _main_score(run))
     for column, share in file.tolerances.items():
         require(share >= 0, f"tolerances: {column} must be a share of at least 0, got {share:g}")
     if file.passages is None:
         return
     require(bool(file.passages.levels), "passages.levels must be scores to be reached, got none")
     for level in file.passages.levels:
-        require(math.isfinite(level), f"passages.levels must be finite numbers, got {level}")
+        require_reachable(level, file.passages.y)
     for run in figure.runs:
         scores = scores_of_task(run.config["task"])
         if scores is not None:
             require_known("score", file.passages.y, scores, "passages.y")
+
+
+def _main_score(run: Run) -> str:
+    """The first score of a run, whose first passage counts; empty where none is declared."""
+    if not run.trains:
+        return ""
+    scores = scores_of_task(run.config["task"])
+    return scores[0] if scores else ""
 
 
 def _check_tasks(figure: Figure) -> None:

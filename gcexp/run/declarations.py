@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from gcexp.errors import EXTRAS, ExtraError, UserError, unknown
+from gcexp.errors import EXTRAS, ExtraError, UserError, require, unknown
 from gcexp.run.build import locate, require_dotted_name, with_makers
 from gcexp.run.datasets import has_labels
 from gcexp.run.module_text import class_value, names_in
@@ -54,6 +55,18 @@ def scores_of_task(task: dict) -> list[str] | None:
     if not isinstance(scores_of_labels, list) or has_labels(task["dataset"]):
         return scores
     return [name for name in scores if name not in scores_of_labels]
+
+
+def require_reachable(level: float, score: str) -> None:
+    """Raise `ParameterError` for a level that a score cannot reach: an accuracy is a share.
+
+    Examples
+    --------
+    >>> require_reachable(0.9, "test_accuracy")
+    """
+    require(math.isfinite(level), f"level must be a finite number, got {level}")
+    if score.endswith("accuracy"):
+        require(0 <= level <= 1, f"{score} is a share from 0 to 1, got the level {level:g}; 90 % is 0.9")
 
 
 def _value_of_task(task: dict, key: str) -> Any:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from gcexp.errors import UserError, unknown
 from gcexp.figures.rows import sign_interval, time_to
+from gcexp.run.declarations import require_reachable
 from gcexp.run.medians import Medians
 from gcexp.run.result_columns import COSTS
 
@@ -100,13 +101,14 @@ class Result(pd.DataFrame):
         Raises
         ------
         UserError
-            If nothing was trained, or there is no such score.
+            If nothing was trained, there is no such score, or it cannot reach the level.
         """
         if not self.scores:
             raise UserError("times to a level are of scores: train, or sweep with a task")
         name = score or self.scores[0]
         if name not in self.scores:
             raise UserError(unknown("score", name, self.scores))
+        require_reachable(level, name)
         falling = name.endswith("loss")
         column = f"time_to_{level:g}"
 

@@ -138,6 +138,12 @@ def build_scheme(config: dict, seed: int | None = None, codes: Codes | None = No
     s = getattr(scheme.wait, "s", None)
     if s is not None and not 0 <= s < code.n:
         raise ParameterError(f"the waiting rule needs 1 <= q <= n (0 <= s < n), got s={s} with n={code.n}")
+    backups = getattr(scheme.loads, "b", None)
+    if s is not None and backups is not None and backups != s:
+        raise ParameterError(
+            f"the loads make up for loads.b={backups} workers, but the waiting rule does not wait for s={s}; set "
+            f"loads.b={s}, or s alone"
+        )
     if durations_only(scheme.wait) and not bound:
         raise UserError(f"{scheme.wait!r} is a bound, and the scheme declares bound: false; add bound=true")
     return scheme

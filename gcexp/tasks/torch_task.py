@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import torch
 
-from gcexp.errors import require
+from gcexp.errors import ParameterError, require
 from gcexp.tasks.base import Settings
 from gcexp.tasks.torch_problem import TorchProblem
 
@@ -72,6 +73,7 @@ class TorchTask(Settings):
             f"task.module is a {type(self.module).__name__} that is built already, and each seed builds its own: write "
             "_partial_: true beside its _target_",
         )
+        _refuse_missing_arguments(self.module)
 
     def problem(self, data: Dataset, seed: int) -> TorchProblem:
         """The module on the seed's data."""
@@ -90,3 +92,18 @@ class TorchTask(Settings):
         return TorchProblem(
             self.module, self.loss, data, seed, self.partitions, self.batch, inputs, device=self.device
         )
+
+
+def _refuse_missing_arguments(module: Callable) -> None:
+    """Raise `ParameterError` where a module cannot be built without arguments, since a size of it is not given."""
+    try:
+        inspect.signature(module).bind()
+    except TypeError as error:
+        made = getattr(module, "func", module)
+        name = getattr(made, "__name__", type(made).__name__)
+        raise ParameterError(
+            f"task.module: {name} cannot be built ({error}); write it beside its _target_ in the option file, "
+            "or set it by task.module.NAME=VALUE"
+        ) from None
+    except ValueError:  # of a function without a signature nothing is known
+        return

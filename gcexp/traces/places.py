@@ -35,10 +35,21 @@ def located(file: str | Path) -> Path:
         if str(file) and Path(file).is_dir():
             used(file)
             return Path(file)
-    names = [path.stem for path in bundled("data/traces").glob("*.csv")]
     raise DataError(
-        f"there is no trace {file}, neither from this folder nor from the project's; {unknown('trace', file, names)}"
+        f"there is no trace {file}, neither from this folder nor from the project's; {_allowed_instead(file)}"
     )
+
+
+def _allowed_instead(file: str | Path) -> str:
+    """The sentence for a trace that is not there, with the names of the bundled ones, or of the files beside a file."""
+    path = Path(file)
+    folder = bundled("data/traces")
+    name = str(file)
+    if path.suffix == ".csv":
+        folder = path.parent
+        name = path.stem
+    names = [other.stem for other in folder.glob("*.csv")]
+    return unknown("trace", name, names)
 
 
 @lru_cache(maxsize=8)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import gcexp
 from gcexp.codes import Clustered, CyclicRepetition, FractionalRepetition, Quorum, Quorums, Uncoded
 from gcexp.codes.base import Code
 from gcexp.delays import Pareto, ShiftedExponential, TwoStateMarkov
@@ -72,8 +73,11 @@ def test_many_workers_take_the_time_of_theory_and_decode(code, wait, law, iterat
         assert abs(found.duration.mean() - expected) <= 4 * error < 0.16 * expected
     if not isinstance(code, Uncoded):
         assert (found.coefficients == 1).all()
-    if isinstance(code, CyclicRepetition | Clustered):
+    if isinstance(code, Clustered):
         assert found.residual.max() < 1e-8  # few patterns, all certified
+    if isinstance(code, CyclicRepetition):
+        assert np.isnan(found.residual).all()  # a clock takes its word
+        assert code.decode(found.patterns).residual.max() < 1e-8
     if isinstance(code, Clustered):
         assert (found.patterns.reshape(4, 20, -1).sum(1) >= 18).all()  # worker w is in cluster w mod P
 
@@ -113,3 +117,17 @@ def test_what_does_not_take_so_many_workers_says_so():
     ):
         with pytest.raises(ParameterError, match="10000"):
             call()
+
+
+def test_a_clock_of_a_large_cyclic_code_solves_for_no_coefficients(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a clock asked for coefficients")
+
+    monkeypatch.setattr("gcexp.codes.cyclic._solve_windows", refuse)
+    table = gcexp.simulate(scheme="cgc", n=500, s=50, delay="pareto", iterations=20, seeds=2)
+    assert (table["mean_recovered_fraction"] == 1).all()
+
+
+def test_a_quorum_of_more_workers_than_it_has_names_both():
+    with pytest.raises(ParameterError, match="from 0 to 4 of them, got 5"):
+        Quorum(range(4), [(1, 5)])

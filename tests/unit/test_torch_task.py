@@ -250,3 +250,8 @@ def test_another_number_of_classes_or_of_partitions_is_refused():
         problem_of(0).gradient(np.zeros(1, np.float32), np.ones(4), 0)
     with pytest.raises(ParameterError, match="needs the number of partitions"):
         TorchProblem(network, CROSS, IMAGES, 0)
+
+
+def test_a_module_without_one_of_its_sizes_names_it():
+    with pytest.raises(ParameterError, match="out_features"):
+        TorchTask("digits", partial(nn.Linear, in_features=64), nn.CrossEntropyLoss(reduction="none"))
