@@ -130,6 +130,7 @@ format: $(STAMP) ## format Python and Snakemake files, sort imports
 	@$(BIN)/ruff check --quiet --select I --fix; $(BIN)/ruff format; $(BIN)/snakefmt Snakefile workflow
 
 # Public versions only, and no CUDA library: each torch wheel brings its own.
+# No hashes: one lock serves the CPU wheel of torch and the one with CUDA, which are different files.
 lock: $(STAMP) ## pin versions after an edit of pyproject.toml (ARGS=--upgrade: newest of everything)
 	@$(UV) pip compile --quiet --python $(BIN)/python --extra all --extra test --annotation-style line \
 		--custom-compile-command 'make lock' $(ARGS) pyproject.toml -o requirements.lock

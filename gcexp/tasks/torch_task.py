@@ -73,7 +73,8 @@ class TorchTask(Settings):
             f"task.module is a {type(self.module).__name__} that is built already, and each seed builds its own: write "
             "_partial_: true beside its _target_",
         )
-        _refuse_missing_arguments(self.module)
+        if callable(self.module):
+            _refuse_missing_arguments(self.module)
 
     def problem(self, data: Dataset, seed: int) -> TorchProblem:
         """The module on the seed's data."""

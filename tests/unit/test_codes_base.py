@@ -28,6 +28,7 @@ from gcexp.codes import (
     Uncoded,
     UnevenShards,
 )
+from gcexp.codes.accuracy import require_accurate
 from gcexp.codes.quorums import Quorums
 from gcexp.errors import DecodingError, ParameterError
 from gcexp.schema import checked
@@ -360,3 +361,10 @@ def test_plain_sums_of_many_workers_make_no_dense_matrix():
     Uncoded(10_000), FractionalRepetition(10_000, 2)
     assert tracemalloc.get_traced_memory()[1] < 50e6
     tracemalloc.stop()
+
+
+def test_a_wrong_quorum_is_told_of_quorums_and_not_of_rounding():
+    code = Code(CyclicRepetition(6, 2).encoding, quorums=[Quorum(range(6), [(1, 3)])])
+    with pytest.raises(ParameterError) as raised:
+        require_accurate(code)
+    assert "quorum" in str(raised.value) and "fewer workers or stragglers" not in str(raised.value)

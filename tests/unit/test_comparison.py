@@ -111,5 +111,4 @@ def test_a_missing_table_says_how_to_make_it(here, monkeypatch, refused_command,
 
 @pytest.mark.parametrize("level", [90.0, 1.5, -0.1, math.nan])
 def test_a_level_that_no_accuracy_has_is_refused(shown, refused_command, level):
-    file, _ = shown
-    refused_command("compare", "partial_recovery_fig4_fixed_s", "--preset", "paper", "--level", str(level))
+    refused_command("level", "compare", TARGET, "--preset", "paper", f"--level={level}")

@@ -273,6 +273,17 @@ def test_a_copy_inside_a_tar_file(server, waits, packed, whole):
     assert waits == [] and in_raw() == ["train.csv"] * whole
 
 
+def test_an_archive_without_a_checksum_ends_at_its_bound(server, waits, monkeypatch):
+    """A mirror that sends on and on, and a member that grows beyond the file's size when it is unpacked."""
+    larger = {"train.csv": CONTENT + bytes(10**6)}
+    server.pages["/amazon.tar.gz"] = tar_of(larger)
+    source = source_of(TABLE, f"{server.url}/amazon.tar.gz#amazon/", dataset="amazon_access")
+    refused(lambda: fetch(source), str(len(CONTENT) + 10**6))
+    monkeypatch.setattr("gcexp.data.fetch._MOST_OF_ARCHIVE", 100)
+    refused(lambda: fetch(source), "sends more")
+    assert in_raw() == []
+
+
 def test_the_command_names_what_is_there(server, waits, monkeypatch, capsys):
     server.serve("a", {"train.csv": [503, CONTENT]})
     source = source_of(TABLE, server.mirrors[0], dataset="amazon_access")

@@ -318,4 +318,4 @@ def test_a_wrong_cost(written, cost):
 @pytest.mark.parametrize("more", ["level: 90\n", "passages: {levels: [0.5, 90], y: test_accuracy}\n"])
 def test_an_accuracy_is_at_most_one(written, refused, more):
     Path("paper/figures/curves.yaml").write_text(CURVES + more)
-    assert_named(refused(lambda: figurefile.named_figures(["paper_curves"], "quick")), "90", "0.9")
+    refused(("90", "0.9"), figurefile.figures, "quick")

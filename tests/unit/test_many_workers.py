@@ -48,7 +48,7 @@ def test_equal_quorums_are_what_each_of_them_is(groups, need):
 def test_quorums_are_disjoint():
     with pytest.raises(ParameterError, match="disjoint groups"):
         Quorums([[0, 1], [1, 2]], [(1, 1)])
-    with pytest.raises(ParameterError, match="quorum of 2"):
+    with pytest.raises(ParameterError, match="quorum of 2 workers"):
         Quorums([[0, 1], [3, 2]], [(1, 3)])
 
 

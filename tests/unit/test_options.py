@@ -162,6 +162,6 @@ def test_options_are_seen_as_they_are_now(mine):
         assert compose(["scheme=elsewhere"])["code"]["n"] == 10
 
 
-def test_backups_that_the_waiting_rule_does_not_leave_out_are_refused():
-    with pytest.raises(ParameterError, match="loads.b=1"):
-        gcexp.simulate(scheme="backup", n=10, s=2, loads__b=1, iterations=3, seeds=1)
+def test_backups_that_the_waiting_rule_does_not_leave_out_are_refused(refused_command):
+    told = ("loads.b=1", "s=2")
+    refused_command(told, "simulate", "scheme=backup", "n=10", "s=2", "loads.b=1", "iterations=3", "seeds=1")

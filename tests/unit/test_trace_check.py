@@ -8,7 +8,8 @@ import pytest
 
 import gcexp
 from gcexp.command.main import main
-from gcexp.errors import UserError
+from gcexp.errors import DataError, UserError
+from gcexp.traces.places import located
 from gcexp_adviser.diagnosis.check import report
 
 TRACES = sorted(path.stem for path in Path(__file__).parents[2].glob("data/traces/*.csv"))
@@ -66,3 +67,9 @@ def test_the_command_says_what_phi_takes_for_granted(tmp_path, monkeypatch, caps
         assert main(["trace", "check", "trace.csv"]) == 0
         said_of = capsys.readouterr().out
         assert all(part in said_of for part in named)
+
+
+def test_a_file_one_letter_off_names_the_nearest_beside_it(tmp_path):
+    (tmp_path / "measured.csv").write_text("iteration,worker,time\n0,0,1\n")
+    with pytest.raises(DataError, match="did you mean 'measured'"):
+        located(tmp_path / "meazured.csv")
