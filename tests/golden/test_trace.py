@@ -42,6 +42,13 @@ def test_statistics_are_those_of_the_sources(name, row):
     assert [found[key] for key in keys] == pytest.approx(row, rel=2e-4, abs=0.0051)
 
 
+def test_bundled_faults_are_the_sources():
+    folder = TRACES.parent / "faults"
+    for line in (folder / "SHA256SUMS").read_text().splitlines():
+        digest, name = line.split("  ")
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest, name
+
+
 @pytest.mark.slow
 def test_bundled_files_are_the_sources_and_have_entries():
     sums = [line.split("  ") for line in (TRACES / "SHA256SUMS").read_text().splitlines()]
