@@ -15,7 +15,7 @@ import os
 import sys
 import time
 
-os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_raylet_start_wait_time_s": "300"}
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
 import ray
 
