@@ -7,6 +7,8 @@ from math import ceil, log
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
+from scipy.special import chdtri, fdtrc, stdtr, stdtrit
 
 from gcexp_adviser.diagnosis.level_changes import LEAST_NOW, Levels, levels_of
 from gcexp_adviser.diagnosis.resampling import (
@@ -23,6 +25,7 @@ LEAST_WORKERS = 4  # of fewer it cannot be said who is unusual
 _FEW_SPELLS, _ENOUGH_SPELLS = 10, 12  # fewer say nothing certain of rates; as many are asked for
 _SHORT = 40  # fewer rows say nothing certain of rates
 _SIGNIFICANT = 0.01  # largest p of what is told
+_LEAST_ERROR = 1e-300  # a standard error of 0 divides nothing
 
 
 @dataclass(frozen=True)
@@ -241,22 +244,25 @@ def _parts(T: int) -> list[np.ndarray]:
 
 def _drift(y: np.ndarray) -> tuple[dict[str, Mechanism], float]:
     """Whether all times grow or fall over the run, and by how much in logarithms."""
-    from scipy.stats import linregress, t  # slow to import
-
     T = len(y)
     parts = _parts(T)
     places = np.array([(rows.mean() + 0.5) / T for rows in parts])
-    means = [y[rows].mean() for rows in parts]
-    line = linregress(places, means)
-    if not (line.pvalue < _SIGNIFICANT and abs(line.slope) > 0.03):
+    means = np.array([y[rows].mean() for rows in parts])
+    apart = places - places.mean()
+    slope = float(apart @ means / (apart @ apart))
+    rest = means - means.mean() - slope * apart
+    freedom = len(parts) - 2
+    error = float(np.sqrt(rest @ rest / freedom / (apart @ apart)))
+    by_chance = 2 * stdtr(freedom, -abs(slope) / max(error, _LEAST_ERROR))
+    if not (by_chance < _SIGNIFICANT and abs(slope) > 0.03):
         return {}, 0.0
-    reach = t.ppf(0.975, len(parts) - 2) * line.stderr
+    reach = stdtrit(freedom, 0.975) * error
     change = Number(
-        value=float(np.expm1(line.slope)),
-        low=float(np.expm1(line.slope - reach)),
-        high=float(np.expm1(line.slope + reach)),
+        value=float(np.expm1(slope)),
+        low=float(np.expm1(slope - reach)),
+        high=float(np.expm1(slope + reach)),
     )
-    return {"drift": Mechanism({"change": change})}, float(line.slope)
+    return {"drift": Mechanism({"change": change})}, slope
 
 
 def _common_shock(y: np.ndarray, block: int, seed: int) -> tuple[dict[str, Mechanism], np.ndarray]:
@@ -337,15 +343,13 @@ def _rates(slow: np.ndarray, block: int, seed: int) -> list[list[float]]:
 
 def _worker_test(y: np.ndarray) -> tuple[np.ndarray, float, float]:
     """Block means (K, n) of the workers, their mean square within workers, and p of that all workers are alike."""
-    from scipy.stats import f  # slow to import
-
     A = _block_means(y)
     K, n = A.shape
     within = float(((A - A.mean(0)) ** 2).sum() / ((n - 1) * (K - 1)))
     between = K * A.mean(0).var(ddof=1)
     if within <= 0:
         return A, within, 0.0 if between > 0 else 1.0
-    return A, within, float(f.sf(between / within, n - 1, (n - 1) * (K - 1)))
+    return A, within, float(fdtrc(n - 1, (n - 1) * (K - 1), between / within))
 
 
 def _block_means(y: np.ndarray) -> np.ndarray:
@@ -356,8 +360,6 @@ def _block_means(y: np.ndarray) -> np.ndarray:
 
 def _workers(y: np.ndarray) -> dict[str, Mechanism]:
     """Lastingly slow workers, and how much the others differ."""
-    from scipy.stats import chi2  # slow to import
-
     n = y.shape[1]
     if n < LEAST_WORKERS:
         return {}
@@ -370,7 +372,7 @@ def _workers(y: np.ndarray) -> dict[str, Mechanism]:
     whole = float(A.mean(0).var(ddof=1))
     sd = max(whole - within / K, 0.0) ** 0.5
     if p < _SIGNIFICANT and sd > 0.02:
-        ends = (m - 1) * whole / chi2.ppf([0.975, 0.025], m - 1) - within / K
+        ends = (m - 1) * whole / chdtri(m - 1, np.array([0.025, 0.975])) - within / K
         low, high = np.maximum(ends, 0.0) ** 0.5
         found["heterogeneous"] = Mechanism({"sd": Number(sd, float(low), float(high))})
     return found
@@ -378,8 +380,6 @@ def _workers(y: np.ndarray) -> dict[str, Mechanism]:
 
 def _bad_nodes(y: np.ndarray) -> dict[str, Mechanism]:
     """The largest set of slow workers that is clear of all others, as a whole and in nine of ten blocks."""
-    from scipy.stats import t  # slow to import
-
     A, within, p = _worker_test(y)
     K, n = A.shape
     if p >= _SIGNIFICANT:
@@ -396,7 +396,7 @@ def _bad_nodes(y: np.ndarray) -> dict[str, Mechanism]:
         above = A[:, bad].min(1) - np.median(A[:, others], axis=1) > log(1.1) / 2
         if far and above.mean() >= 0.9:
             size = float(effect[bad].mean() - middle)
-            reach = t.ppf(0.975, (n - 1) * (K - 1)) * se * (1 / many + np.pi / 2 / (n - many)) ** 0.5
+            reach = stdtrit((n - 1) * (K - 1), 0.975) * se * (1 / many + np.pi / 2 / (n - many)) ** 0.5
             factor = Number(
                 value=float(np.exp(size)),
                 low=float(np.exp(size - reach)),
@@ -424,17 +424,25 @@ def _chunk_noise(y: np.ndarray, parts: Variance) -> dict[str, Mechanism]:
 
 def _halves(y: np.ndarray) -> tuple[list[int], float]:
     """Workers whose mean changed between the halves, and the rank correlation of all means."""
-    from scipy.stats import spearmanr, ttest_ind  # slow to import
-
     T, n = y.shape
     A = _block_means(y)
     before, after = np.array_split(A, [len(A) // 2])
     differ = np.abs(after.mean(0) - before.mean(0)) > 0.05
-    significant = ttest_ind(before, after).pvalue < _SIGNIFICANT / n
+    significant = _by_chance(before, after) < _SIGNIFICANT / n
     changed = np.flatnonzero(significant & differ).tolist()
     first = y[: T // 2].mean(0)
     second = y[T // 2 :].mean(0)
     stability = np.nan
     if n > 2 and np.ptp(first) > 0 and np.ptp(second) > 0:
-        stability = float(spearmanr(first, second)[0])
+        ranked = pd.DataFrame({"first": first, "second": second}).corr(method="spearman")
+        stability = float(ranked.iloc[0, 1])
     return changed, stability
+
+
+def _by_chance(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Chance (n,) of means that differ as much, for values with one variance: the test of Student."""
+    freedom = len(before) + len(after) - 2
+    scatter = ((before - before.mean(0)) ** 2).sum(0) + ((after - after.mean(0)) ** 2).sum(0)
+    error = np.sqrt(scatter / freedom * (1 / len(before) + 1 / len(after)))
+    step = np.abs(after.mean(0) - before.mean(0))
+    return 2 * stdtr(freedom, -step / np.maximum(error, _LEAST_ERROR))
