@@ -76,10 +76,11 @@ coverage: $(COVERAGE)/.installed ## lines that the fast tests do not reach (ARGS
 OLDEST := .cache/oldest
 $(OLDEST)/.installed: $(STAMP) pyproject.toml
 	@rm -rf $(OLDEST) && $(UV) pip install --quiet --python $(BIN)/python --resolution lowest-direct --target $(OLDEST) \
-		-r pyproject.toml $$(sed -nE '/^learn = /,/^]/ { /torch/d; s/^ *"(.*)",$$/\1/p }' pyproject.toml) && touch $@
+		-r pyproject.toml $$(sed -nE '/^learn = /,/^]/ { /torch/d; s/^ *"(.*)",$$/\1/p }; s/^ *"(snakemake>=.*)",$$/\1/p' pyproject.toml) && touch $@
 
-test-oldest: $(OLDEST)/.installed ## all doctests and experiments from Python on the oldest versions that may be installed
-	@$(WITH_BIN) PYTHONPATH="$(CURDIR)/$(OLDEST)" python -m pytest -n $(TEST_JOBS) gcexp tests/unit/test_experiments.py $(ARGS)
+test-oldest: $(OLDEST)/.installed ## doctests, experiments from Python and the plan of a project on the oldest versions that may be installed
+	@$(WITH_BIN) PYTHONPATH="$(CURDIR)/$(OLDEST)" python -m pytest -n $(TEST_JOBS) gcexp tests/unit/test_experiments.py \
+		tests/unit/test_init.py::test_a_new_project_is_planned_by_snakemake $(ARGS)
 
 audit: $(STAMP) ## judge what the papers state on the published tables (ARGS=PAPER; exit code 1 if an outcome changed)
 	@$(BIN)/gcexp audit $(ARGS)

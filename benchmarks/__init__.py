@@ -13,6 +13,7 @@ ROOMS = {
     "workflow": (10, 11, 12, 19, 21, 22),
     "scale": (*range(13, 19), 20),
     "costs": (23,),
+    "logs": (24,),
 }
 #: Id of a benchmark: its module.
 MODULES = {f"B{number}": module for module, numbers in ROOMS.items() for number in numbers}

@@ -31,6 +31,17 @@ class ExtraError(UserError):
     """The request needs a package of an extra that is not installed."""
 
 
+class RankError(UserError, SystemExit):
+    """Ranks cannot train together, since one has not come or was given something else.
+
+    Where nobody catches it, it ends a process with exit code 2, as every command does for a user's mistake.
+    """
+
+    def __init__(self, sentence: str):
+        super().__init__(sentence)
+        self.code = 2
+
+
 class Defect(Exception):
     """A promise of the program does not hold. It should be reported, so its trace is kept."""
 

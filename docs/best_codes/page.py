@@ -11,7 +11,7 @@ from judge import KINDS, bound
 from search import Cell, best_circulant, read_table
 
 SEEDS = Path(__file__).with_name("seeds.csv")
-TOP = (Path(__file__).with_name("top.md")).read_text("utf-8")
+TOP = (Path(__file__).with_name("top.txt")).read_text("utf-8")
 HEADER = (
     *(
         "n",

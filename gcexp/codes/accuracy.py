@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from gcexp.codes.base import RESIDUAL_BOUND, Code, is_binary
@@ -14,6 +16,9 @@ KINDS = ("consecutive", "alternating", "random")
 MOST_WORKERS = 400
 #: Largest residual of the sets that are tried: half of what a decode may have, for those that are not.
 MOST_RESIDUAL = RESIDUAL_BOUND / 2
+#: Relative errors of the gradient by rounded messages, from which it is warned of, and above which it is refused.
+TOLD_ERROR = 1e-4
+MOST_ERROR = 1e-2
 _SETS = (8, 5000)  # of a kind: at least 8, else 5000 / n, and no more than n
 
 
@@ -72,22 +77,44 @@ def patterns(code: Code, kind: str) -> np.ndarray:
 
 def residuals(code: Code, kind: str) -> float:
     """Largest entry of W B - 1 (x) I over the sets of a kind; infinite where a system has no solution."""
-    return float(_residual_of_each(code, patterns(code, kind)).max(initial=0.0))
+    return float(_residual_of_each(code, _weights(code, patterns(code, kind))).max(initial=0.0))
 
 
-def _residual_of_each(code: Code, responses: np.ndarray) -> np.ndarray:
-    """Largest entry of W B - 1 (x) I for each pattern, (U,)."""
+def _weights(code: Code, responses: np.ndarray) -> np.ndarray:
+    """Weights of each pattern, a row for each block, (U blocks, M); NaN where a system has no solution."""
     M = code.encoding.shape[0]
     try:
-        weights = np.asarray(code.weights(responses)).reshape(-1, M)
+        return np.asarray(code.weights(responses)).reshape(-1, M)
     except np.linalg.LinAlgError:
-        return np.full(len(responses), np.inf)
+        return np.full((len(responses) * code.blocks, M), np.nan)
+
+
+def _residual_of_each(code: Code, weights: np.ndarray) -> np.ndarray:
+    """Largest entry of W B - 1 (x) I for each pattern, (U,)."""
     combined = np.real((code._decoding @ weights.T).T)
-    combined = combined.reshape(len(responses), code.blocks, code.k, code.blocks)
+    combined = combined.reshape(-1, code.blocks, code.k, code.blocks)
     mean = np.einsum("ubkb->uk", combined) / code.blocks
     whole = mean if code.recovers < code.k else np.ones_like(mean)  # a partial sum is 0 or 1 itself
     off = np.abs(combined - np.rint(whole)[:, None, :, None] * np.eye(code.blocks)[:, None])
     return np.nan_to_num(off, nan=np.inf).max(axis=(1, 2, 3), initial=0.0)
+
+
+def rounding_errors(code: Code, weights: np.ndarray, unit: float) -> np.ndarray:
+    r"""Relative error of the gradient that is decoded from rounded messages, for each row of weights, (U,).
+
+    The gradients of the k partitions are taken as independent and of equal size, as those of small parts of a batch
+    are. Message w has the norm ||B_w|| then, and is rounded by up to unit times that; the gradient has the norm
+    sqrt(k), so that the error is unit times sqrt(sum_w (W_w ||B_w||)^2 / k).
+
+    Examples
+    --------
+    >>> from gcexp.codes import Uncoded
+    >>> rounding_errors(Uncoded(n=4), np.ones((1, 4)), unit=2**-24) == 2**-24
+    array([ True])
+    """
+    entries = abs(code.encoding)
+    sizes = np.asarray((entries * entries).sum(1)).ravel()
+    return unit * np.sqrt((np.abs(weights) ** 2 @ sizes) / code.k)
 
 
 def is_tried(code: Code) -> bool:
@@ -95,23 +122,53 @@ def is_tried(code: Code) -> bool:
     return code.n <= MOST_WORKERS and is_solved(code)
 
 
-def require_accurate(code: Code) -> None:
+def require_accurate(code: Code, unit: float = 0.0) -> None:
     """Refuse an exact code that does not decode within `MOST_RESIDUAL` from one of the sets tried.
 
     Codes that solve nothing and codes of more than `MOST_WORKERS` workers are taken as they are. A code that names
     nothing to take instead may be wrong rather than inaccurate, so that it is told what it promises.
+
+    Parameters
+    ----------
+    code : Code
+    unit : float
+        Half the machine epsilon of the messages, 2^-24 for float32. `rounding_errors` above `TOLD_ERROR` are warned of,
+        and above `MOST_ERROR` refused. Messages are exact by default.
+
+    Raises
+    ------
+    ParameterError
     """
     if not is_tried(code):
         return
+    largest_error, where = 0.0, ""
     for kind in KINDS:
         responses = patterns(code, kind)
-        off = _residual_of_each(code, responses)
-        if off.max(initial=0.0) <= MOST_RESIDUAL:
-            continue
-        heard = quoted(np.flatnonzero(responses[off.argmax()]).tolist())
-        smaller = "" if code.instead else "; where only rounding spoils it, take fewer workers or stragglers"
-        sentence = (
-            f"{code!r} loses its accuracy: where the stragglers are {kind}, residuals reach {off.max():.0e} (at most "
-            f"{MOST_RESIDUAL:.0e}), from workers {heard}{code._promised()}{smaller}"
-        )
-        raise ParameterError(sentence) from DecodingError(sentence, code)
+        weights = _weights(code, responses)
+        off = _residual_of_each(code, weights)
+        if off.max(initial=0.0) > MOST_RESIDUAL:
+            raise _inaccurate(code, kind, responses, off)
+        error = float(rounding_errors(code, weights, unit).max(initial=0.0))
+        if error > largest_error:
+            largest_error, where = error, kind
+    told = (
+        f"{code!r} makes the rounding of messages larger: where the stragglers are {where}, the decoded gradient is "
+        f"off by {100 * largest_error:.2g} % of its length"
+    )
+    if largest_error > MOST_ERROR:
+        raise ParameterError(f"{told} (at most {100 * MOST_ERROR:g} %); take fewer workers or stragglers")
+    if largest_error > TOLD_ERROR:
+        warnings.warn(told, stacklevel=4)
+
+
+def _inaccurate(code: Code, kind: str, responses: np.ndarray, off: np.ndarray) -> ParameterError:
+    """The error for a code that is `off` by so much for each of some patterns."""
+    heard = quoted(np.flatnonzero(responses[off.argmax()]).tolist())
+    smaller = "" if code.instead else "; where only rounding spoils it, take fewer workers or stragglers"
+    sentence = (
+        f"{code!r} loses its accuracy: where the stragglers are {kind}, residuals reach {off.max():.0e} (at most "
+        f"{MOST_RESIDUAL:.0e}), from workers {heard}{code._promised()}{smaller}"
+    )
+    error = ParameterError(sentence)
+    error.__cause__ = DecodingError(sentence, code)
+    return error

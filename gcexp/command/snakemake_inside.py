@@ -133,9 +133,11 @@ def _partition(workflow: Any, rule: str) -> str | None:
     for resources in (of_rule, settings.default_resources):
         if not resources:
             continue
+        if hasattr(resources, "args"):  # in older versions the defaults are no mapping
+            resources = dict(argument.split("=", 1) for argument in resources.args)
         partition = resources.get("slurm_partition")
         name = getattr(partition, "raw", partition)
-        if name:
+        if name and not callable(name):  # in older versions it may be an expression that was read already
             return str(name)
     return None
 

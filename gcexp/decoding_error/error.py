@@ -75,8 +75,9 @@ def error(
     decoding : {"optimal", "one_step", "constant", "iterative", "own", "closed_form"}
         Smallest ||c - 1||; equal weights k n / (m sum B) on the m survivors, for which c is 1 on average; the equal
         weights that are optimal for a design, l / (l + lambda (m - 1)), or lead to Theorem 5 for a product of two;
-        `steps` of gradient descent from zero; what the code itself does (`Code.decode`), under two names. With ``own``
-        drawn and recorded sets also give the mean coefficient of each partition.
+        `steps` of gradient descent from zero; what the code itself does (`Code.decode`), under two names. Beyond the s
+        stragglers that they are built for this is least squares for clustered codes, cyclic repetition and
+        Reed-Solomon codes. With ``own`` drawn and recorded sets also give the mean coefficient of each partition.
     stragglers : iterable of int
         For kind ``set``.
     p : float or sequence of float

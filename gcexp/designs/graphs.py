@@ -57,7 +57,12 @@ def margulis(n: int) -> np.ndarray:
 
 
 def random_regular(n: int, d: int, random: np.random.Generator) -> np.ndarray:
-    """Random d-regular graph without loops and double edges, nearly uniform (Steger, Wormald).
+    """Random d-regular graph without loops and double edges, nearly uniform for large n (Steger, Wormald).
+
+    Small graphs are not uniform: those with triangles come too often. At n = 6, d = 2 two triangles are 31 % of the
+    draws, where 1 in 7 would be right, and at n = 16, d = 3 a graph has 1.76 triangles on average instead of 1.52.
+    Means over draws of a small code inherit this: mean errors at n = 8 and 16 were within 1 % of those of uniform
+    graphs.
 
     Examples
     --------

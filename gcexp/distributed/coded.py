@@ -19,10 +19,11 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from gcexp.distributed import refusals
 from gcexp.distributed.decisions import Decisions
+from gcexp.distributed.meeting import Meeting
 from gcexp.distributed.ring import Referee, Ring
 from gcexp.distributed.star import Collector, Sender
 from gcexp.distributed.wire import Said, Seat
-from gcexp.errors import require
+from gcexp.errors import UserError, require
 from gcexp.schemes import Scheme
 from gcexp.seeding import rng
 
@@ -65,17 +66,22 @@ class Coded:
     bind : str
         Address of this host on which ranks listen.
     patience, linger : float
-        Seconds of silence after which an error names the silent ranks, and for which `close` waits for late ranks.
+        Seconds of silence after which an error names the silent ranks, or those that have not come when this is made,
+        and for which `close` waits for late ranks.
     most_kept : int
         Bytes of answers that are kept for late ranks; one that is further behind must leave.
 
     Raises
     ------
     ParameterError
-        For a model or a scheme with which this cannot work.
+        For a model or a scheme with which this cannot work, also where rounding of the messages would move the decoded
+        gradient by more than 1 %. From .01 % on it is warned of.
+    RankError
+        On every rank that waited, where another one has not come for `patience` seconds, has another scheme, form or
+        model, or was refused something. Uncaught it ends the process with exit code 2.
     RuntimeError
         If rank 0 does not let this rank in. From ``backward``, where ranks are gone or silent and the rule cannot be
-        satisfied without them, and where the loss has not seen the whole batch.
+        satisfied without them, where ranks have different batches, and where the loss has not seen the whole batch.
 
     References
     ----------
@@ -94,11 +100,20 @@ class Coded:
         self, model, scheme: Scheme, *, form: str = "star", late: str = "finish", bind: str = "127.0.0.1",
         patience: float = 30.0, linger: float = 30.0, most_kept: int = 2**28,
     ):  # fmt: skip
-        refusals.check_model(model)
-        group = model.process_group
-        refusals.check_scheme(scheme, group.size(), form, late)
+        meeting = Meeting() if dist.is_initialized() else None
+        try:
+            refusals.check_model(model)
+            group = model.process_group
+            refusals.check_scheme(scheme, group.size(), form, late)
+            refusals.check_rounding(scheme.code)
+        except UserError as error:
+            if meeting:  # where the others are waiting
+                meeting.leave(error)
+            raise
+        refusals.warn_of_dropout(scheme.code, model)
         self.steps: list[Step] = []
         self._code = scheme.code
+        self._static_graph = model.static_graph
         self._late = late
         self._linger = linger
         self._seed = 0
@@ -107,7 +122,8 @@ class Coded:
         length = sum(parameter.numel() for parameter in self._parameters)
 
         # Of the step that is being made, and of batches that were loaded ahead.
-        self._issued: deque[np.ndarray] = deque()  # the weights of each batch's samples, this step's first
+        # The weights of each batch's samples and which global batch it is, this step's first.
+        self._issued: deque[tuple[np.ndarray, str]] = deque()
         self._taken = 0  # of the samples of the first of them, how many the loss has seen
         # What earlier steps left in each parameter's .grad, and how many samples had been taken before the pass that
         # found it there.
@@ -117,7 +133,8 @@ class Coded:
         self._ended = time.monotonic()  # when the last step's exchange did
         self._computing: list[float] = []  # seconds of each step before its exchange
 
-        token = _token_of_rank_0(scheme, length, form, group)
+        meeting.wait(_spelled(scheme, length, form), patience)
+        token = _token_of_rank_0(group)
         most_answers = max(2, most_kept // (4 * length))
         seat = Seat(self._rank, length, token, bind, patience, most_answers)
         keys = f"gcexp/{hashlib.sha256(token).hexdigest()[:16]}"  # which no other exchange has
@@ -146,11 +163,13 @@ class Coded:
         """A batch sampler for a DataLoader: this rank's samples of every global batch; each pass is the next epoch.
 
         A global batch is cut by `numpy.array_split` into k partitions, and a rank gets those that its code gives it, in
-        order. A last batch of at least k samples is used, with weights by its own size; a smaller one is dropped.
+        order. A last batch of at least k samples is used, with weights by its own size; a smaller one is dropped. All
+        ranks give the same arguments: ``backward`` raises on every rank where a message is of another global batch.
         """
         k = self._code.k
         inside = k <= batch_size <= samples
         require(inside, f"batch_size is from k={k} to samples={samples}, got {batch_size}")
+        require(0 <= seed < 2**64, f"seed is a whole number from 0 to 2**64 - 1, got {seed}")
         self._seed = seed
         return Batches(self, samples, batch_size, seed, shuffle, drop_last)
 
@@ -164,7 +183,7 @@ class Coded:
         require(len(shape) == 1, f"the loss takes one number per sample, (N,), got {shape}")
         taken = self._taken
         count = len(per_sample)
-        left = self._issued[0][taken:] if self._issued else np.zeros(0)
+        left = self._issued[0][0][taken:] if self._issued else np.zeros(0)
         told = f"step {len(self.steps)}: the loss sees {count} samples, {len(left)} of coded.batches are left"
         require(count <= len(left), f"{told}; in model.no_sync() it sees parts of one batch")
         self._taken += count
@@ -186,8 +205,8 @@ class Coded:
             hook.remove()
         self._end.close(self._linger)
 
-    def _issue(self, step: int, batch: np.ndarray) -> list[int]:
-        """Samples of a global batch for this rank; their weights wait for `loss`."""
+    def _issue(self, step: int, batch: np.ndarray, name: str) -> list[int]:
+        """Samples of a global batch for this rank; their weights wait for `loss`, with the name of the batch."""
         code = self._code
         held = np.flatnonzero(code.assignment[self._rank])
         decided = self._late == "finish" and step <= self._end.latest
@@ -200,7 +219,7 @@ class Coded:
         else:
             chosen = batch[:_THIN]
             weights = np.zeros(len(chosen))
-        self._issued.append(weights)
+        self._issued.append((weights, name))
         return chosen.tolist()
 
     def _keep_earlier(self, taken: int, _) -> None:
@@ -238,14 +257,14 @@ class Coded:
         step = len(self.steps)
         began = self._ended
         self._computing.append(time.monotonic() - began)
-        weights = self._checked_weights()
+        weights, batch = self._checked_weights()
         buckets, self._buckets = self._buckets, []
         self._earlier, self._earlier_of = {}, None
 
         message = None
         if step > self._end.latest:
             message = torch.cat([bucket.message() for bucket in buckets]).numpy()
-        said = self._exchange(step, message)
+        said = self._exchange(step, message, batch)
         # A copy, since torch wants to be able to write to what it gets.
         answer = torch.from_numpy(np.frombuffer(said.content, np.float32).copy())
         sizes = [bucket.flat.numel() for bucket in buckets]
@@ -263,15 +282,19 @@ class Coded:
         else:
             self.steps.append(Step(step, samples, self._ended - began))
 
-    def _checked_weights(self) -> np.ndarray:
-        """Weights of the step's samples, all of which the loss must have seen."""
-        weights = self._issued.popleft() if self._issued else np.zeros(0)
+    def _checked_weights(self) -> tuple[np.ndarray, str]:
+        """Weights of the step's samples, all of which the loss must have seen, and which global batch it is."""
+        weights, batch = self._issued.popleft() if self._issued else (np.zeros(0), "")
         taken, self._taken = self._taken, 0
         if taken != len(weights) or not taken:
             told = f"step {len(self.steps)}: the loss saw {taken} of this rank's {len(weights)} samples"
-            parts = "; parts of a batch are accumulated in model.no_sync(), all but the last" if taken else ""
+            parts = ""
+            if taken and self._static_graph:
+                parts = "; with static_graph=True parts of a batch cannot be accumulated, in plain DDP neither"
+            elif taken:
+                parts = "; parts of a batch are accumulated in model.no_sync(), all but the last"
             raise RuntimeError(told + parts)
-        return weights
+        return weights, batch
 
     def _warn_of_slow_messages(self, busy: list[float]) -> None:
         """Warn if the star's messages, which keep rank 0 `busy` for these seconds, take longer than computing."""
@@ -284,17 +307,23 @@ class Coded:
             warnings.warn(f"{told}: form='ring' moves less through rank 0", stacklevel=2)
 
 
-def _token_of_rank_0(scheme: Scheme, length: int, form: str, group) -> bytes:
-    """A random token that rank 0 sends to all ranks; raise `ParameterError` on one that was given something else."""
-    given = repr((scheme.code, scheme.wait, length, form, scheme.code.encoding.toarray().tolist()))
-    digest = hashlib.sha256(given.encode()).digest()
-    sent = torch.tensor(list(secrets.token_bytes(32) + digest), dtype=torch.uint8)
+def _spelled(scheme: Scheme, length: int, form: str) -> dict[str, str]:
+    """What all ranks must have been given alike, in words."""
+    entries = hashlib.sha256(scheme.code.encoding.toarray().tobytes()).hexdigest()
+    return {
+        "the code": repr(scheme.code),
+        "the waiting rule": repr(scheme.wait),
+        "form": form,
+        "a model whose parameters number": str(length),
+        "a code whose entries have the checksum": entries[:16],
+    }
+
+
+def _token_of_rank_0(group) -> bytes:
+    """A random token that rank 0 sends to all ranks."""
+    sent = torch.tensor(list(secrets.token_bytes(32)), dtype=torch.uint8)
     dist.broadcast(sent, 0, group=group)
-    token = bytes(sent[:32].tolist())
-    digest_of_rank_0 = bytes(sent[32:].tolist())
-    alike = digest_of_rank_0 == digest
-    require(alike, f"rank {dist.get_rank()} has not the scheme, form and model of rank 0")
-    return token
+    return bytes(sent.tolist())
 
 
 @dataclass(frozen=True)
@@ -332,6 +361,7 @@ class Batches:
         self._epoch = 0
         self._samples = samples
         self._used = samples
+        self._arguments = f"samples={samples}, batch_size={size}, shuffle={shuffle}, drop_last={drop_last}, seed={seed}"
         rest = samples % size
         if drop_last or rest < coded._code.k:
             self._used -= rest
@@ -353,5 +383,6 @@ class Batches:
         step = len(self._coded.steps)
         for start in range(0, self._used, self._size):
             end = min(start + self._size, self._used)
-            yield self._coded._issue(step, order[start:end])
+            name = f"{self._arguments}, epoch={epoch}, first sample={start}"
+            yield self._coded._issue(step, order[start:end], name)
             step += 1

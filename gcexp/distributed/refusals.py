@@ -7,8 +7,11 @@ import warnings
 import torch
 import torch.distributed as dist
 from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.parallel import DistributedDataParallel
 
+from gcexp.codes import Code
+from gcexp.codes.accuracy import require_accurate
 from gcexp.errors import require, require_known
 from gcexp.schema import quoted
 from gcexp.schemes import Fastest, Scheme
@@ -68,6 +71,30 @@ def check_scheme(scheme: Scheme, ranks: int, form: str, late: str) -> None:
     require(not is_relative(wait), f"{relative}: give seconds")
     counts = form == "star" or isinstance(wait, Fastest)
     require(counts, f"form=ring waits for a number of ranks, wait=fastest; {wait!r} needs form=star")
+
+
+def check_rounding(code: Code) -> None:
+    """Refuse a code that the rounding of float32 messages spoils at its size, and warn of one that it makes inexact."""
+    require_accurate(code, unit=2.0**-24)
+
+
+def warn_of_dropout(code: Code, model) -> None:
+    """Warn where ranks that hold the same partition would draw different masks."""
+    is_shared = code.assignment.sum(0).max() > 1
+    if is_shared and any(_drops(layer) for layer in model.modules()):
+        told = (
+            "dropout draws another mask on each rank that holds a partition, so that what is decoded is not the sum "
+            "of the partitions' gradients: draw the masks of a partition from coded.generator(partition)"
+        )
+        warnings.warn(told, stacklevel=3)
+
+
+def _drops(layer: torch.nn.Module) -> bool:
+    """Whether a layer draws masks while it trains."""
+    if isinstance(layer, _DropoutNd):
+        return layer.p > 0
+    share = getattr(layer, "dropout", 0)  # of recurrent layers and attention
+    return isinstance(share, float) and share > 0
 
 
 def refuse_zero(optimizer, *_) -> None:

@@ -31,7 +31,8 @@ class Referee(Collector):
         failed = message == _FAILED
         if failed:
             self._failures += 1
-        awaited = step > self.latest and self._reducing and self._reducing[rank]
+        goes_on = step > self.latest and not self._failure
+        awaited = goes_on and self._reducing and self._reducing[rank]
         if failed and step in self._kept:
             _, have = self._kept[step]
             have.discard(rank)
@@ -84,9 +85,9 @@ class Ring:
         # Broken groups stay: to end one takes as long as what it waits for.
         self._groups: dict[str, dist.ProcessGroupGloo] = {}
 
-    def exchange(self, step: int, message: np.ndarray | None) -> wire.Said:
+    def exchange(self, step: int, message: np.ndarray | None, batch: str = "") -> wire.Said:
         """The answer of a step; see `Collector.exchange`."""
-        said = self._end.exchange(step, None if message is None else _READY)
+        said = self._end.exchange(step, None if message is None else _READY, batch)
         while not said.decided:
             failures, *numbers = np.frombuffer(said.content, np.int32).tolist()
             heard = tuple(map(bool, numbers))
@@ -96,7 +97,7 @@ class Ring:
                 word = _FAILED
             elif heard.index(True) == self._seat.rank:  # the first brings the answer for those that are late
                 word = memoryview(answer).cast("B")
-            said = self._end.exchange(step, word)
+            said = self._end.exchange(step, word, batch)
         if not len(said.content):  # it has the answer already
             said = said._replace(content=answer)
         return said

@@ -37,12 +37,14 @@ class Collector:
         self.decided: dict[int, tuple[tuple[bool, ...], float]] = {}  # who was heard, seconds; for rank 0
         self.busy: list[float] = []  # seconds of receiving, decoding and sending
         self._failure = ""  # why there is no further step
+        self._all_are_told = False  # whether ranks that are still computing shall hear that, too
         self._connected: set[int] = set()
         self._ended: dict[int, str] = {}  # ranks that take no further part, and why
         self._next = [0] * self._n  # the step whose answer each rank takes next
         self._kept: dict[int, tuple[wire.Content, set[int]]] = {}  # answers, and who has them anyway
         self._tasks: dict[int, wire.Said] = {}  # what ranks are to do before there is an answer
         self._messages: dict[int, wire.Content] = {}  # of the step that is not decided yet
+        self._batches: dict[int, str] = {}  # of which global batch each of them is
         self._at = np.full(self._n, inf)  # when they arrived, since the step before was decided
         self._receiving = np.zeros(self._n)
         self._began = time.monotonic()
@@ -51,18 +53,23 @@ class Collector:
         host, port = self._door.address
         store.set("address", f"{host} {port}")
 
-    def exchange(self, step: int, message: wire.Content | None, rank: int = 0) -> wire.Said:
-        """What a rank is told of a step, for its message, or for None where it knows that the step is decided."""
+    def exchange(self, step: int, message: wire.Content | None, batch: str = "", rank: int = 0) -> wire.Said:
+        """What a rank is told of a step, for its message, or for None where it knows that the step is decided.
+
+        `batch` says of which global batch the message is: of another than the others' it would be decoded to garbage.
+        """
         with self._changed:
             if message is not None:
+                self._compare_batches(rank, step, batch)
                 self._take(rank, step, message)
             while not self._can_be_told(rank, step):
                 now = time.monotonic() - self._began
                 longest = self._consider(now)
                 self._changed.wait(longest)
             failed = step > self.latest and rank not in self._tasks
-            if failed and rank == 0:  # this process may end now: those that wait shall hear why
-                self._changed.wait_for(self._others_know, _FAREWELL)
+            if failed and rank == 0:  # this process may end now: the others shall hear why
+                longest = self._seat.patience if self._all_are_told else _FAREWELL
+                self._changed.wait_for(self._others_know, longest)
             if failed or rank in self._ended:
                 raise RuntimeError(self._ended.get(rank) or self._failure)
             if rank in self._tasks:
@@ -78,15 +85,25 @@ class Collector:
         return decided or rank in self._tasks or bool(self._failure) or rank in self._ended
 
     def _others_know(self) -> bool:
-        """Whether all ranks that have sent a message of a failed step were told why it failed."""
-        waiting = {*self._messages} - {0}
-        return waiting <= {*self._ended}
+        """Whether all ranks that have sent a message of a failed step, or all there are, were told why it failed."""
+        waiting = {*range(self._n)} if self._all_are_told else {*self._messages}
+        return waiting - {0} <= {*self._ended}
 
     def _take(self, rank: int, step: int, message: wire.Content) -> None:
         """A message has arrived."""
         if step > self.latest:
             self._messages[rank] = message
             self._at[rank] = time.monotonic() - self._began
+
+    def _compare_batches(self, rank: int, step: int, batch: str) -> None:
+        """Fail where the messages of a step are of different global batches."""
+        if step <= self.latest:
+            return
+        self._batches[rank] = batch
+        first = next(iter(self._batches))
+        if batch != self._batches[first]:
+            self._all_are_told = True
+            self._fail(different_batches(first, self._batches[first], rank, batch))
 
     def _serve(self, connection: Connection, rank: int) -> None:
         """Talk to a rank until it ends, or sends what no rank sends."""
@@ -100,10 +117,10 @@ class Collector:
         try:
             wire.welcome(connection)
             while True:
-                message = self._received(connection, rank)
+                batch, message = self._received(connection, rank)
                 if not self._expected(message, step):
                     break
-                said = self.exchange(step, message or None, rank)
+                said = self.exchange(step, message or None, batch, rank)
                 wire.tell(connection, said)
                 if said.decided:
                     step += 1
@@ -115,16 +132,18 @@ class Collector:
                 self._forget()
                 self._changed.notify_all()
 
-    def _received(self, connection: Connection, rank: int) -> bytes:
-        """A rank's next message, and how long it takes to come in once it has begun."""
+    def _received(self, connection: Connection, rank: int) -> tuple[str, bytes | None]:
+        """A rank's next message and its batch, and how long it takes to come in once it has begun."""
         connection.poll(None)
         began = time.monotonic()
-        message = connection.recv_bytes(4 * self._seat.length)
+        batch, message = wire.asked(connection, 4 * self._seat.length) or ("", None)
         self._receiving[rank] = time.monotonic() - began
-        return message
+        return batch, message
 
-    def _expected(self, message: bytes, step: int) -> bool:
+    def _expected(self, message: bytes | None, step: int) -> bool:
         """Whether a rank may send this: numbers, a word, or nothing for a step that is decided."""
+        if message is None:
+            return False
         if len(message) == 4 * self._seat.length or message in self.words:
             return True
         return not message and step <= self.latest
@@ -187,6 +206,7 @@ class Collector:
         self._kept[self.latest] = answer, have
         self.decided[self.latest] = heard, now - self._began
         self._messages = {}
+        self._batches = {}
         self._began = now
         self._at[:] = inf
         while len(self._kept) > self._seat.most_answers:  # who is furthest behind is told so when it asks
@@ -223,6 +243,22 @@ class Collector:
         return self._connected <= {*self._ended}
 
 
+def different_batches(first: int, batch_of_first: str, other: int, batch_of_other: str) -> str:
+    """Sentence for two ranks whose messages are of different global batches.
+
+    >>> different_batches(0, "samples=40, epoch=1, seed=0", 3, "samples=40, epoch=1, seed=3")
+    'rank 3 takes its samples from another batch (seed=3) than rank 0 (seed=0); all ranks give coded.batches the same arguments, and loop over it alike'
+    """
+    parts_of_first = batch_of_first.split(", ")
+    parts_of_other = batch_of_other.split(", ")
+    has_first = ", ".join(part for part in parts_of_first if part not in parts_of_other)
+    has_other = ", ".join(part for part in parts_of_other if part not in parts_of_first)
+    return (
+        f"rank {other} takes its samples from another batch ({has_other}) than rank {first} ({has_first}); all ranks "
+        "give coded.batches the same arguments, and loop over it alike"
+    )
+
+
 class Sender:
     """Another rank's end of the star: a message to rank 0, an answer back."""
 
@@ -233,11 +269,10 @@ class Sender:
         self._silence = 1.5 * seat.patience  # rank 0 names silent ranks before it is called silent itself
         self._connection = wire.connect((host, int(port)), seat, self._silence)
 
-    def exchange(self, step: int, message: wire.Content | None) -> wire.Said:
+    def exchange(self, step: int, message: wire.Content | None, batch: str = "") -> wire.Said:
         """See `Collector.exchange`."""
         try:
-            content = b"" if message is None else memoryview(message).cast("B")
-            self._connection.send_bytes(content)
+            wire.ask(self._connection, batch, b"" if message is None else message)
             said = wire.listen(self._connection, self._size)
         except BlockingIOError:
             raise RuntimeError(f"step {step}: rank 0 has been silent for {self._silence:g} s") from None

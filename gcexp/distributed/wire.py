@@ -14,6 +14,7 @@ import numpy as np
 Content: TypeAlias = bytes | memoryview | np.ndarray
 HELLO = struct.Struct("<32sq")  # token, rank
 _HEAD = struct.Struct("<??q")  # of a `Said`
+_ASKED = struct.Struct("<256s")  # what stands before a rank's message
 _SENTENCE = 4096  # bytes of a sentence, at most
 _WELCOME = b"welcome"
 _PAUSE = 0.1  # seconds between two attempts to be let in
@@ -38,6 +39,21 @@ class Said(NamedTuple):
     decided: bool = True
     failed: bool = False
     latest: int = -1  # newest decided step
+
+
+def ask(connection: Connection, batch: str, content: Content) -> None:
+    """Send a rank's message of a step, and before it of which global batch it is."""
+    connection.send_bytes(_ASKED.pack(batch.encode()))
+    connection.send_bytes(memoryview(content).cast("B"))
+
+
+def asked(connection: Connection, size: int) -> tuple[str, bytes] | None:
+    """Of which batch a rank's message is, and the message, at most so many bytes; None where it says something else."""
+    head = connection.recv_bytes(_ASKED.size)
+    if len(head) != _ASKED.size:
+        return None
+    (batch,) = _ASKED.unpack(head)
+    return batch.rstrip(b"\0").decode(errors="replace"), connection.recv_bytes(size)
 
 
 def tell(connection: Connection, said: Said) -> None:

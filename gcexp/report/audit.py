@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +26,7 @@ from gcexp.figures import markdown
 from gcexp.figures.tables import read_table, write_table
 from gcexp.files import write_text
 from gcexp.progress import bar
+from gcexp.report.fitted import FittedInput, claim_reads, read_fitted_inputs, require_marks
 from gcexp.report.printed import Printed, read_printed_numbers
 from gcexp.report.published import PUBLISHED, command_that_makes, published_table
 from gcexp.report.statements import (
@@ -50,7 +52,8 @@ class Evidence:
     name: str
     verdicts: dict[str, Verdict]
     targets: tuple[str, ...]
-    about: Claim | Printed  # what was assumed, what was chosen post hoc, and why it is not reproduced
+    about: Claim | Printed  # what was assumed, which bar was set post hoc, and why it is not reproduced
+    fitted: tuple[str, ...] = ()  # sentences on the inputs that were fitted to the statements
 
     @property
     def printed(self) -> bool:
@@ -122,12 +125,15 @@ def judge_paper(
     """
     stated = read_statements(folder / "statements.csv")
     tables = _Tables(folder, preset, published)
-    evidence = _judge_claims(package, stated, tables)
-    evidence += _judge_printed_numbers(stated, tables)
+    inputs = read_fitted_inputs(folder / "fitted_inputs.csv", stated, tables.files)
+    evidence = _judge_claims(package, stated, tables, inputs)
+    evidence += _judge_printed_numbers(stated, tables, inputs)
     return Judgement(outcomes(folder.name, stated.values(), evidence), evidence)
 
 
-def _judge_claims(package: str, stated: Collection[str], tables: _Tables) -> list[Evidence]:
+def _judge_claims(
+    package: str, stated: Collection[str], tables: _Tables, inputs: Mapping[str, FittedInput]
+) -> list[Evidence]:
     """The verdict of each claim function of a paper on the statements that it names."""
     evidence = []
     claims = claims_of(package)
@@ -139,14 +145,23 @@ def _judge_claims(package: str, stated: Collection[str], tables: _Tables) -> lis
                 require_known("statement", statement, stated, f"claim {name}")
             for figure in about.figures:
                 require_known("figure", figure, tables.files, f"claim {name}")
+            reads = claim_reads(function, package)
+            require_marks(f"claim {name}", about, about.statements, reads, inputs)
             verdicts = judge(function, {figure: tables.read(figure) for figure in about.figures})
             targets = tuple(tables.target(figure) for figure in about.figures)
-            evidence.append(Evidence(name, verdicts, targets, about))
+            evidence.append(Evidence(name, verdicts, targets, about, _sentences(about, inputs)))
             progress.update(1)
     return evidence
 
 
-def _judge_printed_numbers(stated: Collection[str], tables: _Tables) -> list[Evidence]:
+def _sentences(about: Claim | Printed, inputs: Mapping[str, FittedInput]) -> tuple[str, ...]:
+    """What was fitted to the statements that a claim or a printed number answers."""
+    return tuple(inputs[name].what for name in about.fitted)
+
+
+def _judge_printed_numbers(
+    stated: Collection[str], tables: _Tables, inputs: Mapping[str, FittedInput]
+) -> list[Evidence]:
     """The verdict of each number that a paper prints on the statements that it answers."""
     evidence = []
     for figure, path in tables.files.items():
@@ -155,11 +170,20 @@ def _judge_printed_numbers(stated: Collection[str], tables: _Tables) -> list[Evi
             answered = number.answers.split()
             for statement in answered:
                 require_known("statement", statement, stated, file.name)
+            reads = partial(_stands_in, figure)
+            require_marks(f"{file.name}: {number}", number, answered, reads, inputs)
             if not answered:  # it counts under its own text
                 answered = [f"{number} ({number.source})"]
             verdicts = dict.fromkeys(answered, number.judge(tables.read(figure)))
-            evidence.append(Evidence(f"numbers of {figure}", verdicts, (tables.target(figure),), number))
+            name = f"numbers of {figure}"
+            targets = (tables.target(figure),)
+            evidence.append(Evidence(name, verdicts, targets, number, _sentences(number, inputs)))
     return evidence
+
+
+def _stands_in(figure: str, fitted: FittedInput) -> bool:
+    """Whether the table of a figure depends on an input."""
+    return figure in fitted.figures
 
 
 def outcomes(paper: str, stated: Iterable[Statement], found: Sequence[Evidence]) -> list[Outcome]:
@@ -168,7 +192,7 @@ def outcomes(paper: str, stated: Iterable[Statement], found: Sequence[Evidence])
     A statement is *reproduced* if all that answers it is, *not reproduced* if nothing is and something failed,
     *partly* if some is and some failed, *undecided* if nothing failed and something is undecided, and *not testable
     here* if nothing answers it. It is *consistent* if all came out as the paper says, but something with inputs that
-    were calibrated. One that is not reproduced needs a reason.
+    were fitted. One that is not reproduced needs a reason.
     """
     rows = []
     for statement in stated:
@@ -187,7 +211,7 @@ def _outcome(paper: str, statement: Statement, answering: Sequence[Evidence]) ->
     reasons: list[str] = []
     for evidence, verdict in zip(answering, verdicts, strict=True):
         targets += evidence.targets
-        reasons += _reasons(evidence.about, verdict)
+        reasons += _reasons(evidence, verdict)
     return Outcome(
         paper=paper,
         id=statement.id,
@@ -199,8 +223,13 @@ def _outcome(paper: str, statement: Statement, answering: Sequence[Evidence]) ->
         assumed="yes" if any(evidence.about.assumed for evidence in answering) else "",
         post_hoc="yes" if any(evidence.about.post_hoc for evidence in answering) else "",
         evidence="; ".join(_each_once(evidence.name for evidence in answering)),
-        reason="; ".join(_each_once(reasons)) if answering else statement.remark,
+        reason=_joined(_each_once(reasons)) if answering else statement.remark,
     )
+
+
+def _joined(reasons: Iterable[str]) -> str:
+    """Several reasons as one text, whether or not they are sentences."""
+    return "; ".join(reasons).replace(".; ", ". ")
 
 
 def _each_once(texts: Iterable[str]) -> list[str]:
@@ -208,14 +237,17 @@ def _each_once(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def _reasons(about: Claim | Printed, verdict: Verdict) -> list[str]:
+def _reasons(evidence: Evidence, verdict: Verdict) -> list[str]:
     """Why a claim or a printed number does not show a statement to be reproduced, or what to know where it does."""
+    about = evidence.about
     if verdict.outcome == REPRODUCED:
         reasons = [verdict.reason]
     elif verdict.outcome == CONSISTENT:
-        reasons = [about.calibrated, verdict.reason]
+        reasons = [*evidence.fitted, verdict.reason]
     else:
         reasons = [verdict.reason or about.reason or verdict.found]
+    if about.post_hoc:
+        reasons.append(f"Set after the numbers were known: {about.post_hoc}")
     return [reason for reason in reasons if reason]
 
 
@@ -266,12 +298,12 @@ def write(rows: Sequence[Outcome], path: Path) -> None:
 
 
 _ABOUT = """*reproduced*: every check of the statement came out as the paper says. *consistent*: so it did, but with
-inputs that were calibrated to the statement or copied from the paper's own numbers, so that it is no finding. *partly*:
+inputs that were fitted to the statement or copied from the paper's own numbers, so that it is no finding. *partly*:
 some checks came out as the paper says and some did not.
 *not reproduced*: none did. *undecided*: the seeds or the printed digits cannot separate the two sides. *not testable
 here*: the statement is true by definition, is about other work, or needs what is lost, and the reason says which.
 *assumed*: the check uses parameters that the paper does not give, or that were restored from a damaged text. *post
-hoc*: a level, tolerance or constant was chosen after the numbers had been seen.
+hoc*: the bar (a level, a tolerance, a share) was set after the numbers were known; the reason says which.
 """
 
 

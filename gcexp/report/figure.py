@@ -277,7 +277,9 @@ class Figure:
         played = None
         if self.file.kind == "analysis" and self.declaration.plays_schemes:
             played = played_schemes(self.arguments.get("schemes"))
-        found = stage_fingerprint(self.file.kind, names=names, played=played and [config for _, config in played])
+        found = stage_fingerprint(
+            self.file.kind, names=names, played=played and [config for _, config in played]
+        )
         for run in self.runs:
             parts = [f"{run.label} = {run.id}"]
             for name, value in run.columns:

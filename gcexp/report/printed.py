@@ -3,10 +3,10 @@
 ``column`` names the column of the figure's table, ``expected`` the printed number (``3/8`` is allowed; text where the
 column holds text), ``tolerance`` the largest difference, ``source`` the place in the paper. ``answers`` names the
 statements that the number is evidence for, ``assumed`` is ``yes`` where parameters were assumed or restored,
-``post_hoc`` says what was chosen after the numbers had been seen, ``calibrated`` which inputs were calibrated to the
-number or copied from the paper, so that it is consistent at best, and ``reason`` why a number differs. ``statistic``
-and ``rows`` make one number of several rows. Every other column is a key: the row of the table is the one whose column
-equals the cell; an empty cell puts no condition.
+``post_hoc`` says which tolerance was set after the numbers were known, ``fitted`` which inputs of the paper's
+``fitted_inputs.csv`` were fitted to the number, so that it is consistent at best, and ``reason`` why a number differs.
+``statistic`` and ``rows`` make one number of several rows. Every other column is a key: the row of the table is the one
+whose column equals the cell; an empty cell puts no condition.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REQUIRED = ("column", "expected", "tolerance", "source", "assumed", "answers", "reason")
-OPTIONAL = ("statistic", "rows", "post_hoc", "calibrated")
+OPTIONAL = ("statistic", "rows", "post_hoc", "fitted")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Printed:
     statistic: str | None = None
     rows: int = 1
     post_hoc: str = ""
-    calibrated: str = ""
+    fitted: tuple[str, ...] = ()
     where: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -61,12 +61,12 @@ class Printed:
     def judge(self, table: pd.DataFrame) -> Verdict:
         """Whether the table has this number."""
         verdict = self._compare(table)
-        if self.calibrated:
+        if self.fitted:
             return consistent_at_best(verdict)
         return verdict
 
     def _compare(self, table: pd.DataFrame) -> Verdict:
-        """Whether the table has this number, whatever its inputs were calibrated to."""
+        """Whether the table has this number, whatever its inputs were fitted to."""
         try:
             if isinstance(self.expected, str):
                 return equals(text(table, self.column, self.where), self.expected)
@@ -107,6 +107,8 @@ def _printed_of(row: Mapping[str, str], place: str) -> Printed:
     for name in ("tolerance", "rows"):
         if name in given:
             given[name] = typed(given[name], fractions=True)
+    if "fitted" in given:
+        given["fitted"] = tuple(given["fitted"].split())
     value = as_number(given.get("expected"))
     if value is not None:
         given["expected"] = value

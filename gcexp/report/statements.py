@@ -48,7 +48,7 @@ class Outcome:
     outcome: str  # one of `gcexp.analysis.claims.OUTCOMES`
     main: str  # yes or empty, as the next two: shown on the paper's page
     assumed: str  # rests on parameters that were assumed or restored
-    post_hoc: str  # something was chosen after the numbers had been seen
+    post_hoc: str  # a bar was set after the numbers were known; the reason says which
     evidence: str  # names of claim functions, and the figures whose printed numbers were compared
     reason: str  # why it is not simply reproduced, or what to know where it is
 

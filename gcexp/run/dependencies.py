@@ -67,7 +67,13 @@ JUNCTIONS = frozenset(
 #: Who reaches this one composes options, and may build every class of the library that an option can name.
 _COMPOSING = "gcexp.run.compose"
 
-_CLOCK = ("gcexp.timeline.clock", "gcexp.run.measurement", "gcexp.run.run", "gcexp.run.scheme", "gcexp.run.seeds")
+_CLOCK = (
+    "gcexp.timeline.clock",
+    "gcexp.run.measurement",
+    "gcexp.run.run",
+    "gcexp.run.scheme",
+    "gcexp.run.seeds",
+)
 _TABLE = (
     "gcexp.report.table",
     "gcexp.report.columns",

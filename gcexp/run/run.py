@@ -21,7 +21,14 @@ from gcexp.run.compose import compose
 from gcexp.run.dependencies import stage_fingerprint
 from gcexp.run.options import Folders
 from gcexp.run.records import collect_reads
-from gcexp.run.scheme import Codes, build_scheme, require_trainable
+from gcexp.run.scheme import (
+    Codes,
+    build_scheme,
+    named_keys,
+    numbers_of,
+    require_same_stragglers,
+    require_trainable,
+)
 from gcexp.run.seeds import check_count, check_horizon, seed_list, seed_range, spell_number, spell_seeds
 from gcexp.run.tokens import PARTS, overrides_of, tokens_of
 from gcexp.schema import fitted
@@ -116,7 +123,9 @@ class Run:
             For an unknown key or option, with the nearest match, and for values that the mathematics does not allow.
         """
         overrides = tuple(overrides)
-        config = compose(list(overrides), folders) | dict(objects or {})
+        objects = dict(objects or {})
+        numbers = numbers_of(objects["code"], overrides) if "code" in objects else []
+        config = compose([*overrides, *numbers], folders) | objects
         run = cls(overrides, config, trains, label, codes=codes or Codes())
         run._check_length()
         if trains:
@@ -134,6 +143,8 @@ class Run:
 
     def check(self) -> None:
         """Build all that needs no torch, and refuse an exact code that rounding spoils at its size."""
+        if "s" in named_keys(self.overrides):
+            require_same_stragglers(self.config, self.scheme.code)
         self.codes.require_accurate(self.scheme.code, self.config["code"])
         _ = self.delay_model
         if self.trains:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import ParameterError, UserError
 from gcexp.run.build import build, is_redrawn, locate, with_seed
 from gcexp.run.module_text import class_value
-from gcexp.schema import fitted
+from gcexp.schema import fitted, is_whole
 
 if TYPE_CHECKING:  # a plan that only draws loads no codes
     from gcexp.codes.base import Code
@@ -76,6 +77,43 @@ def _built(node: dict) -> Code:
         raise ParameterError(f"{error} (code: {name})") from None
 
 
+def named_keys(overrides: Iterable[str]) -> set[str]:
+    """The keys that overrides give a value."""
+    return {override.partition("=")[0] for override in overrides}
+
+
+def numbers_of(code: Code, overrides: Iterable[str]) -> list[str]:
+    """The workers and stragglers of a code from Python as overrides, without those that a person named."""
+    named = named_keys(overrides)
+    found = []
+    for key in ("n", "s"):
+        number = getattr(code, key, None)
+        if key not in named and is_whole(number):
+            found.append(f"{key}={number}")
+    return found
+
+
+def _require_same_workers(config: dict, code: Code) -> None:
+    """Refuse a code whose number of workers is not n: it would run, and be called a run of n workers."""
+    n = fitted(int, config["n"], "n")
+    if code.n != n:
+        raise ParameterError(f"{type(code).__name__} has {code.n} workers, got n={n}; set n={code.n}")
+
+
+def require_same_stragglers(config: dict, code: Code) -> None:
+    """Refuse a code that is built for other than the s stragglers that a person named beside it."""
+    node = config["code"]
+    built_for = getattr(code, "s", None)
+    if isinstance(node, dict):
+        built_for = node.get("s", built_for)
+    s = config["s"]
+    if is_whole(built_for) and built_for != s:
+        raise ParameterError(
+            f"{type(code).__name__} is built for s={built_for} stragglers, got s={s}; set s={built_for} "
+            "(wait.s is the number of workers for which the master does not wait)"
+        )
+
+
 def build_scheme(config: dict, seed: int | None = None, codes: Codes | None = None) -> Scheme:
     """Scheme of a composed run; `seed` replaces the code's own where the code is drawn for every seed."""
     from gcexp.schemes.scheme import Scheme, durations_only
@@ -83,6 +121,7 @@ def build_scheme(config: dict, seed: int | None = None, codes: Codes | None = No
     if seed is not None and not is_redrawn(config):
         seed = None
     code = (codes or Codes()).of(config, seed)
+    _require_same_workers(config, code)
     fitted(bool, config.get("exact", False), "exact")
     bound = fitted(bool, config.get("bound", False), "bound")
     scheme = Scheme(

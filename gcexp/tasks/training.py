@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _SCORE = "score."  # npz names of scores start with this
 _STATE = "state."  # those of the optimiser's state at the kept parameters
 _STATE_AFTER = "state_after."  # and with which the next iteration began
+#: What single precision holds, in which trajectories keep parameters.
+_LARGEST = np.finfo(np.float32).max
 _RULE = "at_rule."  # and in a checkpoint those of the optimiser's state as it is now
 
 
@@ -413,6 +415,7 @@ class _Pass:
         else:  # the time passed, the model stays: no momentum, no decay
             trajectory.skipped[rows] += 1
 
+    @np.errstate(over="ignore", invalid="ignore")  # of a training that diverges, which is told in one sentence
     def _update(self, t: int, c: np.ndarray) -> None:
         model = self._model
         problem = self._problem
@@ -488,13 +491,13 @@ def _keep_state(
 
 def _require_finite(parameters: np.ndarray, seeds: np.ndarray, iteration: int) -> None:
     """Raise `ParameterError` that names the first seed whose parameters (l,) or (S, l) are not finite."""
-    finite = np.isfinite(parameters)
+    finite = np.abs(parameters) <= _LARGEST  # false for NaN, too
     if finite.all():
         return
     is_finite = finite.reshape(-1, finite.shape[-1]).all(1)
     seed = np.atleast_1d(seeds)[is_finite.argmin()]
     raise ParameterError(
-        f"training diverged: seed {seed} has parameters that are not finite after "
+        f"training diverged: seed {seed} has parameters that are not finite in single precision after "
         f"iteration {iteration}; a smaller optimizer.learning_rate may help"
     )
 

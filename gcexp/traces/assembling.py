@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from math import gcd, nan, prod
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import numpy as np
 
@@ -111,7 +111,7 @@ def record_of_lines(lines: Lines, name: str, place: str, flags: Flags) -> TraceF
     known = []
     places = []
     for numbers in index:
-        values, where = np.unique(numbers, return_inverse=True)
+        values, where = _ranked(numbers)
         known.append(values)
         places.append(where)
     numbering = _numbering(known[0])
@@ -123,12 +123,15 @@ def record_of_lines(lines: Lines, name: str, place: str, flags: Flags) -> TraceF
             f"{place} has {shape[0]} iterations and {shape[1]} workers in {len(lines.workers)} lines; a matrix of more "
             f"than {MOST_CELLS} cells is not read"
         )
-    cell = np.ravel_multi_index(places, shape)
+    cell = places[0]
+    for where, length in zip(places[1:], shape[1:], strict=True):
+        cell = cell * length + where
     workers = tuple(known[1].tolist())
     labels = lines.hosts or workers
-    _check_twice(cell, known, shape, labels, place)
     there = np.zeros(shape, dtype=bool)
     there.ravel()[cell] = True
+    if np.count_nonzero(there) < len(cell):
+        _refuse_twice(cell, known, shape, labels, place)
     there = there.reshape(*shape[:2], -1)
     missing = _missing(there, labels, flags, place)
     matrices = {}
@@ -156,6 +159,22 @@ def record_of_lines(lines: Lines, name: str, place: str, flags: Flags) -> TraceF
         gap=numbering.gap,
         decisions=tuple(numbering.decisions),
     )
+
+
+def _ranked(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct numbers, rising, and the place of each number among them.
+
+    >>> _ranked(np.array([7, 3, 7]))
+    (array([3, 7]), array([1, 0, 1]))
+    """
+    if numbers.min(initial=0) < 0 or numbers.max(initial=0) > 2 * len(numbers):
+        values, places = np.unique(numbers, return_inverse=True)
+        return values, places
+    there = np.bincount(numbers) > 0  # needs no sorting
+    values = np.flatnonzero(there)
+    if there.all():
+        return values, numbers
+    return values, (np.cumsum(there) - 1)[numbers]
 
 
 def record_of_matrix(
@@ -247,11 +266,11 @@ def _check_chunks(numbers: np.ndarray, place: str) -> None:
         raise DataError(f"{place}: chunks go {shown}: {missing[0]} is missing")
 
 
-def _check_twice(cell: np.ndarray, known: list, shape: tuple[int, ...], labels: tuple, place: str) -> None:
-    """Raise `TwiceError` where two lines are of the same iteration and worker."""
+def _refuse_twice(
+    cell: np.ndarray, known: list, shape: tuple[int, ...], labels: tuple, place: str
+) -> NoReturn:
+    """Raise `TwiceError` for the first iteration and worker of which there are several lines."""
     twice = np.flatnonzero(np.bincount(cell) > 1)
-    if not len(twice):
-        return
     t, i, *chunk = np.unravel_index(twice[0], shape)
     told = f"iteration {known[0][t]}, worker {labels[i]}"
     if chunk:

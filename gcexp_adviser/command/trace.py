@@ -7,8 +7,10 @@ import shlex
 from pathlib import Path
 
 from gcexp.command.arguments import keywords, new_file
-from gcexp.errors import UserError, require
+from gcexp.delays.trace_loads import loads_of
+from gcexp.errors import DataError, UserError, require
 from gcexp.traces.missing import Absent
+from gcexp.traces.record import TraceFile
 from gcexp_adviser.diagnosis.check import report
 
 #: What is told of missing rows that `absent` names.
@@ -86,6 +88,7 @@ def import_log(
     trace = trace_with_gaps(
         source, columns=columns, unit=unit, decimal=decimal, pattern=pattern, warm_up=warm_up
     )
+    _check_loads(trace)
     iterations, workers = trace.values["time"].shape
     origin = sources[0] if len(sources) == 1 else f"{len(sources)} files"
     lines = [f"read {iterations} iterations of {workers} workers from {origin}", *trace.decisions]
@@ -105,3 +108,11 @@ def import_log(
         *(f"wrote {path}" for path in paths),
         f"what to set, in one sentence: {shlex.join(['gcexp', 'advise', str(output)])}",
     ]
+
+
+def _check_loads(trace: TraceFile) -> None:
+    """Raise `DataError` for loads that no other command would take."""
+    try:
+        loads_of(trace)
+    except DataError as error:
+        raise DataError(f"{error}; where that column is no load: columns=load:none") from None

@@ -158,7 +158,7 @@ def _durations(
     table: Table, found: Matched, unit: str, writing: Writing, decisions: list[str]
 ) -> tuple[np.ndarray, str]:
     """Times of the rows, in seconds where their unit is known, and that unit; NaN where a cell is empty."""
-    sums = np.zeros(len(table.frame))
+    columns = []
     units = set()
     for name in found.times:
         parts, of_cells, told = floats(table.frame[name], writing)
@@ -167,11 +167,12 @@ def _durations(
             if sentence not in decisions:
                 decisions.append(sentence)
         units.add((of_cells, name_of(name).unit))
-        sums += parts
+        columns.append(parts)
     if len(units) > 1:
         raise DataError(
             f"{table.place}: {' and '.join(found.times)} have different units; make them the same"
         )
+    sums = columns[0] if len(columns) == 1 else np.sum(columns, axis=0)
     of_cells, _ = units.pop()
     known = known_unit(unit, of_cells, found.times[0], decisions, is_strict(found))
     if known and not of_cells:

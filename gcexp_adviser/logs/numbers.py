@@ -138,7 +138,7 @@ def floats(column: pd.Series, writing: Writing) -> tuple[np.ndarray, str, list[s
         return column.dt.total_seconds().to_numpy(float), "s", ["times are durations of pandas"]
     cells = cells_of(column)
     if cells.dtype != object:
-        return cells.astype(float), "", []
+        return cells.astype(float, copy=False), "", []
     texts = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
     decisions: list[str] = []
     if writing.decimal:

@@ -17,7 +17,7 @@ from gcexp_adviser.logs.names import listed
 from gcexp_adviser.logs.recipes import HEADERS, see
 
 UNNAMED = "Unnamed: "  # begins the name of a column without one, as pandas writes it
-MOST_COLUMNS = 2**16
+MOST_COLUMNS = 2**15
 _TRIED = 40  # first lines by which a separator is chosen
 _TRIED_BYTES = 2**20
 _CHUNK = 2**24  # bytes whose cells are counted at once
@@ -52,8 +52,8 @@ class Layout:
     @property
     def repeats_header(self) -> bool:
         """Whether a name stands in its column in the first row too, but for numbers in it, as in a log of words."""
-        (row, *_) = _first_lines(self.data[self.begin : self.begin + _TRIED_BYTES])
-        for name, cell in zip(self.header, _cells(row, self.separator), strict=False):
+        rows = _first_lines(self.data[self.begin : self.begin + _TRIED_BYTES])
+        for name, cell in zip(self.header, _cells("".join(rows[:1]), self.separator), strict=False):
             masked = re.sub(r"\d+", "0", name)
             if re.search(r"[A-Za-z]{2}", name) and masked == re.sub(r"\d+", "0", cell):
                 return True
@@ -64,10 +64,11 @@ class Layout:
         before = self.data.count(b"\n", 0, self.begin)
         if b'"' in self.data:
             return before + _numbers_of_lines(self)[row]
+        blanks = b" \t".replace(self.separator.encode(), b"")  # pandas leaves out lines of these
         at = self.begin
         while row >= 0:
             end = self.data.find(b"\n", at)
-            row -= end != at
+            row -= bool(self.data[at:end].strip(blanks))
             before += 1
             at = end + 1
         return before
@@ -123,14 +124,12 @@ def layout_of(data: bytes, place: str) -> Layout:
         decisions.append("took the last comment before the rows for the header")
     else:
         header = [f"column{number}" for number in range(1, len(header) + 1)]
-    layout = Layout(data, begin, _distinct(header, place), separator, named, decisions)
-    _check_widths(layout, place)
-    return layout
+    return Layout(data, begin, _distinct(header, place), separator, named, decisions)
 
 
 def _without_comments(data: bytes) -> tuple[bytes, str]:
     """The text with empty lines for comments, and the last comment before the first row; np.savetxt writes names so."""
-    if not (data.startswith(b"#") or b"\n#" in data):
+    if b"#" not in data or not (data.startswith(b"#") or b"\n#" in data):
         return data, ""
     found = ""
     for line in data[:_TRIED_BYTES].decode(errors="replace").split("\n"):
@@ -252,7 +251,7 @@ def _decimal_commas_only(lines: list[str]) -> bool:
 # --- the number of cells of each line ---------------------------------------------------------------------------------
 
 
-def _check_widths(layout: Layout, place: str) -> None:
+def check_widths(layout: Layout, place: str) -> None:
     """Raise `DataError` for the first line that has another number of cells than the header."""
     width = len(layout.header)
     row = 0
@@ -262,8 +261,6 @@ def _check_widths(layout: Layout, place: str) -> None:
             number = layout.line_of(row + int(wrong[0]))
             raise DataError(f"{place}: line {number} has {widths[wrong[0]]} cells, the header {width}")
         row += len(widths)
-    if not row:
-        raise DataError(f"{place} has a header and no rows")
 
 
 def _widths(layout: Layout, place: str) -> Iterator[np.ndarray]:

@@ -13,6 +13,9 @@ from gcexp_adviser.profiler.kineto_events import is_damaged, is_trace, read_even
 from gcexp_adviser.profiler.kineto_steps import Step, steps_of
 
 _SHOWN = 8  # numbers in a sentence
+_AFTER_BACKWARD = (
+    "the gradients are reduced after the backward pass, and later collectives wait for the first"
+)
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,9 @@ def read_profiler_folder(source: Path | str | Iterable[Path | str]) -> tuple[pd.
     Returns
     -------
     frame : DataFrame
-        Columns ``iteration`` (number of the step), ``worker`` (rank), ``time`` from the step mark to the launch of the
-        last gradient collective, and ``compute``, its part from the first forward operation on; both in seconds. There
+        Columns ``iteration`` (number of the step, or of the update of several steps), ``worker`` (rank), ``time`` from
+        the mark of the first step behind the last one with a gradient collective to the launch of the last gradient
+        collective, and ``compute``, its part from the first forward operation on; both in seconds. There
         is a row for each rank and each step that all ranks have. ``compute`` is left out where no operation is seen
         that it could begin with.
     decisions : list of str
@@ -216,18 +220,27 @@ def _check_collectives(recordings: list[_Recording]) -> None:
 def _kept_steps(ranks: dict[int, dict[int, Step]]) -> tuple[list[int], list[str]]:
     """Numbers of the steps that are usable on every rank, and what is told of the others."""
     kept: list[int] = []
-    without, waiting, cut_off, incomplete = [], [], [], []
+    without, waiting, cut_off, not_begun, incomplete = [], [], [], [], []
     numbers: set[int] = set()
+    joined: set[int] = set()
     for steps in ranks.values():
         numbers.update(steps)
+        for step in steps.values():
+            if step.collectives:
+                joined.update(range(step.first, step.number))
+    not_whole = _not_begun(ranks)
     for number in sorted(numbers):
         of_ranks = [steps[number] for steps in ranks.values() if number in steps]
+        begins = {(step.first, step.from_update) for step in of_ranks}
         if any(step.cut_off for step in of_ranks):
             cut_off.append(number)
         elif any(step.waits_for for step in of_ranks):
             waiting.append(number)
         elif not all(step.collectives for step in of_ranks):
-            without.append(number)
+            if number not in joined:
+                without.append(number)
+        elif number in not_whole or len(begins) > 1:
+            not_begun.append(number)
         elif len(of_ranks) < len(ranks):
             incomplete.append(number)
         else:
@@ -236,27 +249,79 @@ def _kept_steps(ranks: dict[int, dict[int, Step]]) -> tuple[list[int], list[str]
         "without a gradient collective": without,
         "in which ranks wait for each other before the backward pass is over": waiting,
         "that the recording cut off before the last gradient collective": cut_off,
+        "whose gradients were accumulated since a step that was not recorded": not_begun,
         "that not every rank has": incomplete,
     }
     told = []
     for reason, left_out in reasons.items():
         if left_out:
-            noun = "step" if len(left_out) == 1 else "steps"
-            told.append(f"left out {len(left_out)} {noun} {reason}: {_listed(left_out)}")
+            told.append(f"left out {_steps(len(left_out))} {reason}: {_listed(left_out)}")
     if not kept:
         raise DataError(f"no step is whole on every rank: {'; '.join(told)}")
     return kept, told
 
 
+def _not_begun(ranks: dict[int, dict[int, Step]]) -> set[int]:
+    """Numbers of steps to which steps before the recording may belong, since others have more steps than they."""
+    lengths: set[int] = set()
+    others: list[Step] = []
+    for steps in ranks.values():
+        for step in steps.values():
+            before = steps.get(step.first - 1)
+            if not step.is_preceded and not (before is not None and before.collectives):
+                others.append(step)
+            elif step.collectives:
+                lengths.add(step.length)
+    return {step.number for step in others if {step.length} != (lengths or {1})}
+
+
+def _iterations_of(kept: list[int], lengths: set[int]) -> list[int]:
+    """Numbers of iterations; steps that were joined, as many for each, count as one.
+
+    Examples
+    --------
+    >>> _iterations_of([3, 7, 15], {4}), _iterations_of([3, 4, 9], {4, 1, 5}), _iterations_of([3, 4, 6], {1})
+    ([0, 1, 3], [0, 1, 2], [3, 4, 6])
+    """
+    if len(lengths) > 1:
+        return list(range(len(kept)))
+    return [number // max(lengths) for number in kept]
+
+
 def _frame(ranks: dict[int, dict[int, Step]], kept: list[int]) -> pd.DataFrame:
     """A row for each kept step and rank; without ``compute`` where a step lacks it."""
     rows = []
-    for number in kept:
+    some_rank = next(iter(ranks.values()))
+    iterations = _iterations_of(kept, {some_rank[number].length for number in kept})
+    for iteration, number in zip(iterations, kept, strict=True):
         for rank, steps in ranks.items():
             step = steps[number]
-            rows.append((number, rank, step.time, step.compute))
+            rows.append((iteration, rank, step.time, step.compute))
     frame = pd.DataFrame(rows, columns=["iteration", "worker", "time", "compute"])
     return frame.dropna(axis="columns")
+
+
+def _steps(number: int) -> str:
+    return f"{number} step" if number == 1 else f"{number} steps"
+
+
+def _accumulation(steps: list[Step]) -> list[str]:
+    """What is told of steps that were joined, or that may have to be."""
+    lengths = sorted({step.length for step in steps})
+    if lengths[-1] > 1:
+        number = str(lengths[0]) if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]}"
+        return [
+            f"an iteration is {number} steps, of which the last has a gradient collective, as where gradients are "
+            "accumulated; its time begins with the first of them"
+        ]
+    numbers = {step.number for step in steps}
+    follow = any(step.is_preceded or step.number + 1 in numbers for step in steps)
+    if len(numbers) > 1 and not follow:
+        return [
+            "no two recorded steps follow each other: if gradients were accumulated in the steps between, what "
+            "ranks took in them is not in time; record whole updates"
+        ]
+    return []
 
 
 def _meaning(
@@ -266,14 +331,21 @@ def _meaning(
     steps: list[Step] = []
     for of_rank in ranks.values():
         steps += map(of_rank.__getitem__, kept)
-    if any(step.after_backward for step in steps):
-        time = (
-            "step start to the first gradient collective, since the gradients are reduced after the backward pass, and "
-            "later collectives wait for the first"
-        )
+    start = "the end of the optimiser's step" if steps[0].from_update else "step start"
+    after_backward = sorted({step.number for step in steps if step.after_backward})
+    if len(after_backward) == len(kept):
+        time = f"{start} to the first gradient collective, since {_AFTER_BACKWARD}"
     else:
-        time = "step start to the launch of the last gradient collective"
+        time = f"{start} to the launch of the last gradient collective"
     told = [f"time = {time}"]
+    if 0 < len(after_backward) < len(kept):
+        told.append(
+            f"in {_steps(len(after_backward))} of {len(kept)}, {_listed(after_backward)}, time ends with the first "
+            f"gradient collective, since {_AFTER_BACKWARD}"
+        )
+    if steps[0].from_update:
+        told.append("the step marks lie between the forward and the backward pass, as Lightning's do")
+    told += _accumulation(steps)
     if "compute" not in frame:
         told.append("compute is not known, since no forward operation is seen")
     elif any(step.unmarked_forward for step in steps):

@@ -45,6 +45,7 @@ _FLOWS = frozenset(("fwdbwd", "forward_backward"))  # from a forward operation t
 _BACKWARD = "autograd::engine::evaluate_function"
 _FORWARD = ("DistributedDataParallel.forward", "FullyShardedDataParallel.forward")
 _NOT_COMPUTING = ("Optimizer.", "enumerate(DataLoader)")
+_UPDATE = "Optimizer.step#"
 #: Who writes the launch of a collective, the outermost first: the operator, its record, and the backend's annotation.
 OPERATOR, RECORD, ANNOTATION = range(3)
 _OPERATORS = ("c10d", "_c10d_functional", "c10d_functional")
@@ -82,6 +83,7 @@ class Events:
     launches: list[Launch] = field(default_factory=list)
     forward: list[float] = field(default_factory=list)  # begins of forward passes of a wrapped model
     not_computing: list[tuple[float, float]] = field(default_factory=list)
+    updates: list[float] = field(default_factory=list)  # ends of steps of an optimiser
     flows: array = field(
         default_factory=lambda: array("d")
     )  # begins of forward operations that have a backward one
@@ -205,7 +207,10 @@ def _keep(events: Events, event: dict) -> None:
     elif name in _FORWARD:
         events.forward.append(_span(events, event)[0])
     elif name.startswith(_NOT_COMPUTING):
-        events.not_computing.append(_span(events, event))
+        span = _span(events, event)
+        events.not_computing.append(span)
+        if name.startswith(_UPDATE):
+            events.updates.append(span[1])
     else:
         kind, written_by = _collective(name)
         if written_by == RECORD:

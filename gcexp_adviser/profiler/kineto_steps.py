@@ -1,18 +1,21 @@
 """The times of one rank's steps, from the events of its profiler traces.
 
 The all-reduce makes all ranks end a step together, so the durations of steps say nothing about single ranks. What a
-rank takes by itself lies between its step mark and the launch of its last gradient collective. Only differences between
-times of one rank are taken: the clocks of ranks are never compared.
+rank takes by itself lies between its step mark and the launch of its last gradient collective. Where gradients are
+accumulated, as with ``no_sync``, it begins with the mark of the first step behind the last one with a collective: a
+rank that is slow in a step without one holds the others up in the step that has one. Only differences between times
+of one rank are taken: the clocks of ranks are never compared.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
 
+from gcexp.errors import DataError
 from gcexp_adviser.profiler.kineto_events import Events, Launch, sorted_array
 
 _MICROSECONDS = 1e-6
@@ -25,8 +28,16 @@ class Step:
     Attributes
     ----------
     number : int
+    first : int
+        The number of the step with whose mark `time` begins: its own, or that of the first step behind the last one
+        with a gradient collective.
+    is_preceded : bool
+        Whether the step before `first` is in the file, so that all steps since the last collective are.
+    from_update : bool
+        Whether `time` begins with the end of the optimiser's step, since the mark lies between the forward and the
+        backward pass.
     time : float
-        From the step mark to the launch of the last gradient collective.
+        From the mark of the step `first` to the launch of the last gradient collective.
     compute : float, optional
         The part of it from the first forward operation on; None where no forward pass is seen.
     collectives : int
@@ -45,6 +56,9 @@ class Step:
     """
 
     number: int
+    first: int
+    is_preceded: bool = False
+    from_update: bool = False
     time: float = 0.0
     compute: float | None = None
     collectives: int = 0
@@ -55,17 +69,79 @@ class Step:
     cut_off: bool = False
 
     @property
+    def length(self) -> int:
+        """The number of steps that `time` spans."""
+        return self.number - self.first + 1
+
+    @property
     def is_usable(self) -> bool:
         """Whether its time is what the rank took by itself."""
         return bool(self.collectives) and not self.waits_for and not self.cut_off
 
 
+@dataclass(frozen=True)
+class _Mark:
+    """The mark of a step, or of several joined ones: numbers of the first and the last, begin and end."""
+
+    first: int
+    number: int
+    began: float
+    ended: float
+    is_preceded: bool = False
+    from_update: bool = False
+
+
 def steps_of(events: Events) -> list[Step]:
-    """The steps of a file in their order; the last one may be cut off."""
-    marks = sorted(events.steps, key=lambda mark: mark[1])
+    """The steps of a file in their order; the last one may be cut off.
+
+    Raises
+    ------
+    DataError
+        Where the marks lie between a forward and its backward pass, and no step of an optimiser is recorded.
+    """
     timeline = _Timeline(events)
-    steps = [timeline.step(*mark) for mark in marks]
-    return _with_last_cut_off(steps)
+    marks = [_Mark(number, number, began, ended) for number, began, ended in events.steps]
+    marks.sort(key=lambda mark: mark.began)
+    if timeline.reduces_before_forward(marks):
+        marks = _between_updates(marks, events)
+    else:
+        marks = _between_collectives(marks, timeline)
+    return _with_last_cut_off([timeline.step(mark) for mark in marks])
+
+
+def _between_collectives(marks: list[_Mark], timeline: _Timeline) -> list[_Mark]:
+    """The marks, each of which begins with the first of the steps since the last one with a gradient collective."""
+    joined: list[_Mark] = []
+    goes_on = False  # whether the step before has no collective, so that this one belongs to the same update
+    for mark in marks:
+        follows = bool(joined) and joined[-1].number == mark.number - 1
+        if follows and goes_on:
+            before = joined[-1]
+            joined.append(
+                replace(mark, first=before.first, began=before.began, is_preceded=before.is_preceded)
+            )
+        else:
+            joined.append(replace(mark, is_preceded=follows))
+        goes_on = not timeline.reduces(mark)
+    return joined
+
+
+def _between_updates(marks: list[_Mark], events: Events) -> list[_Mark]:
+    """Marks from the end of one step of the optimiser to that of the next one; both lie behind a step's mark."""
+    ends = np.sort(events.updates)
+    places = np.searchsorted([mark.began for mark in marks], ends, side="right") - 1
+    joined: list[_Mark] = []
+    for before, now, began, ended in zip(places[:-1], places[1:], ends[:-1], ends[1:], strict=True):
+        first, last = marks[before], marks[now]
+        if before >= 0 and now > before and last.number - first.number == now - before:
+            joined.append(_Mark(first.number + 1, last.number, float(began), float(ended), True, True))
+    if not joined:
+        raise DataError(
+            f"the step marks of {events.path.name} lie between the forward and the backward pass, as where "
+            "training_step of Lightning returns, and no Optimizer.step shows where a step ends: call profiler.step() "
+            "in on_train_batch_end, for which a callback with a torch.profiler.profile of its own is enough"
+        )
+    return joined
 
 
 def _with_last_cut_off(steps: list[Step]) -> list[Step]:
@@ -76,7 +152,7 @@ def _with_last_cut_off(steps: list[Step]) -> list[Step]:
     usual = counts.most_common(1)[0][0]
     last = steps[-1]
     if last.collectives < usual:
-        steps[-1] = Step(last.number, collectives=last.collectives, waits_for=last.waits_for, cut_off=True)
+        steps[-1] = replace(last, cut_off=True)
     return steps
 
 
@@ -93,14 +169,36 @@ class _Timeline:
         self._backward_ends = sorted_array(events.backward_ends)
         self._not_computing = sorted(events.not_computing)
 
-    def step(self, number: int, began: float, ended: float) -> Step:
-        """A step from its mark's begin to its end."""
+    def reduces(self, mark: _Mark) -> bool:
+        """Whether a gradient collective is launched in a step."""
+        return any(launch.of_gradients for launch in self._launched(mark.began, mark.ended))
+
+    def reduces_before_forward(self, marks: list[_Mark]) -> bool:
+        """Whether all steps with both launch their gradient collectives before the first forward operation."""
+        forward = self._forward if len(self._forward) else self._flows
+        comes_first = []
+        for mark in marks:
+            passes = _between(forward, mark.began, mark.ended)
+            launches = self._launched(mark.began, mark.ended)
+            of_gradients = [launch.began for launch in launches if launch.of_gradients]
+            if of_gradients and len(passes):
+                comes_first.append(of_gradients[-1] < passes[0])
+        return bool(comes_first) and all(comes_first)
+
+    def _launched(self, began: float, ended: float) -> list[Launch]:
+        """The launches in a span."""
         first, behind = np.searchsorted(self._launch_begins, [began, ended])
-        written = self._launches[first:behind]
+        return self._launches[first:behind]
+
+    def step(self, mark: _Mark) -> Step:
+        """A step from its mark's begin to its end."""
+        began, ended = mark.began, mark.ended
+        nothing = Step(mark.number, mark.first, mark.is_preceded, mark.from_update)
+        written = self._launched(began, ended)
         launches = _outermost(written)
         of_gradients = [launch for launch in launches if launch.of_gradients]
         if not of_gradients:
-            return Step(number)
+            return nothing
 
         backward_ends = _between(self._backward_ends, began, ended)
         in_backward = of_gradients
@@ -112,16 +210,17 @@ class _Timeline:
 
         waits_for = self._waits_for(launches, began, last)
         if waits_for:
-            return Step(number, collectives=collectives, waits_for=waits_for)
+            return replace(nothing, collectives=collectives, waits_for=waits_for)
 
         computing, is_marked = self._computing_from(began, last.began)
-        buffers = _wait_for_buffers(written, last.began)
+        buffers = _wait_for_buffers(written, began, last.began)
         time = last.began - began - buffers
         compute = None
         if computing is not None:
-            compute = (last.began - computing - buffers) * _MICROSECONDS
-        return Step(
-            number=number,
+            waited = _wait_for_buffers(written, computing, last.began)
+            compute = (last.began - computing - waited) * _MICROSECONDS
+        return replace(
+            nothing,
             time=time * _MICROSECONDS,
             compute=compute,
             collectives=collectives,
@@ -173,9 +272,9 @@ def _outermost(launches: list[Launch]) -> list[Launch]:
     return [launch for launch in launches if launch.written_by == outermost[launch.kind]]
 
 
-def _wait_for_buffers(launches: list[Launch], ended: float) -> float:
-    """Microseconds before `ended` in which a backend on the CPU broadcast buffers; NCCL holds up no CPU."""
-    waited, until = 0.0, 0.0
+def _wait_for_buffers(launches: list[Launch], began: float, ended: float) -> float:
+    """Microseconds of a span in which a backend on the CPU broadcast buffers; NCCL holds up no CPU."""
+    waited, until = 0.0, began
     for launch in launches:
         if launch.kind == "broadcast" and launch.on_cpu and launch.began < ended:
             to = min(launch.ended, ended)

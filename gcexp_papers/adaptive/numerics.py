@@ -108,14 +108,7 @@ def _errors_of_plain_solves(
     (`_errors_of_library`) are compared with it.
     """
     generator = rng(seed, "assignment", n, d, L)
-    E = random_matrix(n, d, L, generator)
-    B = np.zeros((n * L, n, L))
-    rows = np.arange(n * L)  # row r n + j is the message of worker j in round r
-    for p in range(n):
-        holds_it = (p - rows % n) % n < d
-        Q = rows[~holds_it]
-        H = rows[holds_it]
-        B[H, p] = E[H, :L] - E[H, L:] @ np.linalg.solve(E[Q, L:], E[Q, :L])
+    E, B = plain_code(n, d, L, generator)
     g = generator.standard_normal((n * L, -(-length // L)))
     wanted = g.reshape(n, L, -1).sum(0)
     errors: dict[str, list[float]] = {"float64": [], "float32": []}
@@ -123,12 +116,28 @@ def _errors_of_plain_solves(
         for _ in range(sets):
             heard = decode_rows(n, d, L, generator.choice(n, s, replace=False))
             A = E[heard, : len(heard)]
-            encoding = B.reshape(n * L, -1)[heard]
+            encoding = B[heard]
             for method, kind in (("float64", np.float64), ("float32", np.float32)):
                 sent = encoding.astype(kind) @ g.astype(kind)
                 found = np.linalg.solve(A.astype(kind), sent)[:L]
                 errors[method].append(_relative_error(found, wanted))
     return errors
+
+
+def plain_code(n: int, d: int, L: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """A drawn E, and the messages that follow from it: both (n L, n L), in double precision by plain solves.
+
+    Row r n + j belongs to worker j in round r, column p L + u of the second to part u of partition p.
+    """
+    E = random_matrix(n, d, L, generator)
+    B = np.zeros((n * L, n, L))
+    rows = np.arange(n * L)
+    for p in range(n):
+        holds_it = (p - rows % n) % n < d
+        Q = rows[~holds_it]
+        H = rows[holds_it]
+        B[H, p] = E[H, :L] - E[H, L:] @ np.linalg.solve(E[Q, L:], E[Q, :L])
+    return E, B.reshape(n * L, n * L)
 
 
 def _relative_error(found: np.ndarray, wanted: np.ndarray) -> float:

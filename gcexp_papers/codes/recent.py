@@ -16,11 +16,12 @@ _PREFIX = (
 LEARNED = ("each", "mean")
 
 
-@columns("delays", "panel", *COLUMNS, clocks=True)
+@columns("delays", "panel", "seed", *COLUMNS, clocks=True)
 def comparison(
     delays: list[dict],
     n: int,
     iterations: int,
+    draws: int,
     phi: list[float],
     deadline: float,
     learned: dict[str, str],
@@ -34,6 +35,8 @@ def comparison(
         Each has a ``name``, and either the ``file`` of a trace or parameters of `gcexp.delays.Composed`.
     n, iterations : int
         Workers; iterations that are drawn, of a trace those that it has.
+    draws : int
+        How often the times are drawn, with seeds from 0 on; a trace is what it is, and has seed 0 alone.
     phi : list of float
         Shares of the time that do not grow with the load.
     deadline : float
@@ -45,16 +48,17 @@ def comparison(
     """
     frames = []
     for given in delays:
-        times = _times(given, n, iterations)
-        known = times[: len(times) // _PREFIX]
-        p = straggling_probabilities(known, deadline)
-        entries = []
-        for entry in schemes:
-            entries.append(_with_probabilities(entry, learned.get(entry["label"]), p))
-        found = benchmark(times, entries, phi, n=n, progress=False)
         name = given["name"]
-        panels = [f"{name}, φ = {share:g}" for share in found["phi"]]
-        frames.append(found.assign(delays=name, panel=panels))
+        for seed in range(1 if "file" in given else draws):
+            times = _times(given, n, iterations, seed)
+            known = times[: len(times) // _PREFIX]
+            p = straggling_probabilities(known, deadline)
+            entries = []
+            for entry in schemes:
+                entries.append(_with_probabilities(entry, learned.get(entry["label"]), p))
+            found = benchmark(times, entries, phi, n=n, progress=False)
+            panels = [f"{name}, φ = {share:g}" for share in found["phi"]]
+            frames.append(found.assign(delays=name, panel=panels, seed=seed))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -72,7 +76,7 @@ def straggling_probabilities(times: np.ndarray, deadline: float) -> np.ndarray:
     return (late.sum(0) + 0.5) / (len(times) + 1)
 
 
-def _times(given: dict, n: int, iterations: int) -> np.ndarray:
+def _times(given: dict, n: int, iterations: int, seed: int) -> np.ndarray:
     """Times of n workers at their own share of the data, (iterations, n)."""
     if "file" in given:
         trace = Trace(given["file"])
@@ -81,7 +85,7 @@ def _times(given: dict, n: int, iterations: int) -> np.ndarray:
     else:
         parameters = dict(given)
         del parameters["name"]
-        draws = Composed(**parameters).draw((0,), iterations, n)
+        draws = Composed(**parameters).draw((seed,), iterations, n)
     return draws.arrival(1 / n, 1)[0]
 
 

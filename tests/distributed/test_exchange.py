@@ -10,6 +10,7 @@ import sys
 import threading
 import tracemalloc
 import types
+import warnings
 from functools import partial
 from multiprocessing.connection import Connection
 
@@ -25,10 +26,11 @@ from gcexp import codes
 from gcexp.codes import CyclicRepetition, Uncoded
 from gcexp.distributed import Coded
 from gcexp.distributed.decisions import Decisions
-from gcexp.distributed.refusals import check_scheme
+from gcexp.distributed.meeting import Meeting
+from gcexp.distributed.refusals import check_rounding, check_scheme, warn_of_dropout
 from gcexp.distributed.star import Collector, Sender
 from gcexp.distributed.wire import Seat, welcome
-from gcexp.errors import UserError
+from gcexp.errors import RankError, UserError
 from gcexp.schemes import Deadline, Fastest, Fewest, Home, Restart, Scheme, SelectiveRepeat
 from gcexp.seeding import rng
 
@@ -260,6 +262,99 @@ def test_what_goes_wrong_in_a_step_is_named(alone):
     model = alone()
     with pytest.raises(RuntimeError, match="step 0: .* 2 of .* 4 samples.*no_sync"):
         train(model, Coded(model, ONE), 1, share=0.5)
+
+
+def test_parts_with_a_static_graph_are_told_what_plain_torch_refuses_too(alone):
+    model = alone(static_graph=True)
+    with pytest.raises(RuntimeError, match="static_graph=True"):
+        train(model, Coded(model, ONE), 1, share=0.5)
+
+
+def test_dropout_is_warned_of_where_partitions_are_shared():
+    shared = CyclicRepetition(n=3, s=1)
+    dropping = nn.Sequential(nn.Linear(2, 1), nn.Dropout(0.5))
+    attending = nn.MultiheadAttention(4, 2, dropout=0.1)
+    for model in (dropping, attending):
+        with pytest.warns(UserWarning, match="dropout.*coded.generator"):
+            warn_of_dropout(shared, model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_dropout(Uncoded(n=3), dropping)
+        warn_of_dropout(shared, nn.Sequential(nn.Linear(2, 1), nn.Dropout(0.0)))
+
+
+def test_codes_that_make_rounding_larger_are_told():
+    large = codes.CommunicationEfficient(n=31, d=16, m=1)
+    with pytest.raises(UserError, match="CommunicationEfficient.* 43 % .*at most 1 %"):
+        check_rounding(large)
+    with pytest.warns(UserWarning, match="CommunicationEfficient.* 0.18 %"):
+        check_rounding(codes.CommunicationEfficient(n=20, d=11, m=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_rounding(CyclicRepetition(n=8, s=2))
+
+
+def test_messages_of_different_batches_end_all_ranks():
+    star = Star()
+    senders = [star.sender(1), star.sender(2)]
+    found = []
+
+    def part(end, batch):
+        with pytest.raises(RuntimeError, match="rank . .*seed=") as caught:
+            for step in range(3):
+                end.exchange(step, message(step), batch)
+        found.append(str(caught.value))
+
+    of_sender = [threading.Thread(target=part, args=(senders[0], "epoch=0, seed=0"), daemon=True)]
+    of_sender.append(threading.Thread(target=part, args=(senders[1], "epoch=0, seed=0"), daemon=True))
+    for thread in of_sender:
+        thread.start()
+    part(star.end, "epoch=0, seed=7")
+    for thread in of_sender:
+        thread.join(LONG)
+    assert len(found) == 3 and all("seed=7" in one and "seed=0" in one for one in found)
+    assert not any("epoch=0" in one for one in found)
+
+
+def meet(store, *ranks):
+    """What ends each of some ranks of three; None where the meeting agrees."""
+    ended = {}
+
+    def wait(rank, given):
+        one = Meeting.__new__(Meeting)
+        one._store, one._rank, one._ranks = store, rank, 3
+        try:
+            one.wait(given, patience=0.5)
+            ended[rank] = None
+        except RankError as error:
+            ended[rank] = error
+
+    threads = [threading.Thread(target=wait, args=one, daemon=True) for one in ranks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(LONG)
+    return ended
+
+
+def test_a_rank_that_never_comes_is_told_by_all_that_waited(capsys):
+    same = {"form": "star"}
+    ended = meet(dist.HashStore(), (0, same), (2, same))
+    assert {str(error) for error in ended.values()} == {"rank 1 has not come for 0.5 s"}
+    assert [error.code for error in ended.values()] == [2, 2]
+    assert capsys.readouterr().err.count("gcexp: rank 1") == 2
+
+
+def test_what_one_rank_was_given_is_told_by_all():
+    same = {"form": "star"}
+    ended = meet(dist.HashStore(), (0, same), (1, same), (2, {"form": "ring"}))
+    assert {str(error) for error in ended.values()} == {"rank 2 has form ring, rank 0 star"}
+    assert meet(dist.HashStore(), (0, same), (1, same), (2, same)) == {0: None, 1: None, 2: None}
+
+
+def test_a_rank_error_ends_a_process_with_exit_code_2():
+    code = "from gcexp.errors import RankError; raise RankError('rank 1 has not come')"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 2
 
 
 def test_messages_that_take_longer_than_computing_are_warned_of(alone):

@@ -1,6 +1,7 @@
 """Claims: verdicts from numbers and from paired curves, and the outcome of a statement."""
 
 import dataclasses
+import importlib
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from gcexp.analysis.claims import (
 )
 from gcexp.errors import DataError, Defect, ParameterError
 from gcexp.report.audit import Evidence, changed_outcomes, outcomes
+from gcexp.report.fitted import FittedInput, claim_reads, read_fitted_inputs, require_marks
 from gcexp.report.printed import read_printed_numbers
 from gcexp.report.statements import Statement, read_statements
 
@@ -140,7 +142,13 @@ def statement(**more) -> Statement:
 def test_a_statement_is_judged_by_all_that_answers_it(found, outcome):
     verdicts = [{"a": Verdict(one, "0.3")} for one in found]
     answers = [
-        Evidence(f"f{i}", verdict, (), Claim(("a",), assumed=i == 0, calibrated="fitted"))
+        Evidence(
+            f"f{i}",
+            verdict,
+            (),
+            Claim(("a",), assumed=i == 0, fitted=("delays",)),
+            ("The delays were fitted.",),
+        )
         for i, verdict in enumerate(verdicts)
     ]
     (row,) = outcomes("p", [statement()], answers)
@@ -154,17 +162,89 @@ def test_a_statement_is_judged_by_all_that_answers_it(found, outcome):
     )
 
 
-def test_calibrated_inputs_find_a_statement_consistent_at_best():
+def test_fitted_inputs_find_a_statement_consistent_at_best():
     for time, outcome in ((1.0, "consistent"), (3.0, "not reproduced")):
 
-        @claim("a", calibrated="The delays were fitted to it.")
+        @claim("a", fitted="delays")
         def fitted(time=time):
             return because(within(time, below=2), f"It takes {time:.1f} s.")
 
-        verdicts = judge(fitted, {})
-        (row,) = outcomes("p", [statement()], [Evidence("fitted", verdicts, (), fitted.claim)])
+        found = Evidence("fitted", judge(fitted, {}), (), fitted.claim, ("The delays were fitted to it.",))
+        (row,) = outcomes("p", [statement()], [found])
         assert row.outcome == outcome
         assert ("fitted to it" in row.reason) == (outcome == "consistent") and f"{time} s" in row.reason
+
+
+def test_a_bar_that_was_set_afterwards_is_told_and_leaves_the_outcome():
+    @claim("a", post_hoc="The bar is 2 s.")
+    def quick():
+        return within(1.0, below=2)
+
+    (row,) = outcomes("p", [statement()], [Evidence("quick", judge(quick, {}), (), quick.claim)])
+    assert (row.outcome, row.post_hoc) == ("reproduced", "yes") and "The bar is 2 s." in row.reason
+
+
+def reads_directly():
+    return PAPER.MATRIX.sum()
+
+
+def reads_through_a_function():
+    return [PAPER._place(slow) for slow in ()]
+
+
+def reads_nothing():
+    return 1
+
+
+PAPER = importlib.import_module("gcexp_papers.dynamic_clustering.numerics")
+MATRIX = FittedInput("matrix", "It was chosen.", ("a",), ("fig2",), ("numerics.MATRIX", "numerics.ALLOWED"))
+
+
+@pytest.mark.parametrize(
+    ("function", "figure", "reads"),
+    [
+        (reads_directly, (), True),
+        (reads_through_a_function, (), True),
+        (reads_nothing, "fig2", True),
+        (reads_nothing, "fig3", False),
+    ],
+)
+def test_a_claim_that_reads_a_fitted_input_must_say_so(refused, function, figure, reads):
+    inputs = {"matrix": MATRIX}
+
+    def check(*answered, **marks):
+        declared = claim(*answered, figure=figure, **marks)(function)
+        found = claim_reads(declared, "gcexp_papers.dynamic_clustering")
+        require_marks("claim x", declared.claim, answered, found, inputs)
+
+    check("a", fitted="matrix")
+    check("b")  # to which it was not fitted
+    if reads:
+        refused("matrix", check, "a")
+    else:
+        check("a")
+    refused("matrix", lambda: check("a", fitted="matrx"))
+
+
+INPUTS = "id,what,fitted_to,figures,names\n"
+
+
+def test_a_damaged_list_of_fitted_inputs_is_refused(refused, tmp_path):
+    file = tmp_path / "fitted_inputs.csv"
+    assert read_fitted_inputs(file, ["a"], ["fig2"]) == {}
+    file.write_text(f"{INPUTS}m,Chosen.,a,fig2,numerics.MATRIX\n")
+    assert read_fitted_inputs(file, ["a"], ["fig2"])["m"].fitted_to == ("a",)
+    for row, named in (("m,Chosen.,b,,", "statement"), ("m,Chosen.,a,fig3,", "figure")):
+        file.write_text(f"{INPUTS}{row}\n")
+        refused(named, read_fitted_inputs, file, ["a"], ["fig2"])
+    for row in ("m,,a,,", "m,Chosen.,,,", ",Chosen.,a,,", "m,Chosen.,a,,\nm,Chosen.,a,,"):
+        file.write_text(f"{INPUTS}{row}\n")
+        refused((), read_fitted_inputs, file, ["a"], ["fig2"], error=DataError)
+    refused(
+        "MATRX",
+        claim_reads(claim("a")(reads_nothing), "gcexp_papers.dynamic_clustering"),
+        dataclasses.replace(MATRIX, names=("numerics.MATRX",)),
+    )
 
 
 def test_what_to_know_of_a_statement_stands_beside_a_reproduced_one_as_well():

@@ -19,11 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from gcexp.codes import Code
+from gcexp.codes import Code, CyclicRepetition
 from gcexp.errors import ParameterError, UserError
 from gcexp.run.build import build, is_redrawn, with_makers, with_seed
 from gcexp.run.compose import compose
 from gcexp.run.options import GROUPS, aliases, conf_dir, option_names
+from gcexp.run.run import Run
 from gcexp.run.scheme import build_scheme
 from gcexp.run.tokens import HOME, overrides_of, token
 from gcexp.run.yaml_values import mapping_in, read_value, read_yaml
@@ -473,6 +474,34 @@ def test_build(refused):
     refused("_target_", build, {"code": {"n": 3}}, "code")
     names = ("0 <= s < n", "n=10, s=12", "CyclicRepetition")
     refused(names, build_scheme, compose(["scheme=cgc", "s=12"]), error=ParameterError)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "names"),
+    [
+        (["scheme=t_design", "n=5"], ("TDesign", "10 workers", "n=5")),
+        (["scheme=t_design", "n=12", "delay=pai_job1"], ("TDesign", "10 workers", "n=12")),
+        (["scheme=cgc", "n=12", "code.n=8"], ("CyclicRepetition", "8 workers", "n=12")),
+        (["scheme=uneven_shards", "n=12"], ("UnevenShards", "10 workers", "n=12")),
+        (["scheme=cgc", "n=12", "s=4", "code.s=2"], ("CyclicRepetition", "s=2", "s=4", "wait.s")),
+        (["scheme=frc", "n=12", "s=3", "code.s=2"], ("FractionalRepetition", "s=2", "s=3")),
+        (["scheme=uncoded", "n=ten", "code.n=8"], ("n", "'ten'")),
+    ],
+)
+def test_numbers_that_are_stated_twice_must_agree(refused, overrides, names):
+    """A run was called one of 30 workers whose code had 10."""
+    refused(names, lambda: Run.of(overrides, trains=False))
+
+
+def test_a_code_from_python_says_its_numbers_itself(refused):
+    code = CyclicRepetition(n=8, s=2)
+    run = Run.of(["iterations=3"], {"code": code}, trains=False)
+    assert run.config["n"] == 8 and run.scheme.wait.s == 2
+    assert Run.of(["n=8", "s=2"], {"code": code}, trains=False).scheme.code is code
+    refused(("CyclicRepetition", "8 workers", "n=12"), Run.of, ["n=12"], {"code": code})
+    refused(("CyclicRepetition", "s=2", "s=3"), Run.of, ["s=3"], {"code": code})
+    waits = Run.of(["wait.s=3"], {"code": code}, trains=False).scheme.wait
+    assert waits.s == 3
 
 
 def test_a_redrawn_code_takes_the_seed():

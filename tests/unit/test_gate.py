@@ -129,6 +129,10 @@ MISTAKES = [
     (("paper/figures/analysis.yaml", "size: 3", "size: x"), ("analysis.size", "'x'")),
     (("paper/numerics.py", '["x", "y"]', "3"), ("columns", "3")),
     (("paper/figures/curves.yaml", "delay: pareto", "delay: trace, delay.file: no.csv"), ("no.csv",)),
+    (
+        ("paper/figures/timings.yaml", "CGC, scheme: cgc", "'{n}', scheme: t_design, n: [10, 12, 24]"),
+        ("TDesign", "10 workers", "n=12"),
+    ),
     (("paper/figures/curves.yaml", "digits_mlp", "digits_mlp, task.dataset: mime"), ("'mime'", "'mine'")),
     (("paper/figures/curves.yaml", "digits_mlp", "digits_mlp, task.dataset: 3"), ("task.dataset", "3")),
     (

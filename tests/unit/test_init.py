@@ -4,6 +4,7 @@ import errno
 import os
 import runpy
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from gcexp.report.figurefile import read_figure
 from gcexp.report.figureschema import document
 from gcexp.report.targets import paper_of, target_files
 from gcexp.run.options import option_names, project, search_dirs
-from tests.conftest import unload
+from tests.conftest import BIN, unload
 
 
 @pytest.fixture
@@ -174,3 +175,12 @@ def test_its_own_tests_pass(mine, monkeypatch):
     assert len(checks) > 10
     for check in checks:
         check()
+
+
+def test_a_new_project_is_planned_by_snakemake(tmp_path):
+    """By the one that is found first: `make test-oldest` puts the oldest one that is allowed before ours."""
+    subprocess.run([BIN / "gcexp", "init", "mypaper"], cwd=tmp_path, check=True)
+    plan = [BIN / "snakemake", "-n", "mypaper_first", "--default-resources", "slurm_partition=long"]
+    done = subprocess.run(plan, cwd=tmp_path / "mypaper", capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "train_exact" in done.stdout + done.stderr

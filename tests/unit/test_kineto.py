@@ -152,14 +152,13 @@ def test_a_broadcast_of_buffers_is_taken_off(tmp_path):
 
 
 def test_steps_that_say_nothing_are_left_out_and_told(tmp_path):
-    whole = joined(step(0), step(1, reduced=False), step(2), step(3), step(4, before=[("all_gather", 12)]))
+    whole = joined(step(0), step(1), step(2), step(3), step(4, before=[("all_gather", 12)]))
     cut_off = [one for one in step(6) if one["ts"] < 640_000]
     ranks = [whole + step(5) + cut_off, whole + cut_off]
     frame, decisions = read_profiler_folder(written(tmp_path / "run", *ranks, world_size=4))
-    assert frame["iteration"].unique().tolist() == [0, 2, 3]
+    assert frame["iteration"].unique().tolist() == [0, 1, 2, 3]
     told = "\n".join(decisions)
     for sentence in (
-        "without a gradient collective: 1",
         "is over: 4",
         "last gradient collective: 6",
         "rank has: 5",
@@ -175,6 +174,120 @@ def test_cycles_of_a_schedule_are_joined(tmp_path):
     frame, decisions = read_profiler_folder(tmp_path)
     assert frame["iteration"].tolist() == [0, 0, 1, 1, 7, 7, 8, 8]
     assert "2 ranks x 4 steps from 4 Kineto files" in decisions[0]
+
+
+def accumulated(first, behind):
+    """Steps of which every fourth reduces gradients."""
+    return joined(*(step(number, reduced=number % 4 == 3) for number in range(first, behind)))
+
+
+def test_a_time_begins_behind_the_last_step_with_a_collective(tmp_path):
+    """A rank that is late in a step without a collective holds the others up in the step that has one."""
+
+    def late(rank, events):
+        """All that follows the first forward pass of the update of steps 4 to 7, `rank` times 20 ms later."""
+        shift = 20_000.0 * rank
+        moved = []
+        for one in events:
+            if one["name"].startswith("ProfilerStep#4"):
+                one = one | {"dur": one["dur"] + shift}
+            elif one["ts"] > 412_000.0:
+                one = one | {"ts": one["ts"] + shift}
+            moved.append(one)
+        return moved
+
+    ranks = [late(rank, accumulated(2, 12)) for rank in range(2)]
+    frame, decisions = read_profiler_folder(written(tmp_path / "run", *ranks))
+    assert frame["iteration"].tolist() == [
+        1,
+        1,
+        2,
+        2,
+    ]  # steps 4 to 7 and 8 to 11; 2 and 3 are no whole update
+    assert np.allclose(1000 * frame["time"].to_numpy().reshape(2, 2), [[347.0, 367.0], [347.0, 347.0]])
+    assert np.allclose(1000 * (frame["time"] - frame["compute"]), 10.0)
+    told = "\n".join(decisions)
+    assert "an iteration is 4 steps" in told and "was not recorded: 3" in told
+
+
+def test_updates_that_are_recorded_whole_in_cycles_are_kept(tmp_path):
+    written(tmp_path, *[accumulated(4, 12)] * 2)
+    written(tmp_path / "next", *[accumulated(20, 24)] * 2)
+    frame, _ = read_profiler_folder(tmp_path)
+    assert frame["iteration"].tolist() == [1, 1, 2, 2, 5, 5]
+    assert np.allclose(frame["time"], 0.347)
+
+
+def test_an_update_may_begin_where_another_file_ends(tmp_path):
+    written(tmp_path, *[accumulated(4, 8)] * 2)
+    written(tmp_path / "next", *[accumulated(8, 12)] * 2)
+    assert read_profiler_folder(tmp_path)[0]["iteration"].tolist() == [1, 1, 2, 2]
+
+
+def test_updates_that_begin_before_the_recording_are_refused(tmp_path):
+    with pytest.raises(DataError, match="was not recorded: 7"):
+        read_profiler_folder(written(tmp_path / "run", *[accumulated(5, 8)] * 2))
+    with_gap = [one for one in accumulated(0, 8) if not 5e5 <= one["ts"] < 6e5]
+    frame, decisions = read_profiler_folder(
+        written(tmp_path / "gap", with_gap + accumulated(8, 12), with_gap)
+    )
+    assert frame["iteration"].tolist() == [0, 0]
+    assert "was not recorded: 7" in "\n".join(decisions)
+
+
+def test_single_steps_may_be_parts_of_updates(tmp_path):
+    folder = written(tmp_path / "run", *[joined(step(3), step(7), step(11))] * 2)
+    assert any("if gradients were accumulated" in told for told in read_profiler_folder(folder)[1])
+    following = written(tmp_path / "following", *[joined(step(3), step(7), step(8))] * 2)
+    assert not any("accumulated" in told for told in read_profiler_folder(following)[1])
+
+
+def by_lightning(numbers, slow=0.0, updates=True):
+    """Marks that lie behind the forward pass, as where training_step returns: 27 ms after a step's begin."""
+    events = []
+    for number in numbers:
+        for one in step(number, slow=slow):
+            if one["name"].startswith("ProfilerStep"):
+                one = one | {"ts": one["ts"] + 27_000.0}
+            elif one["name"].startswith("Optimizer") and not updates:
+                continue
+            events.append(one)
+    return events
+
+
+def test_marks_behind_the_forward_pass_give_way_to_the_steps_of_the_optimizer(tmp_path):
+    folder = written(tmp_path / "run", by_lightning(range(4)), by_lightning(range(4), slow=10))
+    frame, decisions = read_profiler_folder(folder)
+    assert frame["iteration"].unique().tolist() == [1, 2, 3]
+    times = 1000 * frame["time"].to_numpy().reshape(3, 2)
+    assert np.allclose(times, [[52.0, 62.0]] * 3)  # from 95 ms of the step before to the launch at 47 and 57
+    assert np.allclose(1000 * (frame["time"] - frame["compute"]), 15.0)
+    assert any("Lightning" in told for told in decisions)
+
+
+def test_marks_behind_the_forward_pass_without_an_optimizer_are_refused(tmp_path):
+    events = by_lightning(range(3), updates=False)
+    with pytest.raises(DataError, match="on_train_batch_end"):
+        read_profiler_folder(written(tmp_path / "run", events, events))
+
+
+def test_steps_of_which_some_reduce_after_the_backward_pass_are_told_apart(tmp_path):
+    """A static graph reduces its gradients after the backward pass in the first two steps."""
+    behind = [step(k, reduced=False, after=[("all_reduce", 60)]) for k in range(2)]
+    folder = written(tmp_path / "run", *[joined(*behind, *(step(k) for k in range(2, 6)))] * 2)
+    assert np.allclose(matrix(folder).to_numpy()[:, 0], [0.060] * 2 + [0.047] * 4)
+    told = read_profiler_folder(folder)[1]
+    assert told[1].endswith("to the launch of the last gradient collective")
+    assert "in 2 steps of 6, 0, 1, time ends with the first" in told[2]
+
+
+def test_a_broadcast_before_the_forward_pass_is_no_part_of_computing(tmp_path):
+    events = []
+    for one in joined(*(step(k, before=[("broadcast", 2)]) for k in range(3))):
+        name = one["name"].replace("nccl:broadcast", "gloo:broadcast")
+        events.append(one | {"name": name} | ({"dur": 6000.0} if name == "gloo:broadcast" else {}))
+    frame, _ = read_profiler_folder(written(tmp_path / "run", events, events))
+    assert np.allclose(frame["time"], 0.041) and np.allclose(frame["compute"], 0.037)
 
 
 THREE = joined(step(0), step(1), step(2))

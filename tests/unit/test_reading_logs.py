@@ -562,6 +562,67 @@ def test_a_packed_file_is_bounded(tmp_path, monkeypatch, refused):
     refused("encrypted", trace_of, path)
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        b"0,0,1,%s\n0,1,2\n" % (b"x" * 140_000),
+        b'0,0,1,"%s"\n0,1,2\n' % (b"x" * 140_000),
+        b'0,0,1,"%s"\n0,1,y,\n' % (b"x" * 140_000),
+    ],
+)
+def test_a_long_cell_beside_a_bad_row_ends_in_a_sentence(rows, tmp_path, refused):
+    path = tmp_path / "mine.csv"
+    path.write_bytes(b"step,rank,time,note\n" + rows)
+    refused("line", trace_of, path)
+
+
+def test_a_file_of_very_many_columns_is_refused_by_its_header(tmp_path, refused, monkeypatch):
+    path = tmp_path / "wide.csv"
+    names = ",".join(f"rank{number}" for number in range(40_000))
+    path.write_text(f"{names}\n{names}\n")
+    monkeypatch.setattr("gcexp_adviser.logs.text_tables.frame_of", None)  # is not asked
+    refused("40000 columns", trace_of, path)
+
+
+def test_reading_a_long_log_shows_its_progress(tmp_path, monkeypatch):
+    from gcexp_adviser.logs import cells
+
+    shown = []
+
+    class Bar:
+        def __init__(self, total, what, unit):
+            shown.append(total)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def update(self, count):
+            shown.append(count)
+
+    monkeypatch.setattr(cells, "bar", Bar)
+    path = tmp_path / "long.csv"
+    lines = [f"{step},{rank},{rank + 1}.5" for step in range(100_000) for rank in range(8)]
+    path.write_text("\n".join(["iteration,worker,time", *lines, ""]))
+    times = trace_of(path).values["time"]
+    assert times.shape == (100_000, 8) and (times == np.arange(1, 9) + 0.5).all()
+    total, *counts = shown
+    assert len(counts) > 2 and sum(counts) == total == path.stat().st_size - len("iteration,worker,time\n")
+
+
+def test_columns_that_change_their_kind_late_are_read_as_one(tmp_path):
+    """Pandas tells the kind of a column from a part of its rows."""
+    path = tmp_path / "late.csv"
+    steps = 400_000
+    lines = [f"{step},007,1" for step in range(steps)]
+    path.write_text("\n".join(["step,host,time", *lines, f"{steps},7f9c4,1.5", f"{steps},007,0.1", ""]))
+    trace = trace_with_gaps(path)
+    assert trace.labels == ("007", "7f9c4")
+    assert trace.values["time"][-1].tolist() == [0.1, 1.5] and trace.values["time"][0, 0] == 1
+
+
 def mutated(text, draw):
     """A log with one to three things wrong."""
     for _ in range(draw.randint(1, 3)):
@@ -635,6 +696,15 @@ def test_import_keeps_names_that_look_like_numbers(here, capsys):
         clean = read("clean.csv")
         assert clean.labels == ("7f9c4", "48213", "12345678901234567891")
         assert clean.values["time"].tolist() == [[3, 2, 4]]
+
+
+def test_import_refuses_two_loads_in_an_iteration(here, capsys, refused_command):
+    rows = "iteration,worker,time,load\n0,0,1,1\n0,1,1,0.5\n"
+    Path("two.csv").write_text(rows)
+    refused_command(("load", "columns=load:none"), "trace", "import", "two.csv", "-o", "clean.csv")
+    assert not Path("clean.csv").exists()
+    assert main(["trace", "import", "two.csv", "columns=load:none", "-o", "clean.csv"]) == 0
+    assert "load" not in pd.read_csv("clean.csv")
 
 
 def test_import_keeps_gaps_unless_asked(here, capsys):

@@ -33,9 +33,9 @@ class Claim:
     statements: tuple[str, ...]  # ids of those that it answers
     figures: tuple[str, ...] = ()  # of the paper, whose tables the function takes in this order
     assumed: bool = False  # parameters were assumed by us, or restored from a damaged text
-    post_hoc: str = ""  # what was chosen after the numbers had been seen, and when
+    post_hoc: str = ""  # which bar was set after the numbers were known: a level, a tolerance, a share
     reason: str = ""  # why it is not reproduced, where known
-    calibrated: str = ""  # which inputs were calibrated to its statements, or copied from its own numbers
+    fitted: tuple[str, ...] = ()  # inputs that it reads and that were fitted to its statements
 
 
 def claim(
@@ -44,11 +44,13 @@ def claim(
     assumed: bool = False,
     post_hoc: str = "",
     reason: str = "",
-    calibrated: str = "",
+    fitted: str | Sequence[str] = (),
 ) -> Callable[[Function], Function]:
     """Declare a function as a claim about some statements of its paper; see `Claim`.
 
-    A claim whose inputs were `calibrated` finds at best that a statement is consistent, never that it is reproduced.
+    What was chosen after the numbers were known is either an input or a bar. A claim whose inputs were `fitted`, which
+    it names as the paper's ``fitted_inputs.csv`` does, finds at best that a statement is consistent, never that it is
+    reproduced. A bar that was set `post_hoc` leaves the outcome as it is, and is told beside it.
 
     Examples
     --------
@@ -59,12 +61,11 @@ def claim(
     >>> judge(squares_of_even_numbers_are_even, {})
     {'even_squares': Verdict(outcome='reproduced', found='10 of 10 instances')}
     """
-    figures = tuple(figure)
-    if isinstance(figure, str):
-        figures = (figure,)
+    figures = (figure,) if isinstance(figure, str) else tuple(figure)
+    inputs = (fitted,) if isinstance(fitted, str) else tuple(fitted)
 
     def declared(function: Function) -> Function:
-        about = Claim(statements, figures, assumed, post_hoc, reason, calibrated)
+        about = Claim(statements, figures, assumed, post_hoc, reason, inputs)
         function.claim = about  # type: ignore[attr-defined]
         return function
 
@@ -116,7 +117,7 @@ def judge(function: Callable, tables: Mapping[str, pd.DataFrame]) -> dict[str, V
         raise Defect(
             f"claim {function.__name__} must give a verdict for {', '.join(about.statements)}, got {found!r}"
         )
-    if about.calibrated:
+    if about.fitted:
         return {name: consistent_at_best(verdict) for name, verdict in verdicts.items()}
     return verdicts
 

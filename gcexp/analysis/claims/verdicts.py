@@ -58,7 +58,7 @@ def because(verdict: Verdict, reason: str) -> Verdict:
 
 
 def consistent_at_best(verdict: Verdict) -> Verdict:
-    """A verdict from inputs that were calibrated: what would be reproduced is consistent.
+    """A verdict from inputs that were fitted: what would be reproduced is consistent.
 
     >>> consistent_at_best(Verdict(REPRODUCED)).outcome, consistent_at_best(Verdict(UNDECIDED)).outcome
     ('consistent', 'undecided')

@@ -172,6 +172,7 @@ def inversion_dominates_in_the_experiment():
 @claim("group_vandermonde_fast", assumed=True)
 def vandermonde_systems_are_solved_fast():
     """Divided differences solve the Vandermonde system of a group exactly, with fewer operations than elimination."""
+    holds, times_as_many = [], []
     for d in (3, 4, 5):
         L = lcm(*range(1, d + 1))
         x = list(range(1, L + 1))
@@ -181,7 +182,13 @@ def vandermonde_systems_are_solved_fast():
             b = V @ np.array(x, dtype=object)
             by_differences, fewer = interpolate(points, b.tolist())
             by_elimination, more = eliminate(V.tolist(), b.tolist())
-            yield by_differences == by_elimination == x and fewer < more
+            holds.append(by_differences == by_elimination == x and fewer < more)
+            times_as_many.append(more / fewer)
+    told = (
+        f"Elimination takes {min(times_as_many):.1f} to {max(times_as_many):.1f} times as many operations for d = 3, 4 "
+        "and 5. The paper gives no number for 'much'; that they are more is judged."
+    )
+    return because(all_instances(holds), told)
 
 
 @claim("table2_orders", "group_same_order")

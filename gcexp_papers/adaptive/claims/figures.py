@@ -22,8 +22,9 @@ from gcexp.analysis.claims import (
     selected,
     within,
 )
+from gcexp.errors import require
 
-from .times import PHASES, RESOLUTION
+from .times import RESOLUTION
 
 CHANCES = (0.05, 0.1)
 CGC = ["CGC(0)", "CGC(1)", "CGC(2)"]
@@ -139,11 +140,36 @@ def single_precision_fails_above_24(table):
     return because(less(max(small), min(large)), _errors_in_words(table))
 
 
-@claim("stability_n24", "agc_large_cluster", figure="stability", assumed=True)
-def typical_sets_fail_above_24(table):
-    """Above n = 24 at least half of the sets lose more than a tenth of the gradient, in single precision."""
-    shares = _lost_shares(table, [28, 32, 40])
-    return because(within(min(shares), at_least=0.5), _errors_in_words(table))
+#: The test accuracy that the paper trains for: a training that ends above it has converged.
+TARGET = 0.8
+TRAININGS = 10
+
+
+def _converged(trainings: pd.DataFrame, n: int) -> int:
+    """How many trainings end above the target, with what drawn codes for n workers decode in single precision."""
+    here = selected(trainings, {"method": "float32", "n": n}, "last_accuracy")
+    require(len(here) == TRAININGS, f"there must be {TRAININGS} trainings, got {len(here)}")
+    return int((here["last_accuracy"] >= TARGET).sum())
+
+
+@claim("stability_n24", "agc_large_cluster", figure=("stability", "stability_training"), assumed=True)
+def training_does_not_converge_above_24(stability, trainings):
+    """In single precision most trainings reach the paper's 80 % with 20 workers, and few of them with 28 or with 40."""
+    counts = {n: _converged(trainings, n) for n in (20, 28, 40)}
+    half = TRAININGS / 2
+    verdicts = [
+        within(counts[20], above=half),
+        within(counts[28], below=half),
+        within(counts[40], below=half),
+    ]
+    largest = number(trainings, "largest_error", {"method": "float32", "n": 20}, "max", rows=TRAININGS)
+    reason = (
+        "A perceptron that learns the digits with gradients decoded in single precision ends above 80 % with "
+        f"{counts[20]}, {counts[28]} and {counts[40]} of {TRAININGS} drawn codes at n = 20, 28 and 40. What a training "
+        "does not survive is one nearly singular decode, which no number of workers rules out: at n = 20 the largest "
+        f"relative error of a gradient is {largest:,.0f}. {_errors_in_words(stability)}"
+    )
+    return because(every(verdicts), reason)
 
 
 @claim("gagc_n40", "agc_large_cluster", figure="stability", assumed=True)
@@ -159,6 +185,7 @@ def groups_stay_accurate(table):
 _RANGES = ["wide", "near zero", "beyond"]
 #: Half a unit of the last digit in which the paper prints a p: as far off may a crossing be that it calls "about" p.
 HALF_A_DIGIT = {"0.01": 0.005, "0.23": 0.005, "0.3": 0.05}
+_DIGITS = "that 'approximately' means to half a unit of the last printed digit."
 
 
 def _crossing(table: pd.DataFrame, family: str, s_max: int) -> float:
@@ -190,31 +217,42 @@ def order_of_the_curves(table):
         yield name, within(fastest, at_most=1e-9)
 
 
-@claim("fig3_best0", "fig3_best1_cgc", "fig3_best2_cgc", "fig3_best2_gcgc", "tuning_needed", figure="fig3")
+@claim("fig3_best0", "fig3_best1_cgc", "fig3_best2_cgc", figure="fig3", post_hoc=_DIGITS)
+def best_fixed_codes_change_where_the_paper_says(table):
+    """The best s_max changes from 0 to 1 at p = 0.01, and that of CGC from 1 to 2 at p = 0.3, to the printed digits."""
+    ends = {family: _crossing(table, family, 0) for family in ("CGC", "G-CGC")}
+    told = (
+        f"s_max = 1 is the best from p = {ends['CGC']:.4f} (CGC) and {ends['G-CGC']:.4f} (G-CGC) on. The text implies "
+        "a p from 0.010 to 0.015 for CGC, and 0.01 for G-CGC."
+    )
+    for crossing in ends.values():
+        yield "fig3_best0", because(equals(crossing, 0.01, HALF_A_DIGIT["0.01"]), told)
+    for name in ("fig3_best1_cgc", "fig3_best2_cgc"):
+        yield name, equals(_crossing(table, "CGC", 1), 0.3, HALF_A_DIGIT["0.3"])
+
+
+@claim("fig3_best1_cgc", "fig3_best2_cgc", "fig3_best2_gcgc", "tuning_needed", figure="fig3")
 def best_fixed_codes(table):
-    """The best s_max changes from 0 to 1 and from 1 to 2 where the paper says, and is 2 for p from 0.6 to 0.9."""
+    """CGC(1) is the best CGC at p = 0.015, s_max = 2 is for p from 0.6 to 0.9, and no s_max is for all p up to 0.5."""
 
     def best(family: str, part: str, statistic: str, rows: int) -> float:
         return number(table, "best_s_max", {"range": part, "scheme": f"{family}(0)"}, statistic, rows=rows)
 
     for family in ("CGC", "G-CGC"):
-        yield "fig3_best0", equals(_crossing(table, family, 0), 0.01, HALF_A_DIGIT["0.01"])
         yield f"fig3_best2_{family.lower().replace('-', '')}", equals(best(family, "beyond", "min", 4), 2)
         yield "tuning_needed", equals(best(family, "wide", "min", 101), 0)
         yield "tuning_needed", equals(best(family, "wide", "max", 101), 2)
     yield "fig3_best1_cgc", within(_crossing(table, "CGC", 0), at_most=0.015)
-    for name in ("fig3_best1_cgc", "fig3_best2_cgc"):
-        yield name, equals(_crossing(table, "CGC", 1), 0.3, HALF_A_DIGIT["0.3"])
     yield "fig3_best2_gcgc", within(_crossing(table, "G-CGC", 1), at_most=0.23)
 
 
-@claim("fig3_best1_gcgc", figure="fig3")
+@claim("fig3_best1_gcgc", figure="fig3", post_hoc=_DIGITS)
 def one_straggler_is_best_in_groups_from_1_per_cent(table):
     """G-CGC(1) is the best G-CGC from p = 0.01 at the latest, to the printed digit, up to the next crossing."""
     yield within(_crossing(table, "G-CGC", 0), at_most=0.01 + HALF_A_DIGIT["0.01"])
 
 
-@claim("fig3_best1_gcgc", figure="fig3")
+@claim("fig3_best1_gcgc", figure="fig3", post_hoc=_DIGITS)
 def one_straggler_is_best_in_groups_up_to_23_per_cent(table):
     """G-CGC(1) is the best G-CGC up to p = 0.23, to the printed digit."""
     end = _crossing(table, "G-CGC", 1)
@@ -240,7 +278,7 @@ def _faster(table: pd.DataFrame, label: str, *others: str) -> Verdict:
 @claim(
     *("fig4_smaller_better", "fig4_cgc2_uncoded", "fig4_others_faster", "fig4_agc_cgc0"),
     figure="fig4",
-    calibrated=PHASES,
+    fitted="phases",
 )
 def order_without_stragglers(table):
     """At p = 0 a smaller s_max is faster, CGC(2) alone slower than uncoded, and AGC (G-AGC) not slower than CGC(0)."""
@@ -269,7 +307,7 @@ def _lost_epoch_said(constant: pd.DataFrame, column: str, what: str) -> str:
     *("intro_same_accuracy", "group_decode_trivial"),
     *("fig5_cgc1_best", "fig5_cgc2_uncoded_05", "fig5_cgc0_uncoded_10"),
     figure=("fig5a", "fig5b", "constant"),
-    calibrated=PHASES,
+    fitted="phases",
 )
 def order_with_stragglers(five, ten, constant):
     """On the clock adaptive codes are the fastest of their class, CGC(1) the best CGC, and G-AGC the fastest of all."""
@@ -295,7 +333,7 @@ def order_with_stragglers(five, ten, constant):
     yield "fig5_cgc0_uncoded_10", _faster(ten, "uncoded", "CGC(0)", "G-CGC(0)")
 
 
-@claim("fig5_agc_best", "abstract_smallest_time", figure=("fig3", "fig5a", "fig5b"))
+@claim("fig5_agc_best", "abstract_smallest_time", figure=("fig3", "fig5a", "fig5b"), fitted="phases")
 def agc_is_faster_than_g_cgc1(fig3, *clocks):
     """On the clock AGC is faster than G-CGC(1), at p = 0.05 and 0.1."""
     curve = {"scheme": ["AGC", "G-CGC(1)"], "range": ["wide", "near zero"]}
@@ -338,6 +376,7 @@ def _as_printed(table: pd.DataFrame, *schemes: str, chances: Sequence[float] = C
     "table6_values",
     figure="table6",
     assumed=True,
+    fitted="phases",
 )
 def formula_gives_table_6(table):
     """(91) and (92) as we read them give every printed number."""
@@ -356,7 +395,7 @@ def formula_gives_table_6(table):
     *("modified_aet", "fig5_agc_best", "abstract_smallest_time"),
     *("fig5_cgc1_best", "fig5_cgc2_uncoded_05", "fig5_cgc0_uncoded_10"),
     figure="table6",
-    calibrated=PHASES,
+    fitted="phases",
 )
 def order_by_formula(table):
     """(91) and (92) give the printed numbers of CGC(0) and CGC(2); AGC is the fastest without groups, G-AGC of all."""
@@ -373,6 +412,7 @@ def order_by_formula(table):
 @claim(
     "fig5_cgc2_uncoded_10",
     figure="table6",
+    fitted="phases",
 )
 def cgc2_is_slower_than_uncoded(table):
     """By (91) CGC(2) is slower than the uncoded scheme at p = 0.1, by more than Table VI resolves."""
@@ -389,7 +429,7 @@ def cgc2_is_slower_than_uncoded(table):
     return because(_lower(table, "uncoded", "CGC(2)", p=0.1, resolution=RESOLUTION), reason)
 
 
-@claim("fig5_vs_fig3", figure=("fig3", "fig5a", "table6"), calibrated=PHASES)
+@claim("fig5_vs_fig3", figure=("fig3", "fig5a", "table6"), fitted="phases")
 def order_of_cgc0_and_cgc2(fig3, fig5a, table6):
     """At p = 0.05 CGC(0) is slower than CGC(2) in Fig. 3, and faster in the experiment and in Table VI."""
     yield below(fig3, "average_time_s", "CGC(2)", "CGC(0)", {"range": "wide", "p": 0.05}, by="scheme")
@@ -400,6 +440,7 @@ def order_of_cgc0_and_cgc2(fig3, fig5a, table6):
 # --- Fig. 6: training ------------------------------------------------------------------------------------------
 
 _EVALUATIONS = 21  # of 2000 iterations
+_ONE_TRAINING = {"label": "uncoded", "delay.p": 0}
 _SCHEMES = ["uncoded", *CGC, *G_CGC, "AGC"]
 
 
@@ -425,7 +466,7 @@ def _over_seeds_said(seeds: pd.DataFrame) -> str:
     )
 
 
-@claim("fig6_gagc_leftmost", "fig6_consistent", figure=("fig6", "fig6_seeds"), calibrated=PHASES)
+@claim("fig6_gagc_leftmost", "fig6_consistent", figure=("fig6", "fig6_seeds"), fitted="phases")
 def curves_are_in_the_order_of_figs_4_and_5(table, seeds):
     """G-AGC finishes the same iterations first, at p = 0 with AGC; the others follow as in Figs. 4 and 5."""
     over_seeds = _over_seeds_said(seeds)
@@ -442,22 +483,37 @@ def curves_are_in_the_order_of_figs_4_and_5(table, seeds):
         yield "fig6_consistent", _ends_before(table, p, "CGC(1)", "CGC(0)", "CGC(2)")
 
 
-@claim("intro_same_accuracy", figure="fig6")
-def every_scheme_has_the_same_accuracy(table):
-    """The mean test accuracy of every scheme is that of the uncoded one, at every p."""
-    for p in (0, *CHANCES):
-        uncoded, *coded = (
-            number(table, "test_accuracy", {"label": label, "delay.p": p}, "mean", rows=_EVALUATIONS)
-            for label in [*_SCHEMES, "G-AGC"]
+@claim("intro_same_accuracy", figure="stability_training", assumed=True)
+def decoded_gradients_give_the_same_accuracy(table):
+    """At n = 20, in double precision, ten trainings with decoded gradients end as accurate as with whole ones.
+
+    In Fig. 6 itself all exact schemes share one training, so that their accuracies cannot differ.
+    """
+    for seed in range(TRAININGS):
+        here = {"n": 20, "seed": seed}
+        decoded, whole = (
+            number(table, "last_accuracy", here | {"method": method})
+            for method in ("float64", "whole gradient")
         )
-        yield every(equals(one, uncoded, 1e-9) for one in coded)
+        yield equals(decoded, whole, 1e-9)
 
 
 @claim("target_80", figure="fig6", assumed=True)
 def training_reaches_80_per_cent(table):
     """Within 2000 iterations the test accuracy is 80 % once."""
-    here = {"label": "uncoded", "delay.p": 0}
-    return within(number(table, "test_accuracy", here, "max", rows=_EVALUATIONS), at_least=0.8)
+    return within(number(table, "test_accuracy", _ONE_TRAINING, "max", rows=_EVALUATIONS), at_least=TARGET)
+
+
+@claim("target_80", figure="fig6", assumed=True)
+def training_ends_at_80_per_cent(table):
+    """After 2000 iterations the test accuracy is 80 % or more."""
+    highest = number(table, "test_accuracy", _ONE_TRAINING, "max", rows=_EVALUATIONS)
+    end = number(table, "test_accuracy", _ONE_TRAINING | {"iteration": 2000})
+    told = (
+        f"In the one training of ResNet-18, which all schemes share, the test accuracy is {highest:.1%} at its highest "
+        f"and {end:.1%} after 2000 iterations. One seed cannot say how far others would differ."
+    )
+    return because(within(end, at_least=TARGET), told)
 
 
 # --- Section I: groups that change -----------------------------------------------------------------------------

@@ -11,12 +11,6 @@ from gcexp.analysis.claims import PARTLY, REPRODUCED, Verdict, all_instances, be
 
 from .. import experiment, theory
 
-#: Said where a claim rests on the phases that the authors measured.
-PHASES = (
-    "The times are made of the phases that the authors measured (Tables IV and V) and of a time lost with an epoch "
-    "that was restored from their Table VI: it is consistent with the paper's own numbers, and no measurement of "
-    "ours."
-)
 RESOLUTION = 0.01  # seconds: to how much Table VI is printed
 T_CP, T_CM = 3, 13  # seconds of Fig. 3 to compute, and to send a gradient
 CHANCES = (0.01, 0.1, 0.3, 0.6, 0.9)
@@ -139,7 +133,7 @@ def chance_of_none_or_more_than_two():
         yield abs(1 - theory.first_epoch(20, p, 2)[0, 1:].sum() - expected) < 5e-4
 
 
-@claim("fig5_vs_fig3_reason", calibrated=PHASES)
+@claim("fig5_vs_fig3_reason", fitted="phases")
 def short_later_epochs_favour_cgc0():
     """At p = 0.05 CGC(0) is slower than CGC(2) if later epochs are as long as the first, and faster as measured."""
     equal, measured = [], []
@@ -152,7 +146,7 @@ def short_later_epochs_favour_cgc0():
     yield measured[0] < measured[1]
 
 
-@claim("complexity_acceptable", calibrated=PHASES)
+@claim("complexity_acceptable", fitted="phases")
 def decoding_time_is_worth_it():
     """With measured decoding times in (91) and (92) AGC is faster than every CGC, and so is G-AGC than every G-CGC."""
     for p, group, s in product((0.05, 0.1), ("", "g_"), range(3)):
@@ -184,6 +178,7 @@ def _mean_by_states(scheme: str, p: float) -> np.ndarray:
     "cgc2_explanation",
     figure="table6",
     assumed=True,
+    fitted="phases",
 )
 def cgc2_loses_more_than_it_saves(table):
     """CGC(2) loses more at s = 0 and s > 2 than it saves at s = 1 and 2, which explains the two times of Table VI."""

@@ -15,6 +15,7 @@ from gcexp.schemes import Decodable, Restart, Scheme
 from gcexp.schemes.restart import phases
 from gcexp.timeline import simulate
 from gcexp_papers.adaptive import experiment
+from gcexp_papers.adaptive.learning import trainings
 
 pytestmark = pytest.mark.slow
 
@@ -55,3 +56,18 @@ def test_equal_epochs_are_the_restart_model(scheme):
     expected = simulate(Scheme(code, Restart(last, last, (16.0, 16.0))), counted)
     np.testing.assert_allclose(found.duration, expected.duration, rtol=1e-12)
     assert (found.coefficients == 1).all()
+
+
+def test_training_with_decoded_gradients_is_that_of_whole_ones():
+    """In double precision; in single precision the gradients are off by far more."""
+    found = trainings(d=3, L=6, sizes=[8], seeds=1, iterations=20, learning_rate=0.5).set_index("method")
+    accuracy = found["last_accuracy"]
+    error = found["largest_error"]
+    assert accuracy["float64"] == accuracy["whole gradient"] > 0.3
+    assert error["whole gradient"] == 0 < error["float64"] < 1e-9 < 1e-6 < error["float32"]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_training_that_diverges_ends_with_accuracy_0():
+    found = trainings(d=3, L=6, sizes=[8], seeds=1, iterations=60, learning_rate=1e38).set_index("method")
+    assert found.loc["float32", "last_accuracy"] == 0

@@ -6,13 +6,15 @@ import re
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from gcexp.codes import FractionalRepetition
 from gcexp.errors import ParameterError, UserError
 from gcexp.report.figurefile import figure
 from gcexp.run.build import with_makers
-from gcexp_papers.codes import numerics, recent
+from gcexp_papers.codes import numerics, recent, recent_drawing
 
 pytestmark = pytest.mark.slow
 
@@ -99,11 +101,40 @@ def test_slow_constructions_end_before_the_others():
     assert dict(tried) == {"quick": {6, 8}, "slow": {6}}
 
 
+def test_an_error_stands_beside_each_time():
+    """The row of a code with an error has two points, and behind it the median error and its range."""
+    frame = pd.DataFrame(
+        {
+            "scheme": ["FRC", "FRC", "OAGC", "OAGC"],
+            "seed": [0, 1, 0, 1],
+            "ratio": [0.4, 0.5, 0.3, 0.3],
+            "ratio_per_used": [0.4, 0.5, 0.6, 0.8],
+            "error": [0.0, 0.0, 1.0, 3.0],
+            "bound": [0.2, 0.2, 0.2, 0.2],
+        }
+    )
+    axes = Figure().add_subplot()
+    recent_drawing.draw(axes, frame)
+    assert [text.get_text() for text in axes.texts] == ["exact", "2 (1–3)", "error"]
+    places = [line.get_xdata() for line in axes.lines]
+    assert [0.3] in [list(place) for place in places] and [0.6, 0.8] in [list(place) for place in places]
+
+
+def test_every_seed_draws_other_times_and_a_trace_has_one():
+    arguments = figure("codes_recent", "quick").arguments
+    schemes = [one for one in arguments["schemes"] if one["label"] in ("wait for all", "SGC")]
+    given = arguments | {"iterations": 100, "draws": 2, "schemes": schemes, "phi": [1.0]}
+    found = recent.comparison(**given)
+    assert found.groupby("delays")["seed"].nunique().to_dict() == {"alike": 2, "unequal": 2, "PAI 4": 1}
+    errors = found[found["scheme"] == "SGC"].groupby("delays")["error"]
+    assert errors.nunique().to_dict() == {"alike": 2, "unequal": 2, "PAI 4": 1}
+
+
 def test_recent_codes_learn_their_probabilities_from_the_times_before_the_run():
     arguments = figure("codes_recent", "quick").arguments
     delays = [one for one in arguments["delays"] if one["name"] == "unequal"]
     schemes = [one for one in arguments["schemes"] if one["label"] in ("SGC", "OAGC, corner", "FRC, d = 2")]
-    given = arguments | {"iterations": 2000, "delays": delays, "schemes": schemes, "phi": [1.0]}
+    given = arguments | {"iterations": 2000, "draws": 1, "delays": delays, "schemes": schemes, "phi": [1.0]}
     found = recent.comparison(**given).set_index("scheme")
     assert found.loc["OAGC, corner", "bias"] < 0.01 < found.loc["SGC", "bias"]
     assert found.loc["FRC, d = 2", "error"] == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from gcexp.analysis.claims import claim
+from gcexp.analysis.claims import all_instances, because, claim
 from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.tasks.logistic_regression import LogisticProblem, area_under_roc
 from gcexp.tasks.optimizers import AcceleratedGradient
@@ -112,10 +112,18 @@ def updates_converge_as_nesterov():
 def decoding_takes_few_operations():
     """A decode takes less than 1 % of a worker's multiplications, with 26,220 dense rows or 10^8 sparse ones."""
     length = 343_474
+    holds, in_the_experiment = [], []
     for n in (10, 15, 20):
         for name in ("straggler_only", "best"):
             choice = fastest(n)[name]
             decoding = (n - choice.s) * length
             for rows, entries_of_a_row in ((26_220, length), (100_000_000, 44)):
                 of_a_worker = choice.d / n * rows * entries_of_a_row
-                yield decoding < 0.01 * of_a_worker
+                holds.append(decoding < 0.01 * of_a_worker)
+            in_the_experiment.append(decoding / (choice.d / n * 26_220 * 44))
+    told = (
+        "It holds for dense rows and for very many sparse ones, as the footnote assumes. With the 26,220 rows of the "
+        f"experiment, which have 44 ones each, a decode takes {min(in_the_experiment):.0f} to "
+        f"{max(in_the_experiment):.0f} times the multiplications of a worker."
+    )
+    return because(all_instances(holds), told)

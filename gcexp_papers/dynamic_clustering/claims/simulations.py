@@ -50,6 +50,12 @@ def _over_delays(table, simulation, quick, *slow):
     return f"Simulation {simulation}, over the assumed parameters: {' '.join(said)}"
 
 
+def _saved_of_gc(table, scheme):
+    """The share of GC's mean completion time that a scheme saves."""
+    own, gc = (number(table, "mean_iteration_time_s", _of(one), "mean", rows=None) for one in (scheme, "GC"))
+    return 1 - own / gc
+
+
 def _saved(table, column="saved_share", **where):
     """What a scheme saves on average over the seeds, against the one that the figure compares it with."""
     return number(table, column, where, "mean", rows=None)
@@ -64,7 +70,12 @@ def _saved(table, column="saved_share", **where):
 def order_in_simulation_1(table, delays):
     """The bound is below GC-DC, this below GC-SC, and this below GC."""
     clusters = _faster(table, "GC-SC", "GC")
-    for name in ("fig3_clustering_helps", "static_clustering_beats_gc_cited", "clusters_reduce_time"):
+    told = (
+        f"GC-SC saves {_saved_of_gc(table, 'GC-SC'):.0%} and GC-DC {_saved_of_gc(table, 'GC-DC'):.0%} of GC's time. "
+        "The paper gives no number for 'significantly'; the order is judged."
+    )
+    yield "fig3_clustering_helps", because(every(clusters, _faster(table, "GC-DC", "GC")), told)
+    for name in ("static_clustering_beats_gc_cited", "clusters_reduce_time"):
         yield name, clusters
     best = _faster(table, "GC-DC", "GC-SC", "GC")
     yield "fig3_dynamic_best", because(best, _over_delays(delays, 1, "gc_dc", "gc_sc", "gc"))
@@ -74,8 +85,11 @@ def order_in_simulation_1(table, delays):
 
 @claim("improves_over_gc", figure=["fig3", "fig4", "map"], assumed=True)
 def dynamic_clusters_are_faster_than_one_code(fig3, fig4, delays):
+    """The order is judged; how much is saved is told, since 'significant' and 'drastically' have no number."""
     for simulation, table in enumerate((fig3, fig4), 1):
-        yield because(_faster(table, "GC-DC", "GC"), _over_delays(delays, simulation, "gc_dc", "gc"))
+        saved = f"GC-DC saves {_saved_of_gc(table, 'GC-DC'):.0%} of GC's time in simulation {simulation}."
+        told = f"{saved} {_over_delays(delays, simulation, 'gc_dc', 'gc')}"
+        yield because(_faster(table, "GC-DC", "GC"), told)
 
 
 @claim("fig3_smaller_gain", figure="fig3", assumed=True)
@@ -144,13 +158,25 @@ def _gain_over_changes(table):
     return range_said("probabilities p of a change of state", "", found)
 
 
-@claim("fig4_much_larger_gain", "fig4_cause", figure=("ablation", "map"), assumed=True)
-def simulation_2_and_more_memberships_save_more(table, delays):
-    """Simulation 2 saves at least twice the share of simulation 1, and 3 memberships save more than 2."""
+@claim("fig4_much_larger_gain", "fig4_cause", figure="ablation", assumed=True)
+def simulation_2_and_more_memberships_save_more(table):
+    """With r = 3 simulation 2 saves at least twice the share of simulation 1, and 3 memberships save more than 2."""
     first, second, fewer = _shares(table, (12, 4, 2, 2), (20, 5, 3, 3), (20, 5, 3, 2))
-    larger = less(2 * first, second, or_equal=True)
-    yield "fig4_much_larger_gain", because(larger, _gain_over_changes(delays))
+    yield "fig4_much_larger_gain", less(2 * first, second, or_equal=True)
     yield "fig4_cause", less(fewer, second)
+
+
+@claim("fig4_much_larger_gain", figure=("ablation", "map"), assumed=True)
+def simulation_2_saves_more_at_the_load_of_simulation_1(table, delays):
+    """With r = 2, as in simulation 1, simulation 2 saves at least twice the share of simulation 1."""
+    first, second, lighter = _shares(table, (12, 4, 2, 2), (20, 5, 3, 3), (20, 5, 2, 3))
+    told = (
+        "The load of simulation 2 is lost, and the answer depends on it: GC-DC saves "
+        f"{second:.1%} of GC-SC's time with the assumed r = 3 and {lighter:.1%} with r = 2, against {first:.1%} in "
+        "simulation 1. The paper gives no number for 'much'; the bar of at least twice the share is ours. With r = 3: "
+        f"{_gain_over_changes(delays)}"
+    )
+    return because(less(2 * first, lighter, or_equal=True), told)
 
 
 @claim(

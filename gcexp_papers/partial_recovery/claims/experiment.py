@@ -192,7 +192,17 @@ def frc_is_better_on_average_and_worse_for_runs(table):
     yield "ix_a_frc_better_random", average
     run = {"scheme": repetition, "stragglers": "run, worst"}
     left, mean = (number(table, column, run) for column in ("recovered_fraction", "random_mean"))
-    yield "ix_a_frc_consecutive", less(left, 0.75 * mean)
+    same = {"scheme": cyclic, "stragglers": "run, worst"}
+    left_cyclic, mean_cyclic = (
+        number(table, column, same) for column in ("recovered_fraction", "random_mean")
+    )
+    told = (
+        f"In the worst run of 19 workers FRC recovers {left:.2f}, {left / mean:.0%} of its mean of {mean:.2f} over "
+        "random sets; the bar of three quarters is ours. The cyclic scheme of the same load recovers as much there, "
+        f"{left_cyclic:.2f}, and falls below the same bar, with {left_cyclic / mean_cyclic:.0%} of its own mean of "
+        f"{mean_cyclic:.2f}: such runs are no weakness of FRC alone."
+    )
+    yield "ix_a_frc_consecutive", because(less(left, 0.75 * mean), told)
 
 
 @claim("ix_a_cyclic_any_pattern", figure=["adversarial", "fig4_fixed_s_timing"], assumed=True)
@@ -216,7 +226,11 @@ def combinatorial_scheme_sends_most_and_the_intermediate_one_less_than_half(tabl
     yield "ix_b_combinatorial_least_load", every(most, lower)
     more = below(table, "messages", CYCLIC_ALPHA, INTERMEDIATE, by="scheme")
     few, many = (number(table, "messages", {"scheme": one}) for one in (INTERMEDIATE, COMBINATORIAL))
-    yield "ix_b_intermediate_in_between", every(more, less(few, many / 2))
+    told = (
+        f"It sends {few:.0f} messages and the combinatorial scheme {many:.0f}. The paper gives no number for 'much "
+        "lower'; the bar of half as many is ours."
+    )
+    yield "ix_b_intermediate_in_between", because(every(more, less(few, many / 2)), told)
 
 
 @claim("ix_b_combinatorial_least_load", assumed=True)

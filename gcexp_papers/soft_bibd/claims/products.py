@@ -7,7 +7,7 @@ from itertools import combinations, pairwise, product
 
 import numpy as np
 
-from gcexp.analysis.claims import all_instances, because, claim
+from gcexp.analysis.claims import UNDECIDED, Verdict, all_instances, claim
 from gcexp.codes.block_design import BlockDesign
 from gcexp.codes.composite import Kronecker
 from gcexp.codes.soft_bibd import SoftBIBD
@@ -293,13 +293,12 @@ def product_sets_of_any_codes():
 
 @cache
 def _optimal_and_constant():
-    """Errors of random sets of a large product with the optimal and the constant vector, and Theorem 5, for each s."""
+    """Errors of random sets of a large product with the optimal and with the constant vector, for some s."""
     made = _built(*_LARGE)
     found = []
     for s in (13, 26, 45, 60, 78):
         sets = random_sets(made.n, s, 200, 0)
-        bound = float(theory.product_upper_bound(*map(parameters, _LARGE), s))
-        found.append((errors_of(made, sets), errors_of(made, sets, "constant"), bound))
+        found.append((errors_of(made, sets), errors_of(made, sets, "constant")))
     return found
 
 
@@ -311,20 +310,18 @@ def _built(*names):
 @claim("product_constant_may_be_suboptimal")
 def constant_vector_is_not_optimal():
     """The constant vector l1 l2 / Q(m) has a larger mean error than the optimal one."""
-    return all_instances(constant.mean() > optimal.mean() for optimal, constant, _ in _optimal_and_constant())
+    return all_instances(constant.mean() > optimal.mean() for optimal, constant in _optimal_and_constant())
 
 
 @claim("product_constant_reasonable", assumed=True)
-def constant_vector_is_reasonable():
-    """None of its errors is above Theorem 5, which bounds those of the optimal vector."""
-    kept, ratios = [], []
-    for optimal, constant, bound in _optimal_and_constant():
-        kept.append(constant.max() <= bound + ROUNDING)
-        ratios.append(constant.mean() / optimal.mean())
-    return because(
-        all_instances(kept),
-        f"Over {len(ratios)} pairs of a product and a number of stragglers its mean error is {min(ratios):.2f} to "
-        f"{max(ratios):.2f} times the optimal one.",
+def how_much_worse_the_constant_vector_is():
+    """The paper gives "reasonable" no number: what is told is the ratio of the two mean errors."""
+    ratios = [constant.mean() / optimal.mean() for optimal, constant in _optimal_and_constant()]
+    return Verdict(
+        UNDECIDED,
+        f"For {len(ratios)} numbers of stragglers of the product of two planes the mean error with the constant vector "
+        f"is {min(ratios):.2f} to {max(ratios):.2f} times the optimal one. The paper gives no number for 'reasonable', "
+        "so that the ratio is told and not judged. That no error is above Theorem 5 is proven and decides nothing.",
     )
 
 

@@ -1,0 +1,125 @@
+"""The cells of a long text as columns: read in parts, so that little memory is needed and progress is shown."""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gcexp.errors import DataError
+from gcexp.progress import bar
+from gcexp_adviser.logs.names import name_of
+from gcexp_adviser.logs.separators import UNNAMED, Layout, check_widths
+
+_PART = 2**20  # cells that are read at once
+_LEAST = 2**6  # rows that are read at once
+#: The default parser of pandas rounds as Python does from version 3.1 on, which warns where it is asked to.
+_EXACT: dict[str, Any] = {} if pd.__version__ >= "3.1" else {"float_precision": "round_trip"}
+
+
+def frame_of(layout: Layout, place: str) -> pd.DataFrame:
+    """The cells of a text, as numbers where a whole column has numbers, else as text.
+
+    Raises
+    ------
+    DataError
+        For the first row that has another number of cells than the header.
+    """
+    columns: dict[int, Any] = {}
+    as_text = list(range(len(layout.header)))
+    # A point may divide thousands where semicolons divide the cells, and this is seen in text alone.
+    if layout.separator != ";":
+        with _faults_in_rows(layout, place):
+            columns = _columns_of_numbers(layout)
+        as_text = [number for number in as_text if number not in columns]
+    # Cells that a row lacks are empty, and so the last column of such a text has no numbers alone.
+    if layout.header and as_text and as_text[-1] == len(layout.header) - 1:
+        check_widths(layout, place)
+    if as_text:
+        with _faults_in_rows(layout, place):
+            texts = pd.concat(_parts(layout, dtype=str, usecols=as_text), ignore_index=True)
+        columns |= dict(texts.items())
+    frame = pd.DataFrame({number: columns[number] for number in sorted(columns)}, copy=False)
+    if frame.empty:
+        raise DataError(f"{place} has a header and no rows")
+    frame.columns = pd.Index(layout.header, dtype=object)
+    empty = [name for name in frame if name.startswith(UNNAMED) and (frame[name] == "").all()]
+    return frame.drop(columns=empty)
+
+
+@contextmanager
+def _faults_in_rows(layout: Layout, place: str) -> Iterator[None]:
+    """Raise `DataError` for what pandas cannot read: the first row with another number of cells, or what it says."""
+    try:
+        yield
+    except (ValueError, csv.Error, pd.errors.ParserWarning) as error:
+        check_widths(layout, place)
+        raise DataError(f"{place}: cannot be read ({' '.join(str(error).split())})") from None
+
+
+def _columns_of_numbers(layout: Layout) -> dict[int, np.ndarray]:
+    """The columns that have numbers alone, by their places."""
+    most = layout.data.count(b"\n", layout.begin) + 1
+    columns: dict[int, np.ndarray] = {}
+    end = 0
+    for part in _parts(layout):
+        begin = end
+        end += len(part)
+        if not begin:
+            columns = {
+                number: np.empty(most, column.dtype) for number, column in part.items() if _is_number(column)
+            }
+        for number, column in part.items():
+            if number not in columns:
+                continue
+            kinds = columns[number].dtype.kind + column.dtype.kind
+            if kinds == "if":
+                columns[number] = columns[number].astype(float)
+            elif kinds not in ("ii", "uu", "ff", "fi"):
+                del columns[number]
+                continue
+            columns[number][begin:end] = column
+    found = {}
+    for number, column in columns.items():
+        looks_like_name = column.dtype.kind == "f" and name_of(layout.header[number]).fits("worker")  # 1e3
+        if not looks_like_name:
+            found[number] = column[:end]
+    return found
+
+
+def _is_number(column: pd.Series) -> bool:
+    return isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf"
+
+
+def _parts(layout: Layout, **options: Any) -> Iterator[pd.DataFrame]:
+    """The rows of a text part by part, as pandas reads them, with a bar of progress; columns are 0, 1, ..."""
+    rows = BytesIO(layout.data)
+    rows.seek(layout.begin)
+    with (
+        warnings.catch_warnings(),
+        bar(len(layout.data) - layout.begin, "reading", "B") as progress,
+    ):
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # a row with too many cells
+        parts = pd.read_csv(
+            rows,
+            sep=layout.separator,
+            header=None,
+            names=range(len(layout.header)),
+            index_col=False,
+            na_filter=False,
+            low_memory=False,
+            chunksize=max(_LEAST, _PART // len(layout.header)),
+            **_EXACT,
+            **options,
+        )
+        at = layout.begin
+        for part in parts:
+            yield part
+            progress.update(rows.tell() - at)
+            at = rows.tell()
