@@ -162,7 +162,7 @@ class Plan:
         return growth(remedy.load(n), phi) * self.unloaded(x)
 
     def unloaded(self, x: np.ndarray) -> np.ndarray:
-        """Time (T,) of each iteration of x (T, n) if workers had a single share each, where all of them carry one load."""
+        """Time (T,) of each iteration of x (T, n) if workers had one share each; of remedies with one load for all."""
         remedy = self.remedy
         if remedy.kind != "grouped":
             return x[:, self.shares > 0].max(1)
