@@ -34,9 +34,9 @@ def bundled(name: Path | str) -> Path:
 def used(path: Path | str) -> None:
     """Name a file whose content decides a result, so that the result is made again when the file changes.
 
-    Every reader of a person's own files calls it before it reads: of traces, data and styles. A reader that remembers what it has read
-    calls it also when it answers from memory. Code of a person's own may call it for the files that it opens. The file
-    need not be there: one that appears later is a change too.
+    Every reader of a person's own files calls it before it reads: of traces, data and styles. A reader that remembers
+    what it has read calls it also when it answers from memory. Code of a person's own may call it for the files that it
+    opens. The file need not be there: one that appears later is a change too.
 
     Parameters
     ----------

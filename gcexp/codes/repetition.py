@@ -69,11 +69,11 @@ class FractionalRepetition(Code):
             if s is None:
                 raise ParameterError("fractional repetition needs d, or s for d = s + 1; got neither")
             d = s + 1
-        require(1 <= d <= n, f"fractional repetition needs 1 <= d <= n, got n={n}, d={d}")
+        require(d >= 1, f"fractional repetition needs 1 <= d <= n, got n={n}, d={d}")
         if n % d:
             raise ParameterError(
-                f"fractional repetition needs d = s + 1 to divide n, got n={n}, d={d} (with n={n} these s work: "
-                f"{divisors(n, less=1)})"
+                f"fractional repetition needs d = s + 1 to divide n, got n={n}, d={d} (with n={n} these s work, to be "
+                f"set with s: {divisors(n, less=1)})"
             )
         groups = np.arange(n).reshape(-1, d)
         require(

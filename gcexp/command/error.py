@@ -12,15 +12,15 @@ from gcexp.decoding_error.best_known import compared, why_not_compared
 from gcexp.decoding_error.error import KINDS
 from gcexp.errors import UserError
 from gcexp.experiments import error
-from gcexp.run.build import GROUPS_BUILT, build, require_dotted_name, values_under
-from gcexp.run.compose import compose
+from gcexp.experiments.error_table import build_code, config_of_code
+from gcexp.run.build import is_redrawn
 from gcexp.schema import is_whole, typed
 
 _NUMBERS = ("trials", "seed", "steps", "max_sets", "max_searched")
 _LISTS = ("s", "stragglers")
 _MOST = 100_000  # numbers of a range
 #: Words that are arguments of `gcexp.error`.
-OWN = ("kind", "decoding", "p", "trace", *_LISTS, *_NUMBERS)
+OWN = ("kind", "decoding", "p", "trace", "seeds", *_LISTS, *_NUMBERS)
 
 
 def errors(given: list[str]) -> dict:
@@ -40,17 +40,16 @@ def errors(given: list[str]) -> dict:
     kind = options.setdefault("kind", _kind_of(options))
     if "stragglers" in options and kind != "set":
         raise UserError(f"stragglers are for kind=set, got kind={kind} (kinds: {', '.join(KINDS)})")
-    config = compose(overrides_of_code)
-    for group in GROUPS_BUILT:  # only the code is built, but what cannot be meant is refused
-        for target in values_under(config.get(group), "_target_"):
-            require_dotted_name(target, f"{group}._target_")
-    code = build(config, "code")
-    found = error(code=code, progress=True, **options)
+    config = config_of_code(overrides_of_code)
+    code = build_code(config)
+    found = error(*overrides_of_code, progress=True, **options)
     decoding = options.get("decoding", "optimal")
     notes = []
     if decoding == "optimal" and code.promise == "linear":
         notes.append("The code's own weights are not the optimal ones: decoding=own gives their error.")
-    if kind == "worst":
+    if "seeds" not in options and is_redrawn(config):
+        notes.append("This is one draw of a random code: seeds=10 tells the spread over ten.")
+    if kind == "worst" and "seeds" not in options:
         found["exact"] = found["lower"] == found["upper"]
         reason = _why_not_compared(code, decoding)
         if reason:
@@ -90,6 +89,8 @@ def _value(key: str, text: str) -> Any:
         return _number(key, text)
     if key in _LISTS:
         return _numbers(key, text)
+    if key == "seeds":
+        return typed(text)
     if key == "p":
         return _probabilities(text)
     return text
@@ -150,6 +151,8 @@ def format_errors(found: dict) -> str:
 
 def _in_words(kind: str, one: dict) -> str:
     """The error for one s."""
+    if "draws" in one:
+        return _draws_in_words(one)
     if kind in ("random", "by_worker", "recorded"):
         return _mean_in_words(one)
     if kind == "set":
@@ -157,6 +160,18 @@ def _in_words(kind: str, one: dict) -> str:
     if one["exact"]:
         return f"{one['lower']:.6g} ({one['how']})"
     return f"between {one['lower']:.6g} and {float(one['upper']):.6g}"
+
+
+def _draws_in_words(one: dict) -> str:
+    """The error over draws of a random code: its mean, the spread of the draws, and their extremes."""
+    words = []
+    for name in ("lower", "upper", "mean", "error"):
+        if name in one:
+            spread = "" if one[f"{name}_std"] is None else f" ± {one[f'{name}_std']:.2g}"
+            words.append(
+                f"{name} {one[name]:.6g}{spread} ({one[f'{name}_least']:.4g} to {one[f'{name}_most']:.4g})"
+            )
+    return f"{', '.join(words)} over {one['draws']} draws of the code"
 
 
 def _mean_in_words(one: dict) -> str:

@@ -92,6 +92,10 @@ class Trace:
     timeout: float | None = None
 
     def __post_init__(self):
+        require(
+            self.file != "",
+            "delay=trace replays a file: name it (delay.file=clean.csv), or a bundled trace (delay=pai_job1)",
+        )
         for name in ("workers", "rows"):
             value = getattr(self, name)
             if isinstance(value, list):  # as YAML gives it; a frozen class is to be hashable

@@ -133,7 +133,8 @@ class Coded:
         self._ended = time.monotonic()  # when the last step's exchange did
         self._computing: list[float] = []  # seconds of each step before its exchange
 
-        meeting.wait(_spelled(scheme, length, form), patience)
+        if meeting:
+            meeting.wait(_spelled(scheme, length, form), patience)
         token = _token_of_rank_0(group)
         most_answers = max(2, most_kept // (4 * length))
         seat = Seat(self._rank, length, token, bind, patience, most_answers)
@@ -290,7 +291,9 @@ class Coded:
             told = f"step {len(self.steps)}: the loss saw {taken} of this rank's {len(weights)} samples"
             parts = ""
             if taken and self._static_graph:
-                parts = "; with static_graph=True parts of a batch cannot be accumulated, in plain DDP neither"
+                parts = (
+                    "; with static_graph=True parts of a batch cannot be accumulated, in plain DDP neither"
+                )
             elif taken:
                 parts = "; parts of a batch are accumulated in model.no_sync(), all but the last"
             raise RuntimeError(told + parts)
@@ -361,7 +364,9 @@ class Batches:
         self._epoch = 0
         self._samples = samples
         self._used = samples
-        self._arguments = f"samples={samples}, batch_size={size}, shuffle={shuffle}, drop_last={drop_last}, seed={seed}"
+        self._arguments = (
+            f"samples={samples}, batch_size={size}, shuffle={shuffle}, drop_last={drop_last}, seed={seed}"
+        )
         rest = samples % size
         if drop_last or rest < coded._code.k:
             self._used -= rest

@@ -1,4 +1,4 @@
-"""Before the first step ranks meet in the process group's store: who has not come, or was given something else, is named."""
+"""Before the first step ranks meet in the process group's store: who has not come, or has something else, is named."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import torch.distributed as dist
 from gcexp.errors import RankError, UserError
 
 _LOOK = 0.1  # seconds between two looks
-_FAREWELL = 1.0  # seconds for which rank 0, which may serve the store, waits until the others have read its verdict
+_FAREWELL = (
+    1.0  # seconds for which rank 0, which may serve the store, waits until the others have read its verdict
+)
 _VERDICT = "verdict"  # the key of it
 _AGREED = "agreed"  # the verdict where nothing is wrong
 _numbers = itertools.count()  # of meetings: every rank makes them in the same order

@@ -246,8 +246,8 @@ class Collector:
 def different_batches(first: int, batch_of_first: str, other: int, batch_of_other: str) -> str:
     """Sentence for two ranks whose messages are of different global batches.
 
-    >>> different_batches(0, "samples=40, epoch=1, seed=0", 3, "samples=40, epoch=1, seed=3")
-    'rank 3 takes its samples from another batch (seed=3) than rank 0 (seed=0); all ranks give coded.batches the same arguments, and loop over it alike'
+    >>> different_batches(0, "epoch=1, seed=0", 3, "epoch=1, seed=3").partition(";")[0]
+    'rank 3 takes its samples from another batch (seed=3) than rank 0 (seed=0)'
     """
     parts_of_first = batch_of_first.split(", ")
     parts_of_other = batch_of_other.split(", ")

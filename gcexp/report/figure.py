@@ -275,11 +275,11 @@ class Figure:
         if self.file.timings.exact:
             names.add(self.file.timings.exact)
         played = None
+        configs = None
         if self.file.kind == "analysis" and self.declaration.plays_schemes:
             played = played_schemes(self.arguments.get("schemes"))
-        found = stage_fingerprint(
-            self.file.kind, names=names, played=played and [config for _, config in played]
-        )
+            configs = [config for _, config in played]
+        found = stage_fingerprint(self.file.kind, names=names, played=configs)
         for run in self.runs:
             parts = [f"{run.label} = {run.id}"]
             for name, value in run.columns:

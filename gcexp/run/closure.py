@@ -52,7 +52,7 @@ class Closure:
         """Every module, package and data file with a hash of what it holds."""
         lines = [f"{module}={_content_of_module(module)}" for module in self.modules]
         for package in self.packages - self.modules:
-            rest = _rest_of_package(package)
+            rest = own_words_of(package)
             if rest:
                 lines.append(f"{package}={short_hash(rest.encode())}")
         files = set[str]()
@@ -168,7 +168,7 @@ _LIST_OF_NAMES = re.compile(r"^__all__ = [\[(][^\])]*[\])]", re.MULTILINE)
 
 
 @cache
-def _rest_of_package(package: str) -> str:
+def own_words_of(package: str) -> str:
     """What the ``__init__`` of a package says beside the names that it passes on."""
     inside = re.escape(package)
     passing_on = re.compile(rf"^from (?:{inside}\b|\.)[\w.]* import (?:\([^)]*\)|.*)", re.MULTILINE)

@@ -48,7 +48,7 @@ def split_overrides(overrides: list[str]) -> tuple[dict[str, str], dict[str, Any
     for override in overrides:
         key, equals, text = override.partition("=")
         if not key or not equals:
-            raise UserError(f"an override is KEY=VALUE, got {override!r}")
+            raise UserError(option_checks.sentence_of_no_override(override))
         if key in choices or key in values:
             first, *_ = [other for other in overrides if other.startswith(f"{key}=")]
             raise UserError(f"{key} is given twice, as {first} and {override}")

@@ -19,11 +19,11 @@ _CALL = re.compile(r"\b(?:import_module|__import__)\(\s*(?:(?:name=)?[\"']([\w.]
 
 
 def imported_names(code: str, module: str, is_package: bool) -> list[str]:
-    """Dotted names of all that a module imports, also inside of functions, but nothing for type checkers alone.
+    r"""Dotted names of all that a module imports, also inside of functions, but nothing for type checkers alone.
 
     A name behind ``from`` may be a module or stand in one. Of ``import *`` and plain imports it is the module's.
 
-    >>> code = "import os, a.b as c\\nfrom .near import (\\n    one as two,\\n    three,\\n)\\n"
+    >>> code = "import os, a.b as c\nfrom .near import (\n    one as two,\n    three,\n)\n"
     >>> imported_names(code, "mine.job", is_package=False)
     ['os', 'a.b', 'mine.near.one', 'mine.near.three']
     """

@@ -1,4 +1,4 @@
-"""Which modules are the library's, which are a person's own, and where are they?"""
+"""Modules of the library and of a person's own: which they are, and where."""
 
 from __future__ import annotations
 

@@ -37,6 +37,12 @@ def require_key(config: dict[str, Any], key: str) -> None:
 
 def _of_unknown_key(config: dict[str, Any], node: dict[str, Any], key: str, parts: list[str], i: int) -> str:
     """Sentence for a key whose part `i` is not in the node where it would be."""
+    if key.startswith("+"):
+        group = parts[0].removeprefix("+")
+        return (
+            f"unknown key {key!r}: keys that an option file does not list cannot be added with +; list {key[1:]} in a "
+            f"file of your own, conf/{group}/NAME.yaml, and choose {group}=NAME"
+        )
     if key in _OF_A_LOG:
         return (
             f"unknown key {key!r}: delay=trace replays a clean record; gcexp trace import LOG {parts[-1]}=... -o "
@@ -63,6 +69,8 @@ def sentence_with_group(config: dict[str, Any], key: str) -> str | None:
         option = config.get(group)
         if isinstance(option, dict) and key in option:
             chosen.append(f"{group}.{key}")
+    if f"{key}s" in config:  # seed, where seeds is wanted
+        chosen = [f"{key}s", *chosen]
     if chosen:
         return f"unknown key {key!r}; did you mean {' or '.join(map(repr, chosen))}?"
     near = []
@@ -75,6 +83,15 @@ def sentence_with_group(config: dict[str, Any], key: str) -> str | None:
     if not near:
         return None
     return f"unknown key {key!r}; did you mean {'; '.join(near)}?"
+
+
+def sentence_of_no_override(word: str) -> str:
+    """Sentence for a word that gives no key a value; it may be the name of an option."""
+    sentence = f"an override is KEY=VALUE, got {word!r}"
+    near = [f"{group}={word}" for group in GROUPS if word in option_names(group)]
+    if near:
+        sentence += f"; did you mean {' or '.join(near)}?"
+    return sentence
 
 
 def _options_with(group: str, key: str) -> list[str]:

@@ -53,7 +53,7 @@ class Seen:
     """
 
     files: dict[str, tuple[str | None, object]] = field(default_factory=dict)
-    began: int = field(default_factory=time.time_ns)
+    began: int = field(default_factory=lambda: time.time_ns())
     earlier: dict[str, dict] = field(default_factory=dict)
 
     def note(self, path: str) -> None:
@@ -152,7 +152,7 @@ def write_record(output: Path | str) -> Iterator[None]:
 
 
 def _versions_used(modules: dict[str, str]) -> dict[str, str]:
-    """Versions of the installed libraries that some modules, each with its file, import at their tops or in functions."""
+    """Versions of the installed libraries that some modules, each with its file, import, also in functions."""
     imported = set[str]()
     for name, path in modules.items():
         is_package = os.path.basename(path) == "__init__.py"

@@ -93,7 +93,7 @@ def numbers_of(code: Code, overrides: Iterable[str]) -> list[str]:
     return found
 
 
-def _require_same_workers(config: dict, code: Code) -> None:
+def require_same_workers(config: dict, code: Code) -> None:
     """Refuse a code whose number of workers is not n: it would run, and be called a run of n workers."""
     n = fitted(int, config["n"], "n")
     if code.n != n:
@@ -121,7 +121,7 @@ def build_scheme(config: dict, seed: int | None = None, codes: Codes | None = No
     if seed is not None and not is_redrawn(config):
         seed = None
     code = (codes or Codes()).of(config, seed)
-    _require_same_workers(config, code)
+    require_same_workers(config, code)
     fitted(bool, config.get("exact", False), "exact")
     bound = fitted(bool, config.get("bound", False), "bound")
     scheme = Scheme(

@@ -62,6 +62,17 @@ class TorchTask(Settings):
     evaluate_every: int = 1
     verify_every: int = 100
 
+    def __post_init__(self):
+        super_post_init = getattr(super(), "__post_init__", None)
+        if super_post_init:
+            super_post_init()
+        is_built = hasattr(self.module, "parameters")  # a module can be called, too
+        require(
+            not is_built,
+            f"task.module is a {type(self.module).__name__} that is built already, and each seed builds its own: write "
+            "_partial_: true beside its _target_",
+        )
+
     def problem(self, data: Dataset, seed: int) -> TorchProblem:
         """The module on the seed's data."""
         self.require_data(data)

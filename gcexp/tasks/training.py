@@ -415,7 +415,9 @@ class _Pass:
         else:  # the time passed, the model stays: no momentum, no decay
             trajectory.skipped[rows] += 1
 
-    @np.errstate(over="ignore", invalid="ignore")  # of a training that diverges, which is told in one sentence
+    @np.errstate(
+        over="ignore", invalid="ignore"
+    )  # of a training that diverges, which is told in one sentence
     def _update(self, t: int, c: np.ndarray) -> None:
         model = self._model
         problem = self._problem

@@ -63,7 +63,24 @@ def read_record(
     """
     if isinstance(file, TraceFile):
         return resolved(file, absent, timeout)
-    return without_gaps(_record_at(located(file)), absent, timeout)
+    trace = replace(_record_at(located(file)), source=str(file))
+    return without_gaps(trace, absent, timeout)
+
+
+def is_clean(file: str | Path) -> bool:
+    """Whether `read_record` takes a file for a clean record, by its first line, or a folder for recordings.
+
+    >>> is_clean("pai-job1"), is_clean("README.md")
+    (True, False)
+    """
+    path = located(file)
+    if path.is_dir():
+        return is_recorder_folder(path)
+    try:
+        _require_columns(_header_of(path), "")
+    except (OSError, ValueError, csv.Error, DataError):
+        return False
+    return True
 
 
 def without_gaps(trace: TraceFile, absent: Absent, timeout: float | None = None) -> TraceFile:
@@ -167,9 +184,7 @@ def _frame_of(path: Path) -> pd.DataFrame:
     import pandas as pd  # takes a quarter of a second
 
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            header = next(csv.reader(file), [])
-        _require_columns(header, f"trace {path.name}")
+        _require_columns(_header_of(path), f"trace {path.name}")
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # a row with too many cells
             return pd.read_csv(
@@ -182,6 +197,12 @@ def _frame_of(path: Path) -> pd.DataFrame:
             )
     except (OSError, ValueError, csv.Error, pd.errors.ParserWarning) as error:
         raise DataError(f"trace {path.name} cannot be read as CSV ({' '.join(str(error).split())})") from None
+
+
+def _header_of(path: Path) -> list[str]:
+    """The names in the first line of a CSV file."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return next(csv.reader(file), [])
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------

@@ -71,6 +71,8 @@ class TraceFile:
         Which iterations are in no row at all, as a sentence goes on; empty where none lacks.
     decisions : tuple of str
         What the reader took for what, a sentence each; empty for a file in the format of this project.
+    source : str
+        The file, folder or bundled trace as it was named; empty for times in memory and for several files.
     """
 
     name: str
@@ -84,6 +86,7 @@ class TraceFile:
     missing: np.ndarray | None = None
     gap: str = ""
     decisions: tuple[str, ...] = ()
+    source: str = ""
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -55,10 +55,10 @@ class Replay:
     ) -> Replay:
         """The replay of a file: rows behind the prefix, once each."""
         from gcexp.delays import Trace
-        from gcexp_adviser.logs.reading import read_trace
+        from gcexp.traces.clean import read_record
 
         require(n is None or n >= 1, f"n is a number of workers >= 1, got {n}")
-        read = read_trace(file)
+        read = read_record(file)
         whole = Trace(read, phi=phi, **trace)
         whole.draw((0,), 1, n or 1)  # says what is wrong with rows, column, pricing and n
         times = read.values["time"][whole.played_rows(read)]

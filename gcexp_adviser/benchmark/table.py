@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from gcexp.traces.missing import Absent
     from gcexp.traces.record import TraceFile
-    from gcexp_adviser.logs.reading import Columns
 
 _OF_TRACE = ("pricing", "column", "rows", "data_bound")  # what a benchmark leaves to its caller
 COLUMNS = (
@@ -66,10 +65,7 @@ def benchmark(
     progress: bool = True,
     absent: Absent | None = None,
     timeout: float | None = None,
-    columns: Columns = None,
-    unit: str | None = None,
-    decimal: str | None = None,
-    **trace: Any,
+    **more: Any,
 ) -> pd.DataFrame:
     """Remedies for stragglers, and what no code can beat, on the replayed times of a trace.
 
@@ -80,8 +76,8 @@ def benchmark(
     Parameters
     ----------
     file : path, DataFrame or array
-        A log of any form that `gcexp_adviser.logs.reading.read_trace` takes, as a CSV with ``iteration,worker,time``,
-        or the name of a bundled trace, such as ``pai-job1``; or the same as a frame, or as an array (iterations,
+        A log of any form that `gcexp_adviser.logs.reading.read` takes, as a CSV with ``iteration,worker,time``, or the
+        name of a bundled trace, such as ``pai-job1``; or the same as a frame, or as an array (iterations,
         workers).
     schemes : str, dict or iterable of them, optional
         Labels of conf/benchmark.yaml, names of scheme options, or mappings of keys such as ``{"scheme": "cgc", "s":
@@ -99,10 +95,11 @@ def benchmark(
     absent : {"refuse", "late", "skip"}, optional
         What missing rows are taken for. By default the table takes them as late; where its verdicts differ from those
         without the iterations that lack some, ``table.attrs["depends"]`` says so.
-    timeout, columns, unit, decimal : optional
-        As in `gcexp_adviser.logs.reading.read_trace`.
-    **trace
-        Further parameters of `gcexp.delays.Trace`: ``pricing``, ``column``, ``rows``, ``data_bound``.
+    timeout : float, optional
+        The time of missing rows that are late.
+    **more
+        Parameters of `gcexp.delays.Trace`: ``pricing``, ``column``, ``rows``, ``data_bound``; and what is said of the
+        log: ``columns``, ``unit``, ``decimal``, ``pattern`` (`gcexp_adviser.logs.how.how_given`).
 
     Returns
     -------
@@ -135,9 +132,13 @@ def benchmark(
     >>> table[["ratio", "bound", "reference", "colour"]].round(4).to_numpy().tolist()
     [[0.3586, 0.3585, 0.2957, 'cannot win']]
     """
+    from gcexp.traces.clean import without_gaps
     from gcexp.traces.record import TraceFile
-    from gcexp_adviser.logs.reading import trace_of, trace_with_gaps
+    from gcexp_adviser.logs.how import OF_A_LOG, how_of
+    from gcexp_adviser.logs.reading import read
 
+    log = {name: more.pop(name) for name in OF_A_LOG if name in more}
+    trace = more
     source = file
     in_memory = isinstance(file, list | TraceFile) or getattr(file, "size", 0) > 0
     if not in_memory:
@@ -150,16 +151,15 @@ def benchmark(
     if schemes is not None:
         schemes = _listed(schemes, str | dict, "schemes")
     cases = _cases(entries(schemes), ways_to_be_late)
-    if absent == "refuse":
-        read = trace_of(source, absent, timeout, columns=columns, unit=unit, decimal=decimal)
-    else:
-        read = trace_with_gaps(source, columns=columns, unit=unit, decimal=decimal)
-    by_way = ways(read, absent, timeout)
+    record = read(source, how_of(log, benchmark))
+    if absent == "refuse" and record is not source:
+        record = without_gaps(record, absent, timeout)
+    by_way = ways(record, absent, timeout)
     main, *others = by_way.values()
     frame = _table(main, n, shares, cases, progress, trace)
-    lacking = described(read)
+    lacking = described(record)
     if lacking is not None:
-        frame.attrs["notes"] += tuple(f"{read.name}: {sentence}" for sentence in lacking.sentences)
+        frame.attrs["notes"] += tuple(f"{record.name}: {sentence}" for sentence in lacking.sentences)
     if lacking is not None and "late" in by_way and absent is None:
         otherwise = {}
         for other in others:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gcexp.command.arguments import keywords, new_folder
 from gcexp_adviser.command.fit import trace
+from gcexp_adviser.logs.how import OF_A_LOG
 from gcexp_adviser.logs.reading import located
 
 
@@ -32,15 +33,22 @@ def add(parser) -> None:
 def run(arguments) -> None:
     """Print it, and write it where a folder or an option file is named."""
     located(arguments.file)  # a wrong name is reported before pandas is imported
-    from gcexp_adviser.remedies.advise import advise
+    from gcexp.traces.clean import is_clean
+    from gcexp_adviser.remedies.advise import CLEAN, advise
 
     found = advise(arguments.file, **keywords(arguments.options, advise))
     line = found.write_scheme(arguments.write) if arguments.write else None
     # Files come first, since what reads the text may close the pipe, as head does
     written = found.write(arguments.folder) if arguments.folder else []
     print(found.page().text(), end="")
-    print(f"All schemes and bounds on these times: {shlex.join(['gcexp', 'benchmark', arguments.file])}")
+    of_log = [word for word in arguments.options if word.partition("=")[0] in OF_A_LOG]
+    on_missing = [word for word in arguments.options if word.startswith(("absent=", "timeout="))]
+    benchmark = ["gcexp", "benchmark", arguments.file, *of_log, *on_missing]
+    print(f"All schemes and bounds on these times: {shlex.join(benchmark)}")
     for path in written:
         print(f"wrote {path}")
     if line:
+        if not is_clean(arguments.file):
+            imported = shlex.join(["gcexp", "trace", "import", arguments.file, *of_log, "-o", CLEAN])
+            print(f"for replaying these times: {imported}")
         print(f"wrote {arguments.write}; it runs with: {line}")

@@ -17,6 +17,7 @@ from gcexp.figures.markdown import escape, grid
 from gcexp.files import write_text
 from gcexp.schema import typed
 from gcexp_adviser.benchmark import COLUMNS, benchmark, verdicts
+from gcexp_adviser.logs.how import OF_A_LOG
 from gcexp_adviser.logs.reading import trace_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ ASSUMED = (
     "moves data, which costs nothing here"
 )
 _MOST_ABOVE = 6  # verdicts above a picture
-OF_LOG = ("absent", "timeout", "columns", "unit", "decimal")  # keys that say how a log is read
+OF_LOG = ("absent", "timeout", *OF_A_LOG)  # keys that say how a log is read
 #: Options of a new benchmark, by the name of their argument; None where they are not given.
 OPTIONS = ("schemes", "phi", "late", "chunks", "workers", "pricing", "rows", "data_bound")
 

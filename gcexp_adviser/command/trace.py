@@ -12,6 +12,7 @@ from gcexp.errors import DataError, UserError, require
 from gcexp.traces.missing import Absent
 from gcexp.traces.record import TraceFile
 from gcexp_adviser.diagnosis.check import report
+from gcexp_adviser.logs.how import How, how_of
 
 #: What is told of missing rows that `absent` names.
 _TAKEN = {"late": "missing rows were made late ones", "skip": "iterations with missing rows were left out"}
@@ -57,19 +58,19 @@ def run(arguments) -> None:
         return
     from gcexp_adviser.logs.reading import trace_of
 
-    for line in import_log(sources, arguments.output, arguments.warm_up, **keywords(options, trace_of)):
+    given = keywords(options, trace_of)
+    absent = given.pop("absent", None)
+    timeout = given.pop("timeout", None)
+    how = how_of(given, trace_of)
+    for line in import_log(sources, how, arguments.output, arguments.warm_up, absent, timeout):
         print(line)
 
 
 def import_log(
     sources: list[str],
+    how: How,
     output: Path | None = None,
     warm_up: int | None = None,
-    *,
-    columns: str | None = None,
-    unit: str | None = None,
-    decimal: str | None = None,
-    pattern: str | None = None,
     absent: Absent | None = None,
     timeout: float | None = None,
 ) -> list[str]:
@@ -79,15 +80,13 @@ def import_log(
     """
     from gcexp.traces.clean import write_clean
     from gcexp.traces.missing import described, resolved
-    from gcexp_adviser.logs.reading import trace_with_gaps
+    from gcexp_adviser.logs.reading import read
 
     require(timeout is None or absent is not None, f"timeout={timeout} goes with absent=late")
     if output is not None:
         require(not output.exists(), f"{output} is there already; name a new file")
     source = sources if len(sources) > 1 else sources[0]
-    trace = trace_with_gaps(
-        source, columns=columns, unit=unit, decimal=decimal, pattern=pattern, warm_up=warm_up
-    )
+    trace = read(source, how, warm_up)
     _check_loads(trace)
     iterations, workers = trace.values["time"].shape
     origin = sources[0] if len(sources) == 1 else f"{len(sources)} files"

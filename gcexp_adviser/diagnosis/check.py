@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,8 @@ from gcexp_adviser.diagnosis.diagnosis_in_words import (
 )
 from gcexp_adviser.diagnosis.recorded import Way, ways_of
 from gcexp_adviser.diagnosis.trace_statistics import statistics
-from gcexp_adviser.logs.reading import Columns
+from gcexp_adviser.logs.how import how_of
+from gcexp_adviser.logs.reading import read
 from gcexp_adviser.page import counted
 
 _MOST_NUMBERS = 3  # numbers that a sentence lists
@@ -33,11 +35,9 @@ def report(
     absent: Absent | None = None,
     timeout: float | None = None,
     *,
-    columns: Columns = None,
-    unit: str | None = None,
-    decimal: str | None = None,
     barrier: str = "check",
     seed: int = 0,
+    **log: Any,
 ) -> str:
     """Lines that describe a trace; raise `DataError` for the first fault of a broken one.
 
@@ -52,24 +52,23 @@ def report(
     >>> print(report("bytedance-AR-dp").splitlines()[3])
     bytedance-AR-dp: worker 0 is slow throughout (factor 2.26, 2.25 to 2.27).
     """
-    gaps, ways = ways_of(source, absent, timeout, columns, unit, decimal)
+    gaps = read(source, how_of(log, report))
+    ways = ways_of(gaps, absent, timeout)
     trace = ways[0].trace
     loads = loads_of(trace)
     lines = _sizes(trace, gaps)
     missing = described(gaps)
     if missing is not None:
         lines += [f"missing: {sentence}" for sentence in missing.sentences]
-    on_workers, on_missing = _diagnosis(gaps, ways, barrier, seed, timeout, source)
+    on_workers, on_missing = _diagnosis(gaps, ways, barrier, seed)
     lines += [*on_workers, *_times(trace, loads), *_flags(trace), _priced(trace, loads)]
     return "\n".join([*on_missing, *lines])
 
 
-def _diagnosis(
-    gaps: TraceFile, ways: Sequence[Way], barrier: str, seed: int, timeout: float | None, source: object
-) -> tuple[list[str], list[str]]:
+def _diagnosis(gaps: TraceFile, ways: Sequence[Way], barrier: str, seed: int) -> tuple[list[str], list[str]]:
     """What makes the workers slow, or why that cannot be said; and whether it depends on missing rows."""
     try:
-        found, otherwise = diagnosed_each_way(gaps, ways, barrier, seed, timeout, source)
+        found, otherwise = diagnosed_each_way(gaps, ways, barrier, seed)
     except UserError as error:
         return [f"warning: {error}"], []
     decided = found.recorded.trace.decisions

@@ -114,21 +114,15 @@ class Fitted(Diagnosis):
 
 
 def diagnosed_each_way(
-    gaps: TraceFile,
-    ways: Sequence[Way],
-    barrier: str,
-    seed: int,
-    timeout: float | None,
-    source: object,
-    phi: Number | None = None,
+    gaps: TraceFile, ways: Sequence[Way], barrier: str, seed: int, phi: Number | None = None
 ) -> tuple[Diagnosis, dict[str, Diagnosis]]:
     """The diagnosis where missing rows are taken in the first of some ways, and those of the others by their way."""
     main, *others = ways
-    found = diagnosed(recorded_without_gaps(gaps, main, barrier, seed, timeout, source), phi, seed)
+    found = diagnosed(recorded_without_gaps(gaps, main, barrier, seed), phi, seed)
     otherwise = {}
     for way in others:
         try:
-            times = recorded_without_gaps(gaps, way, barrier, seed, timeout, source)
+            times = recorded_without_gaps(gaps, way, barrier, seed)
         except UserError:  # nothing is left without the iterations with missing rows
             continue
         otherwise[way.how] = diagnosed(times, phi, seed)

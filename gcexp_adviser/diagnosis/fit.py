@@ -19,7 +19,8 @@ from gcexp_adviser.diagnosis.mechanisms import Decomposition, found_in
 from gcexp_adviser.diagnosis.phi import share
 from gcexp_adviser.diagnosis.recorded import ways_of
 from gcexp_adviser.diagnosis.resampling import Number
-from gcexp_adviser.logs.reading import Columns
+from gcexp_adviser.logs.how import how_of
+from gcexp_adviser.logs.reading import read
 from gcexp_adviser.page import Page, write
 
 _MOST_VALUES = 2000  # of the rest in a model
@@ -131,19 +132,18 @@ def fit(
     *,
     absent: Absent | None = None,
     timeout: float | None = None,
-    columns: Columns = None,
-    unit: str | None = None,
-    decimal: str | None = None,
     barrier: str = "check",
     drift: bool = False,
     seed: int = 0,
+    **log: Any,
 ) -> Fit:
     """Find what makes workers slow, how sure that is, and a delay model that replays their times.
 
     Parameters
     ----------
     source : path, name of a bundled trace, DataFrame or array
-        Times of workers: a CSV or a frame with the columns iteration, worker, time; or an array (iterations, workers).
+        Times of workers: a log of any form (`gcexp_adviser.logs.reading.read`), as a CSV or a frame with the columns
+        iteration, worker, time, or an array (iterations, workers).
     phi : float, optional
         Share of the time that does not grow with the load; by default it is measured where the trace has several loads
         or a column ``compute``.
@@ -152,14 +152,14 @@ def fit(
         default they are late, and it is told where leaving them out would change what is found.
     timeout : float, optional
         The time of missing rows that are late.
-    columns, unit, decimal : optional
-        As in `gcexp_adviser.logs.reading.read_trace`.
     barrier : {"check", "no"}
         ``no``: do not refuse times that agree within each iteration.
     drift : bool
         Whether the delay model drifts as the trace does.
     seed : int
         Of resampling.
+    **log
+        What is said of the log: ``columns``, ``unit``, ``decimal``, ``pattern`` (`gcexp_adviser.logs.how.how_given`).
 
     Returns
     -------
@@ -177,8 +177,9 @@ def fit(
     >>> found.found, found.table["value"].round(5).tolist()
     (['bad_node'], [2.26105])
     """
-    gaps, ways = ways_of(source, absent, timeout, columns, unit, decimal)
-    found, otherwise = diagnosed_each_way(gaps, ways, barrier, seed, timeout, source, _known(phi))
+    gaps = read(source, how_of(log, fit))
+    ways = ways_of(gaps, absent, timeout)
+    found, otherwise = diagnosed_each_way(gaps, ways, barrier, seed, _known(phi))
     depends = on_missing_rows(found, otherwise)
     return _with_model(found, depends.sentence if depends and depends.differs else "", drift, seed)
 

@@ -7,9 +7,9 @@ from math import ceil, log
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
-from scipy.special import chdtri, fdtrc, stdtr, stdtrit
+from scipy.special import chdtri, fdtrc, stdtrit
 
+from gcexp_adviser.diagnosis.classical import line_through, p_of_equal_means, rank_correlation
 from gcexp_adviser.diagnosis.level_changes import LEAST_NOW, Levels, levels_of
 from gcexp_adviser.diagnosis.resampling import (
     LEVELS,
@@ -25,7 +25,6 @@ LEAST_WORKERS = 4  # of fewer it cannot be said who is unusual
 _FEW_SPELLS, _ENOUGH_SPELLS = 10, 12  # fewer say nothing certain of rates; as many are asked for
 _SHORT = 40  # fewer rows say nothing certain of rates
 _SIGNIFICANT = 0.01  # largest p of what is told
-_LEAST_ERROR = 1e-300  # a standard error of 0 divides nothing
 
 
 @dataclass(frozen=True)
@@ -247,22 +246,17 @@ def _drift(y: np.ndarray) -> tuple[dict[str, Mechanism], float]:
     T = len(y)
     parts = _parts(T)
     places = np.array([(rows.mean() + 0.5) / T for rows in parts])
-    means = np.array([y[rows].mean() for rows in parts])
-    apart = places - places.mean()
-    slope = float(apart @ means / (apart @ apart))
-    rest = means - means.mean() - slope * apart
-    freedom = len(parts) - 2
-    error = float(np.sqrt(rest @ rest / freedom / (apart @ apart)))
-    by_chance = 2 * stdtr(freedom, -abs(slope) / max(error, _LEAST_ERROR))
-    if not (by_chance < _SIGNIFICANT and abs(slope) > 0.03):
+    means = [y[rows].mean() for rows in parts]
+    line = line_through(places, np.array(means))
+    if not (line.p < _SIGNIFICANT and abs(line.slope) > 0.03):
         return {}, 0.0
-    reach = stdtrit(freedom, 0.975) * error
+    reach = stdtrit(len(parts) - 2, 0.975) * line.error
     change = Number(
-        value=float(np.expm1(slope)),
-        low=float(np.expm1(slope - reach)),
-        high=float(np.expm1(slope + reach)),
+        value=float(np.expm1(line.slope)),
+        low=float(np.expm1(line.slope - reach)),
+        high=float(np.expm1(line.slope + reach)),
     )
-    return {"drift": Mechanism({"change": change})}, slope
+    return {"drift": Mechanism({"change": change})}, float(line.slope)
 
 
 def _common_shock(y: np.ndarray, block: int, seed: int) -> tuple[dict[str, Mechanism], np.ndarray]:
@@ -372,7 +366,7 @@ def _workers(y: np.ndarray) -> dict[str, Mechanism]:
     whole = float(A.mean(0).var(ddof=1))
     sd = max(whole - within / K, 0.0) ** 0.5
     if p < _SIGNIFICANT and sd > 0.02:
-        ends = (m - 1) * whole / chdtri(m - 1, np.array([0.025, 0.975])) - within / K
+        ends = (m - 1) * whole / chdtri(m - 1, [0.025, 0.975]) - within / K
         low, high = np.maximum(ends, 0.0) ** 0.5
         found["heterogeneous"] = Mechanism({"sd": Number(sd, float(low), float(high))})
     return found
@@ -428,21 +422,11 @@ def _halves(y: np.ndarray) -> tuple[list[int], float]:
     A = _block_means(y)
     before, after = np.array_split(A, [len(A) // 2])
     differ = np.abs(after.mean(0) - before.mean(0)) > 0.05
-    significant = _by_chance(before, after) < _SIGNIFICANT / n
+    significant = p_of_equal_means(before, after) < _SIGNIFICANT / n
     changed = np.flatnonzero(significant & differ).tolist()
     first = y[: T // 2].mean(0)
     second = y[T // 2 :].mean(0)
     stability = np.nan
     if n > 2 and np.ptp(first) > 0 and np.ptp(second) > 0:
-        ranked = pd.DataFrame({"first": first, "second": second}).corr(method="spearman")
-        stability = float(ranked.iloc[0, 1])
+        stability = rank_correlation(first, second)
     return changed, stability
-
-
-def _by_chance(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Chance (n,) of means that differ as much, for values with one variance: the test of Student."""
-    freedom = len(before) + len(after) - 2
-    scatter = ((before - before.mean(0)) ** 2).sum(0) + ((after - after.mean(0)) ** 2).sum(0)
-    error = np.sqrt(scatter / freedom * (1 / len(before) + 1 / len(after)))
-    step = np.abs(after.mean(0) - before.mean(0))
-    return 2 * stdtr(freedom, -step / np.maximum(error, _LEAST_ERROR))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from gcexp.traces.record import TraceFile
 from gcexp_adviser.diagnosis.barrier import barrier as barrier_test
 from gcexp_adviser.diagnosis.phi import share_of_compute, share_of_loads
 from gcexp_adviser.diagnosis.resampling import Number
-from gcexp_adviser.logs.reading import Columns, trace_with_gaps
+from gcexp_adviser.logs.reading import read
 from gcexp_adviser.page import counted
 
 #: How far the middle worker of a pause is above its usual time: in logarithms, and in median absolute deviations.
@@ -88,51 +87,38 @@ class Way:
     trace: TraceFile
     absent: Absent
     how: str = ""
+    timeout: float | None = None
 
 
-def ways_of(
-    source: object,
-    absent: Absent | None,
-    timeout: float | None = None,
-    columns: Columns = None,
-    unit: str | None = None,
-    decimal: str | None = None,
-) -> tuple[TraceFile, list[Way]]:
-    """A trace with its gaps, and without them in each of the ways in which missing rows are taken: the main one first.
+def ways_of(gaps: TraceFile, absent: Absent | None, timeout: float | None = None) -> list[Way]:
+    """A trace without gaps in each of the ways in which its missing rows are taken, the main one first.
 
     Where nothing was said they are late, and the answers beside that are: late by another time, and left out with their
     iterations.
     """
-    gaps = trace_with_gaps(source, columns=columns, unit=unit, decimal=decimal)
     traces = ways(gaps, absent, timeout)
     if absent is not None:
-        return gaps, [Way(traces[absent], absent)]
+        return [Way(traces[absent], absent, timeout=timeout)]
     if "late" not in traces:
-        return gaps, [Way(traces["whole"], "refuse")]
-    found = [Way(traces["late"], "late")]
+        return [Way(traces["whole"], "refuse")]
+    found = [Way(traces["late"], "late", timeout=timeout)]
     otherwise = late_otherwise(gaps, timeout)
     if otherwise is not None:
         how, trace = otherwise
-        found.append(Way(trace, "late", how))
+        found.append(Way(trace, "late", how, timeout))
     if "skip" in traces:
         found.append(Way(traces["skip"], "skip", LEFT_OUT))
-    return gaps, found
+    return found
 
 
 def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", seed: int = 0) -> Recorded:
     """The times of a trace, whose missing rows are taken in one way; the parameters are those of `gcexp.fit`."""
-    gaps, (way, *_) = ways_of(source, absent)
-    return recorded_without_gaps(gaps, way, barrier, seed, source=source)
+    gaps = read(source)
+    way, *_ = ways_of(gaps, absent)
+    return recorded_without_gaps(gaps, way, barrier, seed)
 
 
-def recorded_without_gaps(
-    gaps: TraceFile,
-    way: Way,
-    barrier: str = "check",
-    seed: int = 0,
-    timeout: float | None = None,
-    source: object = None,
-) -> Recorded:
+def recorded_without_gaps(gaps: TraceFile, way: Way, barrier: str = "check", seed: int = 0) -> Recorded:
     """The times of a trace without gaps; it refuses what no answer can rest on.
 
     `gaps` is the same with its gaps, and `way` how these were taken; the other parameters are those of `gcexp.fit`.
@@ -175,9 +161,9 @@ def recorded_without_gaps(
         phi=phi,
         phi_unknown=phi_unknown,
         notes=tuple(notes),
-        source=str(source) if isinstance(source, str | Path) else "",
+        source=gaps.source,
         absent=absent,
-        timeout=timeout if absent == "late" else None,
+        timeout=way.timeout,
         missing=described(gaps),
     )
 

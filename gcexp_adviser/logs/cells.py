@@ -39,7 +39,7 @@ def frame_of(layout: Layout, place: str) -> pd.DataFrame:
             columns = _columns_of_numbers(layout)
         as_text = [number for number in as_text if number not in columns]
     # Cells that a row lacks are empty, and so the last column of such a text has no numbers alone.
-    if layout.header and as_text and as_text[-1] == len(layout.header) - 1:
+    if as_text and as_text[-1] == len(layout.header) - 1:
         check_widths(layout, place)
     if as_text:
         with _faults_in_rows(layout, place):

@@ -15,6 +15,7 @@ from typing import IO
 
 from gcexp.errors import DataError
 from gcexp_adviser.logs.recipes import FRAMES, see
+from gcexp_adviser.logs.without_times import refuse_without_times
 
 MOST_BYTES = 2**30  # of a file, packed and unpacked
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"PK\x03\x04": "zip"}
@@ -79,6 +80,7 @@ def _packing(data: bytes) -> str:
 
 
 def _refuse_other(data: bytes, place: str) -> None:
+    refuse_without_times(data, place)
     for magic, sentence in _OTHER.items():
         if data.startswith(magic):
             raise DataError(f"{place}: {sentence}")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from inspect import Parameter, signature
+from typing import Any
 
-from gcexp.errors import ParameterError, require_known
+from gcexp.errors import ParameterError, UserError, require_known, unknown
+from gcexp.schema import arguments
 from gcexp_adviser.logs.names import roles_given, unit_named
 
-Columns: TypeAlias = str | Mapping[str, str] | None
 #: Decimal signs, by what may be typed for them.
 _DECIMAL = {",": ",", "comma": ",", ".": ".", "point": "."}
 
@@ -37,10 +38,34 @@ class How:
     pattern: str = ""
 
 
+#: Nothing was said of a log.
+ANYHOW = How()
+
+
 def how_given(
-    columns: Columns = None, unit: str | None = None, decimal: str | None = None, pattern: str | None = None
+    columns: str | Mapping[str, str] | None = None,
+    unit: str | None = None,
+    decimal: str | None = None,
+    pattern: str | None = None,
 ) -> How:
-    r"""What a person has said; raise `ParameterError` for what has no meaning.
+    r"""What a person has said of a log; raise `ParameterError` for what has no meaning.
+
+    Parameters
+    ----------
+    columns : str or mapping, optional
+        What the columns of a long table are, as ``iteration:step,worker:host,time:ms_per_step``; also ``start`` and
+        ``end`` in place of ``time``, ``compute``, ``load`` and ``chunk``. A key may be made of several columns,
+        ``iteration:epoch+batch``, and a time be the sum of several, ``time:forward+backward``. With an ``end`` and no
+        start a time begins with the end of the worker's previous row. ``iteration:none`` numbers the rows of each
+        worker. Of a wide table ``workers:PATTERN``, as ``workers:rank*``.
+    unit : {"s", "ms", "us", "ns", "min", "h"}, optional
+        That of the times, where their name does not say it. Times of a known unit become seconds.
+    decimal : {",", "."}, optional
+        The decimal sign of numbers, where that is not beyond doubt; the other sign divides thousands. The words
+        ``comma`` and ``point`` mean the same.
+    pattern : str, optional
+        A regular expression that is searched in each line of a text; its named groups are the columns, as in
+        ``step (?P<iteration>\d+) of rank (?P<worker>\d+) took (?P<time_ms>[\d.]+)``. Other lines are left out.
 
     Examples
     --------
@@ -57,6 +82,28 @@ def how_given(
     if pattern is not None:
         _check_pattern(pattern)
     return How(roles, unit_named(unit) if unit else "", sign, pattern or "")
+
+
+#: Names of what may be said of a log, which functions that take any log hand on to `how_of`.
+OF_A_LOG = tuple(signature(how_given).parameters)
+
+
+def how_of(given: Mapping[str, Any], function: Callable) -> How:
+    """What the keyword arguments say that `function` does not take itself; raise `UserError` for one of no meaning.
+
+    >>> how_of({"unit": "ms"}, how_of).unit
+    'ms'
+    """
+    for name in given:
+        if name not in OF_A_LOG:
+            raise UserError(unknown("key", name, [*_options_of(function), *OF_A_LOG]))
+    return how_given(**arguments(how_given, given, "", joint=""))
+
+
+def _options_of(function: Callable) -> list[str]:
+    """Names of the arguments of a function behind its first one."""
+    _, *others = signature(function).parameters.values()
+    return [one.name for one in others if one.kind is not Parameter.VAR_KEYWORD]
 
 
 def _check_pattern(pattern: str) -> None:

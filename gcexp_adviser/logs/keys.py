@@ -79,9 +79,11 @@ def workers_of(
         return cells.astype(np.int64, copy=False), ()
     codes, values = pd.factorize(cells, use_na_sentinel=False)
     numbers = [_whole(value, writing) for value in values]
-    are_numbered = any(number is not None for number in numbers)
+    others = [value for value, number in zip(values, numbers, strict=True) if number is None]
+    are_numbered = len(others) < len(values)
+    has_names = not are_numbered or not all(map(is_empty, others))
     for place, value in enumerate(values):
-        if numbers[place] is None and (_is_nobody(value) or (are_numbered and is_empty(value))):
+        if numbers[place] is None and (_is_nobody(value) or (is_empty(value) and not has_names)):
             row = int(np.flatnonzero(codes == place)[0])
             raise DataError(
                 f"{table.place}: worker in {table.place_of(row)} is {quoted(value)}, wanted is a number or a name"
@@ -90,8 +92,8 @@ def workers_of(
         return np.array(numbers, np.int64)[codes], ()
     hosts = [str(value).strip() for value in values]
     if are_numbered:
-        others = [host for host, number in zip(hosts, numbers, strict=True) if number is None]
-        decisions.append(f"took all workers for names, since some are no numbers: {listed(others)}")
+        told = listed(str(value).strip() for value in others)
+        decisions.append(f"took all workers for names, since some are no numbers: {told}")
     names = tuple(sorted(set(hosts), key=by_number))
     place_of = {name: place for place, name in enumerate(names)}
     return np.array([place_of[host] for host in hosts])[codes], names

@@ -13,7 +13,7 @@ from gcexp.traces.clean import read_recorder_folder, when_in, without_gaps
 from gcexp.traces.missing import Absent, resolved, without_first
 from gcexp.traces.places import flags_of, located
 from gcexp.traces.record import Flags, TraceFile, is_recorder_folder
-from gcexp_adviser.logs.how import Columns, How, how_given
+from gcexp_adviser.logs.how import ANYHOW, How, how_of
 from gcexp_adviser.logs.names import listed
 
 _ENDINGS = (".csv", ".tsv", ".txt", ".log", ".out", ".json", ".jsonl", ".ndjson", ".parquet", ".npy", ".npz")
@@ -21,122 +21,80 @@ _PACKED = (".gz", ".zip", ".xz", ".bz2")
 _MOST_FILES = 4096
 
 
-def read_trace(
-    file: str | Path | TraceFile,
-    absent: Absent = "refuse",
-    timeout: float | None = None,
-    *,
-    columns: Columns = None,
-    unit: str | None = None,
-    decimal: str | None = None,
-    pattern: str | None = None,
-) -> TraceFile:
-    r"""Read a trace and check that it is complete.
+def read(source: object, how: How = ANYHOW, warm_up: int | None = None) -> TraceFile:
+    """The record of a log with its missing rows: ``missing`` says which, and their times are NaN.
 
-    The format of this project is a CSV file with the columns ``iteration`` (0, 1, ...), ``worker`` and ``time`` (> 0),
-    and maybe more; with ``chunk`` (0, 1, ...) a row is one micro-batch. Workers are numbers or names of hosts. In a
-    persistent trace every iteration has the same workers; else iteration t has workers 0, ..., n_t - 1.
-
-    Logs of other forms are read as well, recognised by their content: text with any separator, long (a row for each
-    iteration and worker) or wide (a column for each worker), compressed or not; lines of ``name=value``, or those that
-    a `pattern` reads; lines and lists of JSON; Parquet; arrays of numpy's; a folder of files, one for each worker;
-    recordings of `gcexp.distributed.Recorder`; a folder of PyTorch profiler traces (`gcexp_adviser.profiler.kineto`).
-    ``decisions`` of the record says what was taken for what. What may mean two things is refused.
+    The clean record, a CSV file with the columns ``iteration``, ``worker`` and ``time`` (`gcexp.traces.clean`), is one
+    form of a log. Others are recognised by their content: text with any separator, long (a row for each iteration and
+    worker) or wide (a column for each worker), compressed or not; lines of ``name=value``, or those that a pattern
+    reads; lines and lists of JSON; Parquet; arrays of numpy's; a folder of files, one for each worker; recordings of
+    `gcexp.distributed.Recorder`; a folder of PyTorch profiler traces (`gcexp_adviser.profiler.kineto`). ``decisions``
+    of the record says what was taken for what. What may mean two things is refused.
 
     Parameters
     ----------
-    file : path or TraceFile
-        What has been read already is not read again.
-    absent : {"refuse", "late", "skip"}
-        What happens where workers are missing: a `DataError`, or their rows are filled as late ones
-        (`gcexp.traces.missing.as_late`), or these iterations are left out and counted.
-    timeout : float, optional
-        The time of missing rows that are late, in the unit of the record.
-    columns : str or mapping, optional
-        What the columns of a long table are, as ``iteration:step,worker:host,time:ms_per_step``; also ``start`` and
-        ``end`` in place of ``time``, ``compute``, ``load`` and ``chunk``. A key may be made of several columns,
-        ``iteration:epoch+batch``, and a time be the sum of several, ``time:forward+backward``. With an ``end`` and no
-        start a time begins with the end of the worker's previous row. ``iteration:none`` numbers the rows of each
-        worker. Of a wide table ``workers:PATTERN``, as ``workers:rank*``.
-    unit : {"s", "ms", "us", "ns", "min", "h"}, optional
-        That of the times, where their name does not say it. Times of a known unit become seconds.
-    decimal : {",", "."}, optional
-        The decimal sign of numbers, where that is not beyond doubt; the other sign divides thousands. The words
-        ``comma`` and ``point`` mean the same.
-    pattern : str, optional
-        A regular expression that is searched in each line of a text; its named groups are the columns, as in
-        ``step (?P<iteration>\d+) of rank (?P<worker>\d+) took (?P<time_ms>[\d.]+)``. Other lines are left out.
+    source : path, name of a bundled trace, several paths, frame, array (iterations, workers) or TraceFile
+        A record that has been read already is given back.
+    how : How
+        What is said of the log, by `gcexp_adviser.logs.how.how_given`.
+    warm_up : int, optional
+        First iterations that are left out; by default none, of recordings of `gcexp.distributed.Recorder` one.
 
     Raises
     ------
     DataError
         The first fault, in a sentence with its place.
-    """
-    return trace_of(file, absent, timeout, columns=columns, unit=unit, decimal=decimal, pattern=pattern)
-
-
-def trace_of(
-    source: object,
-    absent: Absent = "refuse",
-    timeout: float | None = None,
-    *,
-    columns: Columns = None,
-    unit: str | None = None,
-    decimal: str | None = None,
-    pattern: str | None = None,
-) -> TraceFile:
-    """A trace from a path, a bundled trace's name, several paths, a frame, or an array (iterations, workers).
-
-    What a file may be, and the parameters, are those of `read_trace`; `trace_with_gaps` leaves missing rows.
 
     Examples
     --------
-    >>> trace_of([[1.0, 2.0], [1.5, 1.0]]).values["time"].shape, trace_of("pai-job4").name
-    ((2, 2), 'pai-job4')
     >>> import pandas as pd
     >>> log = pd.DataFrame(
     ...     {"Step": [1, 1, 2, 2], "Host": ["a", "b"] * 2, "Duration (ms)": [100, 250, 120, 90]}
     ... )
-    >>> trace_of(log).values["time"].tolist(), trace_of(log).labels
+    >>> read(log).values["time"].tolist(), read(log).labels
     ([[0.1, 0.25], [0.12, 0.09]], ('a', 'b'))
     """
     if isinstance(source, TraceFile):
-        return resolved(source, absent, timeout)
-    trace = trace_with_gaps(source, columns=columns, unit=unit, decimal=decimal, pattern=pattern)
-    return without_gaps(trace, absent, timeout)
-
-
-def trace_with_gaps(
-    source: object,
-    *,
-    columns: Columns = None,
-    unit: str | None = None,
-    decimal: str | None = None,
-    pattern: str | None = None,
-    warm_up: int | None = None,
-) -> TraceFile:
-    """A trace as `trace_of` takes it, with its missing rows: ``missing`` says which, and their times are NaN.
-
-    Parameters
-    ----------
-    source, columns, unit, decimal, pattern
-        See `trace_of`.
-    warm_up : int, optional
-        First iterations that are left out; by default none, of recordings of `gcexp.distributed.Recorder` one.
-    """
-    if isinstance(source, TraceFile):
         return source
-    how = how_given(columns, unit, decimal, pattern)
     if isinstance(source, str | Path):
         path = located(source)
         if is_recorder_folder(path):
-            return _of_recorder(path, how, warm_up)
-        return _without_first(_of_path(path, how), warm_up)
+            trace = _of_recorder(path, how, warm_up)
+        else:
+            trace = _without_first(_of_path(path, how), warm_up)
+        return replace(trace, source=str(source))
     if isinstance(source, Sequence) and source and all(isinstance(one, str | Path) for one in source):
         paths = list(map(located, source))
         trace = _of_path(paths[0], how) if len(paths) == 1 else _of_files(paths, how)
         return _without_first(trace, warm_up)
     return _without_first(_of_memory(source, how), warm_up)
+
+
+def trace_of(
+    source: object, absent: Absent = "refuse", timeout: float | None = None, **log: Any
+) -> TraceFile:
+    """The record of any log without gaps.
+
+    Parameters
+    ----------
+    source : as in `read`
+    absent : {"refuse", "late", "skip"}
+        What happens where workers are missing: a `DataError`, or their rows are filled as late ones
+        (`gcexp.traces.missing.as_late`), or these iterations are left out and counted.
+    timeout : float, optional
+        The time of missing rows that are late, in the unit of the record.
+    **log
+        What is said of the log: ``columns``, ``unit``, ``decimal``, ``pattern`` (`gcexp_adviser.logs.how.how_given`).
+
+    Examples
+    --------
+    >>> trace_of([[1.0, 2.0], [1.5, 1.0]]).values["time"].shape, trace_of("pai-job4").name
+    ((2, 2), 'pai-job4')
+    """
+    how = how_of(log, trace_of)
+    if isinstance(source, TraceFile):
+        return resolved(source, absent, timeout)
+    return without_gaps(read(source, how), absent, timeout)
 
 
 def _without_first(trace: TraceFile, number: int | None) -> TraceFile:
@@ -224,8 +182,11 @@ def _logs_in(folder: Path) -> tuple[list[Path], list[Path]]:
     """The files of a folder that may be logs, and its others; those of folders in it where it has none itself."""
     files, others = _logs_among(sorted(folder.iterdir()))
     if not files:
-        inner, _ = _logs_among(sorted(folder.rglob("*")))
+        _refuse_without_times(others)
+        inner, inner_others = _logs_among(sorted(folder.rglob("*")))
         names = sorted({path.name for path in inner})
+        if len(names) != 1:
+            _refuse_without_times(inner_others)
         if len(names) > 1:
             raise DataError(
                 f"the folders in {folder} hold logs of several names, {listed(names)}: name those of one, as gcexp "
@@ -255,8 +216,20 @@ def _pattern_of_one_name(folder: Path, paths: list[Path]) -> str:
     return str(Path(*pattern))
 
 
+def _refuse_without_times(paths: list[Path]) -> None:
+    """Raise `DataError` for the first of some files that is known to hold no times of workers."""
+    from gcexp_adviser.logs.without_times import refuse_without_times
+    from gcexp_adviser.profiler.kineto_events import head_of
+
+    for path in paths[:_MOST_FILES]:
+        refuse_without_times(head_of(path), str(path))
+
+
 def _logs_among(paths: list[Path]) -> tuple[list[Path], list[Path]]:
-    """Those of some paths that may be logs by their endings, and other files."""
+    """Those of some paths that may be logs by their endings and first bytes, and other files."""
+    from gcexp_adviser.logs.without_times import told_of
+    from gcexp_adviser.profiler.kineto_events import head_of
+
     files, others = [], []
     for path in paths:
         if not path.is_file() or path.name.startswith(".") or path.name == "index.json":
@@ -264,7 +237,7 @@ def _logs_among(paths: list[Path]) -> tuple[list[Path], list[Path]]:
         ending = path.suffix
         if ending in _PACKED:
             ending = Path(path.stem).suffix
-        if ending in _ENDINGS:
+        if ending in _ENDINGS and not told_of(head_of(path)):
             files.append(path)
         else:
             others.append(path)
@@ -273,7 +246,7 @@ def _logs_among(paths: list[Path]) -> tuple[list[Path], list[Path]]:
 
 def _of_recorder(folder: Path, how: How, warm_up: int | None) -> TraceFile:
     """The record of what `gcexp.distributed.Recorder` wrote on all ranks."""
-    if how != How():
+    if how != ANYHOW:
         raise ParameterError(
             f"{folder} holds recordings of gcexp.distributed.Recorder, whose columns, units and numbers are known: "
             "leave out columns=, unit=, decimal= and pattern="

@@ -26,6 +26,7 @@ from gcexp_adviser.profiler.json_stream import members
 _HEAD = 2**16  # bytes by which a trace is recognised
 _GZIP = b"\x1f\x8b"
 _SIGNS = (b'"traceEvents"', b'"distributedInfo"', b'"deviceProperties"')
+_OF_OTHERS = b'"highres-ticks"'  # which programs of XLA and Chrome write beside their events
 _STEP = re.compile(r"ProfilerStep#(\d{1,15})")
 #: Categories of events that are not on the CPU, or no operation of torch's; as torch 1.8 to 2.13 write them.
 _ELSEWHERE = frozenset(
@@ -95,13 +96,13 @@ class Events:
 
 def is_trace(path: Path) -> bool:
     """Whether a file begins as a profiler trace does; packed or not, whatever it is called."""
-    head = _head(path)
-    return head.lstrip()[:1] == b"{" and any(sign in head for sign in _SIGNS)
+    head = head_of(path)
+    return head.lstrip()[:1] == b"{" and any(sign in head for sign in _SIGNS) and _OF_OTHERS not in head
 
 
 def is_damaged(path: Path) -> bool:
     """Whether a file that is called a JSON file has no beginning of one."""
-    return ".json" in path.suffixes[-2:] and _head(path).lstrip()[:1] not in (b"{", b"[")
+    return ".json" in path.suffixes[-2:] and head_of(path).lstrip()[:1] not in (b"{", b"[")
 
 
 @lru_cache(maxsize=4096)
@@ -113,7 +114,7 @@ def _head_of(path: Path, *_when: int) -> bytes:
     return head
 
 
-def _head(path: Path) -> bytes:
+def head_of(path: Path) -> bytes:
     """The first bytes of a file, unpacked; none where it cannot be read or unpacked."""
     try:
         stat = path.stat()

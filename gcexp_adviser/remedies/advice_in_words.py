@@ -59,7 +59,7 @@ def sentence(found: Conclusion) -> str:
         return (
             f"Do nothing: keep waiting for all workers of {found.recorded.trace.name}; {that} {_with_phi(main)}, "
             f"{KINDS[best.remedy.kind]}, takes {percent(best.ratio, 1)} of that, and a gain below "
-            f"{percent(found.comparison.least)} is not worth it."
+            f"{percent(found.comparison.terms.least)} is not worth it."
         )
     what = described(found, main.plan)
     if found.verdict == CODE:
@@ -395,7 +395,7 @@ def _limits(found: Conclusion) -> Iterator[str]:
     compared = found.comparison
     if not main.advised or found.verdict == DEPENDS:
         return
-    limited = f"No exact scheme whose workers store at most {compared.d_max:g} shares"
+    limited = f"No exact scheme whose workers store at most {compared.terms.d_max:g} shares"
     least = main.bound
     if main.capacity is not None:
         load = main.pick.remedy.load(compared.n)
@@ -413,7 +413,7 @@ def _limits(found: Conclusion) -> Iterator[str]:
 def _settings_to_type(found: Conclusion) -> Iterator[str]:
     """The timeout or quorum that saves most among those that may be recommended, and why spare workers are not."""
     table = found.table
-    saving = table[table["time"] < 1 - found.comparison.least]
+    saving = table[table["time"] < 1 - found.comparison.terms.least]
     recommended = saving[(saving["setting"] != "spare") & (saving["remark"] == "")]
     if recommended.empty:
         yield "No timeout and no quorum saves time without dropping more than it should."
@@ -499,12 +499,12 @@ def _whether_phi_is_known(found: Conclusion) -> str:
 def rests_on(found: Conclusion) -> Iterator[str]:
     """What the answer takes for granted, and which doubts the trace itself raises."""
     compared = found.comparison
+    terms = compared.terms
     x = compared.x
     yield (
         f"This rests on {counted(len(x), 'iteration')} of {x.shape[1]} workers; each remedy was learned on one "
-        f"half and priced on the other. It is taken that a message costs {compared.per_message:g} of a mean iteration, "
-        f"that an iteration has an overhead of {compared.overhead:g}, and that a worker can store {compared.d_max:g} "
-        "shares."
+        f"half and priced on the other. It is taken that a message costs {terms.per_message:g} of a mean iteration, "
+        f"that an iteration has an overhead of {terms.overhead:g}, and that a worker can store {terms.d_max:g} shares."
     )
     yield from _changes_of_the_cluster(x)
     yield from _broken_promises(found)
@@ -512,14 +512,14 @@ def rests_on(found: Conclusion) -> Iterator[str]:
         early = replace(compared, x=x[: len(x) // 2]).answer(found.main.phi)
         if (early.verdict, early.remedy) != (found.main.verdict, found.main.remedy):
             yield f"From the first half alone the verdict would be: {_short(early)}."
-    if not compared.data_bound:
+    if not compared.terms.data_bound:
         yield (
             "A slow time is taken to belong to the worker. If it belongs to the data, a copy of them is as slow, and "
             "redundancy helps less than is told here: set slowness=data."
         )
-    if compared.late != "stop":
+    if compared.terms.late != "stop":
         yield (
-            f"Workers that were not waited for go on with their work (late={compared.late}), which delays what "
+            f"Workers that were not waited for go on with their work (late={compared.terms.late}), which delays what "
             "they do next; codes in chunks were not compared."
         )
     yield (

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gcexp.errors import UserError, require, require_known
+from gcexp.errors import UserError, require
 from gcexp.files import write_text
-from gcexp.schemes import LATE
+from gcexp.traces.clean import is_clean
 from gcexp.traces.missing import LEFT_OUT, Absent
+from gcexp.traces.record import TraceFile
 from gcexp_adviser.diagnosis.level_changes import Change, levels_of
 from gcexp_adviser.diagnosis.phi import share
-from gcexp_adviser.diagnosis.recorded import Recorded, recorded_without_gaps, ways_of
-from gcexp_adviser.logs.reading import Columns
+from gcexp_adviser.diagnosis.recorded import Recorded, Way, recorded_without_gaps, ways_of
+from gcexp_adviser.logs.how import how_of
+from gcexp_adviser.logs.reading import read
 from gcexp_adviser.page import Page, counted, percent, write
 from gcexp_adviser.remedies import advice_in_words
-from gcexp_adviser.remedies.conclusion import Conclusion
+from gcexp_adviser.remedies.conclusion import CLEAN, Conclusion
 from gcexp_adviser.remedies.remedies import Remedy
 from gcexp_adviser.remedies.settings import settings
+from gcexp_adviser.remedies.terms import Terms
 from gcexp_adviser.remedies.verdict import NOTHING, UNKNOWN, Answer, Comparison
 
 if TYPE_CHECKING:
@@ -110,7 +113,7 @@ class Advice(Conclusion):
         facts["gap"] = self.main.gap
         facts["phi_measured"] = self.measured
         facts["by_phi"] = [_facts_of(answer) for answer in self.answers]
-        facts["terms"] = self.comparison.terms
+        facts["terms"] = asdict(self.comparison.terms) | {"seed": self.comparison.seed}
         facts["since_iteration"] = self.recorded.iteration(self.since)
         facts["sentences"] = self.sentences
         facts["notes"] = self.page().notes
@@ -154,7 +157,7 @@ class Advice(Conclusion):
             f"# Advised by: {shlex.join(['gcexp', 'advise', self.recorded.source, f'phi={self.main.phi:g}'])}\n"
             f"# Times of sha256 {self.recorded.facts['sha256']}\n"
         )
-        options = self.plan.options(self.comparison.data_bound)
+        options = self.plan.options(self.comparison.terms.data_bound)
         option: dict[str, Any] = {
             "defaults": [{f"override /{group}": name} for group, (name, _) in options.items()],
             "exact": True,
@@ -182,13 +185,11 @@ def advise(
     allow_bias: bool = False,
     absent: Absent | None = None,
     timeout: float | None = None,
-    columns: Columns = None,
-    unit: str | None = None,
-    decimal: str | None = None,
     barrier: str = "check",
     near: float = 0.01,
     least: float = 0.02,
     seed: int = 0,
+    **log: Any,
 ) -> Advice:
     """Advise on a cluster whose times were recorded: code, rebalance, exclude a worker, or do nothing.
 
@@ -202,29 +203,18 @@ def advise(
     phi : float, "low,high" or pair of float, optional
         Share of the time that does not grow with the load; by default it is measured where the trace allows it, and
         else the range from 0 to 1 is answered.
-    d_max : float
-        Shares of the data that a worker can store.
-    overhead : float
-        Time that every iteration takes besides, in the trace's unit.
-    per_message : float
-        Time of each message that is sent, as a share of the mean iteration of waiting for all.
-    late : {"stop", "chunk", "finish", "every"}
-        What workers do whose work was not waited for, see `gcexp.schemes.late`. With anything but ``stop`` only codes
-        in blocks are compared with waiting, excluding and rebalancing.
-    slowness : {"worker", "data"}
-        Whether a slow time belongs to the worker or to its share of the data.
-    moves : bool
-        Whether data may move between workers from one iteration to the next.
+    d_max, overhead, per_message, late, slowness, moves, near, least : optional
+        The terms on which remedies are compared, see `gcexp_adviser.remedies.terms.Terms`.
     task, level : str and float, optional
         A learning task and a score: which scheme reaches it first? Then schemes are trained on the replayed trace.
     seeds : int
         Of that training.
     allow_bias : bool
         Whether a scheme may win that hardly ever uses the data of some worker.
-    absent, timeout, columns, unit, decimal, barrier, seed
+    absent, timeout, barrier, seed
         As in `gcexp.fit`; where the verdict depends on what missing rows are taken for, the first sentence says so.
-    near, least : float
-        Remedies are as good as the best within this share; a gain below this one is none.
+    **log
+        What is said of the log: ``columns``, ``unit``, ``decimal``, ``pattern`` (`gcexp_adviser.logs.how.how_given`).
 
     Returns
     -------
@@ -242,29 +232,13 @@ def advise(
     >>> advice.verdict, round(advice.ratio, 3), advice.scheme[:2]
     ('rebalance', 0.52, ['code=uncoded', 'wait=decodable'])
     """
-    require(d_max >= 1, f"d_max is a load >= 1 in traced loads, got {d_max:g}")
-    require(overhead >= 0, f"overhead is a time >= 0, got {overhead:g}")
-    require(per_message >= 0, f"per_message is a share >= 0 of an iteration, got {per_message:g}")
-    shares = 0 <= near < 1 and 0 <= least < 1
-    require(shares, f"near and least are shares in [0, 1), got {near:g} and {least:g}")
-    require_known("late", late, LATE)
-    require_known("slowness", slowness, ("worker", "data"))
+    terms = Terms(d_max, overhead, per_message, late, slowness, moves, near, least)
     together = (task is None) == (level is None)
     require(together, "task and level belong together: a task, and the score it is to reach")
-
-    def compared(x: np.ndarray) -> Comparison:
-        return Comparison(x, d_max, overhead, per_message, late, slowness, moves, near, least, seed)
-
-    gaps, (main, *others) = ways_of(source, absent, timeout, columns, unit, decimal)
-    found = _advised(recorded_without_gaps(gaps, main, barrier, seed, timeout, source), phi, compared)
-    otherwise = {}
-    for way in others:
-        try:
-            times = recorded_without_gaps(gaps, way, barrier, seed, timeout, source)
-            otherwise[way.how] = _advised(times, phi, compared)
-        except UserError:  # too little is left without the iterations with missing rows
-            continue
-    found = replace(found, otherwise=otherwise)
+    record = read(source, how_of(log, advise))
+    if task is not None:
+        _require_clean(record)
+    found = advice_on(record, terms, phi, ways_of(record, absent, timeout), barrier, seed)
     if task is None or level is None:
         return found
     from gcexp_adviser.remedies.trained import fastest_to  # what trains is slow to import
@@ -272,7 +246,37 @@ def advise(
     return replace(found, trained=fastest_to(found, task, level, seeds, allow_bias))
 
 
-def _advised(times: Recorded, phi: object, compared: Callable[[np.ndarray], Comparison]) -> Advice:
+def _require_clean(record: TraceFile) -> None:
+    """Refuse to train on times that no run can replay."""
+    if not record.source:
+        raise UserError("task and level replay a file: write the times as CSV and name it")
+    if not is_clean(record.source):
+        raise UserError(
+            f"task and level replay a clean record: gcexp trace import {record.source} -o {CLEAN} makes one, which "
+            "gcexp advise then takes"
+        )
+
+
+def advice_on(
+    record: TraceFile, terms: Terms, phi: object, ways: Sequence[Way], barrier: str = "check", seed: int = 0
+) -> Advice:
+    """Advice on a record whose missing rows are taken in the first of some ways, beside that in the others.
+
+    What it rests on is said in `gcexp.advise`; the ways are those of `gcexp_adviser.diagnosis.recorded.ways_of`.
+    """
+    main, *others = ways
+    found = _advised(recorded_without_gaps(record, main, barrier, seed), terms, phi, seed)
+    otherwise = {}
+    for way in others:
+        try:
+            times = recorded_without_gaps(record, way, barrier, seed)
+            otherwise[way.how] = _advised(times, terms, phi, seed)
+        except UserError:  # too little is left without the iterations with missing rows
+            continue
+    return replace(found, otherwise=otherwise)
+
+
+def _advised(times: Recorded, terms: Terms, phi: object, seed: int) -> Advice:
     """Advice from recorded times, for what holds now; it acts only on what is certain."""
     x = times.x
     name = times.trace.name
@@ -282,12 +286,12 @@ def _advised(times: Recorded, phi: object, compared: Callable[[np.ndarray], Comp
     levels = levels_of(np.log(x))
     now = x[levels.now :]
     phis, measured = _phis(times, phi)
-    as_recorded = compared(now)
+    as_recorded = Comparison(now, terms, seed)
     comparison = as_recorded
     main = len(phis) // 2
     if_it_comes_again = None
     if levels.uncertain.any():
-        certain = compared(now / np.exp(levels.uncertain[levels.now :]))
+        certain = Comparison(now / np.exp(levels.uncertain[levels.now :]), terms, seed)
         if_it_comes_again = as_recorded.answer(phis[main], both_halves=False)
         comparison = certain
     return Advice(
@@ -299,7 +303,7 @@ def _advised(times: Recorded, phi: object, compared: Callable[[np.ndarray], Comp
         measured=measured,
         as_recorded=as_recorded,
         if_it_comes_again=if_it_comes_again,
-        whole=compared(x).answer(phis[main]) if levels.now else None,
+        whole=Comparison(x, terms, seed).answer(phis[main]) if levels.now else None,
     )
 
 
@@ -314,7 +318,7 @@ def _held_in(answer: Answer, compared: Comparison, x: np.ndarray, recent: tuple[
     if not answer.advised or not recovered:
         return answer
     since = x[min(recovered) :]
-    taken = answer.plan.times(since, [answer.phi], compared.late, compared.data_bound).mean()
+    taken = answer.plan.times(since, [answer.phi], compared.terms.late, compared.terms.data_bound).mean()
     waiting = since.max(1).mean() + compared.extra(Remedy("wait"))
     if taken + compared.extra(answer.pick.remedy) <= waiting:
         return answer

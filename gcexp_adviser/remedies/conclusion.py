@@ -8,11 +8,15 @@ from typing import Any
 
 import pandas as pd
 
+from gcexp.traces.clean import is_clean
 from gcexp_adviser.diagnosis.diagnosis import Diagnosis, diagnosed
 from gcexp_adviser.diagnosis.level_changes import Levels
 from gcexp_adviser.diagnosis.recorded import Recorded
 from gcexp_adviser.remedies.remedies import Plan, Remedy
 from gcexp_adviser.remedies.verdict import CODE, DEPENDS, NOTHING, REBALANCE, UNKNOWN, Answer, Comparison
+
+#: The clean record that a log of another form is to be made, for what replays it.
+CLEAN = "clean.csv"
 
 
 @dataclass(frozen=True)
@@ -114,22 +118,26 @@ class Conclusion:
 
     def playing(self, plan: Plan) -> list[str]:
         """Overrides of a plan and of its replay."""
-        return [*plan.overrides(self.comparison.data_bound), *self.replayed(plan)]
+        return [*plan.overrides(self.comparison.terms.data_bound), *self.replayed(plan)]
 
     def replayed(self, plan: Plan) -> list[str]:
-        """Overrides that replay the trace for a plan; of times in memory only how many workers there are."""
+        """Overrides that replay the trace for a plan; of times in memory only how many workers there are.
+
+        A log of another form is replayed as the clean record that ``gcexp trace import LOG -o clean.csv`` makes of it.
+        """
         recorded = self.recorded
         compared = self.comparison
         workers = recorded.trace.workers
         overrides = [f"n={len(workers)}"]
         if not recorded.source:
             return overrides
-        overrides += ["delay=trace", f"delay.file={recorded.source}", f"delay.phi={self.main.phi:.12g}"]
-        if compared.data_bound:
+        file = recorded.source if is_clean(recorded.source) else CLEAN
+        overrides += ["delay=trace", f"delay.file={file}", f"delay.phi={self.main.phi:.12g}"]
+        if compared.terms.data_bound:
             seated = ",".join(str(workers[column]) for column in plan.workers)
             overrides += ["delay.data_bound=true", f"delay.workers=[{seated}]"]
-        if compared.late != "stop":
-            overrides.append(f"late={compared.late}")
+        if compared.terms.late != "stop":
+            overrides.append(f"late={compared.terms.late}")
         if recorded.missing and recorded.absent != "refuse":
             overrides.append(f"delay.absent={recorded.absent}")
             if recorded.timeout is not None:
@@ -142,7 +150,9 @@ class Conclusion:
         if self.plan is None:
             return None
         compared = self.comparison
-        took = self.plan.times(self.recorded.every, [self.main.phi], compared.late, compared.data_bound)
+        took = self.plan.times(
+            self.recorded.every, [self.main.phi], compared.terms.late, compared.terms.data_bound
+        )
         return float(took.mean())
 
     @cached_property

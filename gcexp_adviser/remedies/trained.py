@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gcexp.errors import UserError
 from gcexp.run.measurement import HomeTrainings, Measurement
 from gcexp.run.result import Result
 from gcexp.run.run import Run
@@ -92,8 +91,6 @@ def fastest_to(found: Conclusion, task: str, level: float, seeds: int, allow_bia
     Waiting for all and ignoring 1, ..., n/2 workers are always among the candidates; then the best exact remedies, as
     learned from the first tenth of the trace, which is not played, and fractional repetition with the fastest workers.
     """
-    if not found.recorded.source:
-        raise UserError("task and level replay a file: write the times as CSV and name it")
     played = [
         "delay.skip=prefix",
         "delay.start=random",
@@ -145,7 +142,7 @@ def _candidates(found: Conclusion) -> Iterator[tuple[str, list[str]]]:
     prefix = x[: max(len(x) // 10, 1)]
     for remedy in _best_remedies(found):
         yield _label(remedy), found.playing(remedy.learned(prefix, compared.seed))
-    for d in range(2, min(int(compared.d_max), n - 1) + 1):
+    for d in range(2, min(int(compared.terms.d_max), n - 1) + 1):
         if n % d:
             continue
         for s in sorted({d, n // 2}):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
-from typing import Any
 
 import numpy as np
 
 from gcexp.theory import bounds
 from gcexp_adviser.diagnosis.resampling import ratio_interval
 from gcexp_adviser.remedies.remedies import KINDS, Plan, Remedy, growth, remedies
+from gcexp_adviser.remedies.terms import Terms
 
 NOTHING, REBALANCE, CODE = "do nothing", "rebalance", "code"
 DEPENDS, UNKNOWN = "depends on phi", "not enough data"
@@ -76,29 +76,12 @@ class Answer:
 class Comparison:
     """All remedies on a trace x (T, n): learned on its first half and priced on its second, and the other way.
 
-    What is compared, and by which rules, is said in `gcexp.advise`.
+    What is compared is said in `gcexp.advise`, and by which rules in `terms`.
     """
 
     x: np.ndarray = field(repr=False)
-    d_max: float = 4.0
-    overhead: float = 0.0
-    per_message: float = 0.001
-    late: str = "stop"
-    slowness: str = "worker"
-    moves: bool = False
-    near: float = 0.01
-    least: float = 0.02
+    terms: Terms = Terms()
     seed: int = 0
-
-    @property
-    def terms(self) -> dict[str, Any]:
-        """The rules, without the times."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "x"}
-
-    @property
-    def data_bound(self) -> bool:
-        """Whether a slow time belongs to a share of the data, so that a copy is slow as well."""
-        return self.slowness == "data"
 
     @property
     def n(self) -> int:
@@ -120,12 +103,12 @@ class Comparison:
         """Of each candidate what it learns on one half, and the other half."""
         first, second = np.split(self.rows, 2)
         not_offered: set[str] = set()
-        if self.data_bound:  # slow data are slow with any worker
+        if self.terms.data_bound:  # slow data are slow with any worker
             not_offered |= {"exclude", "rebalance"}
-        if self.late != "stop":  # who is late goes by blocks
+        if self.terms.late != "stop":  # who is late goes by blocks
             not_offered.add("chunks")
         found = {}
-        for remedy in remedies(self.n, self.d_max, self.moves):
+        for remedy in remedies(self.n, self.terms.d_max, self.terms.moves):
             if remedy.kind in not_offered:
                 continue
             from_second = remedy.learned(second, self.seed)
@@ -136,23 +119,25 @@ class Comparison:
     @property
     def message(self) -> float:
         """Time of one message."""
-        return self.per_message * float(self.x.max(1).mean())
+        return self.terms.per_message * float(self.x.max(1).mean())
 
     def extra(self, remedy: Remedy) -> float:
         """Overhead of an iteration and of its messages."""
-        return self.overhead + self.message * remedy.messages(self.n)
+        return self.terms.overhead + self.message * remedy.messages(self.n)
 
     def times(self, remedy: Remedy, phis: np.ndarray) -> np.ndarray:
         """Time (P, T) of each iteration, without overhead and messages."""
         if self._is_growth(remedy):
             return growth(remedy.load(self.n), phis[:, None]) * self._unloaded[remedy]
-        halves = [plan.times(x, phis, self.late, self.data_bound) for plan, x in self.plans[remedy]]
+        halves = [
+            plan.times(x, phis, self.terms.late, self.terms.data_bound) for plan, x in self.plans[remedy]
+        ]
         return np.hstack(halves)
 
     def _is_growth(self, remedy: Remedy) -> bool:
         """Whether all workers carry the same load, so that times grow with it as a whole."""
         if remedy.kind == "grouped":
-            return self.late == "stop" and not self.data_bound
+            return self.terms.late == "stop" and not self.terms.data_bound
         return remedy.kind in ("wait", "exclude")
 
     @cached_property
@@ -169,7 +154,7 @@ class Comparison:
         if self._is_growth(remedy):
             return growth(remedy.load(self.n), phis) * self._unloaded[remedy].mean()
         grid = _GRID
-        if remedy.kind == "chunks" or self.data_bound or self.late != "stop":
+        if remedy.kind == "chunks" or self.terms.data_bound or self.terms.late != "stop":
             grid = _COARSE
         if len(phis) <= len(grid):
             return self.times(remedy, phis).mean(1)
@@ -186,19 +171,19 @@ class Comparison:
 
     def floor(self, phi: float) -> float:
         """Ratio below which no exact scheme within the memory gets on these rows."""
-        cap = min(self.d_max, self.n)
+        cap = min(self.terms.d_max, self.n)
         fixed = phi * self.rows
         growing = (1 - phi) * self.rows
-        if self.data_bound:
+        if self.terms.data_bound:
             least = bounds.shared_work(fixed, growing)
         else:
             least = bounds.work_floor(fixed, growing, cap)
         messages = ceil(self.n / cap - 1e-9)
-        return float((least.mean() + self.overhead + self.message * messages) / self.waiting.mean())
+        return float((least.mean() + self.terms.overhead + self.message * messages) / self.waiting.mean())
 
     def capacity(self, remedy: Remedy, phi: float) -> float | None:
         """The same for exact codes with one message and the load of a block code."""
-        if remedy.kind != "grouped" or self.data_bound:
+        if remedy.kind != "grouped" or self.terms.data_bound:
             return None
         least = bounds.capacity(phi * self.rows, (1 - phi) * self.rows, remedy.load(self.n))
         return float((least.mean() + self.extra(remedy)) / self.waiting.mean())
@@ -238,7 +223,7 @@ class Comparison:
 
     def _picked(self, every: list[Judged]) -> Judged:
         """The simplest of those that are near the best."""
-        close = min(one.ratio for one in every) * (1 + self.near)
+        close = min(one.ratio for one in every) * (1 + self.terms.near)
         near = [one for one in every if one.ratio <= close]
         return min(near, key=lambda one: (_SIMPLICITY[one.remedy.kind], one.ratio))
 
@@ -268,8 +253,8 @@ class Comparison:
         because = f"the {T} iterations are only about {ceil(blocks)} independent stretches"
         if T < _SHORT:
             because = f"the trace has {T} iterations, fewer than {_SHORT}"
-        if pick.remedy.kind == "wait" or 1 - pick.ratio < self.least:
-            if short and better_half <= 1 - self.least:
+        if pick.remedy.kind == "wait" or 1 - pick.ratio < self.terms.least:
+            if short and better_half <= 1 - self.terms.least:
                 return UNKNOWN, f"{because}, and some remedy gains in one of its halves"
             return NOTHING, ""
         if short:
@@ -283,7 +268,7 @@ class Comparison:
             return CODE, ""
         last = self.x[-max(T // 10, 1) :]  # who was slow may have recovered
         remedied = found.plan.times(last, [found.phi]).mean()
-        if remedied > (1 + self.least) * last.max(1).mean():
+        if remedied > (1 + self.terms.least) * last.max(1).mean():
             return UNKNOWN, "in the last tenth of the trace the remedy would be slower than waiting"
         return REBALANCE, ""
 
@@ -300,10 +285,10 @@ class Comparison:
 
         def picked(times: np.ndarray) -> np.ndarray:
             """Place in `KINDS` of the pick at each of several values: of the remedies that are near the best one."""
-            near = times <= times.min(0) * (1 + self.near)
+            near = times <= times.min(0) * (1 + self.terms.near)
             return np.where(near, simplicity, len(KINDS)).min(0)
 
-        usual_cost = self.per_message * messages + self.overhead
+        usual_cost = self.terms.per_message * messages + self.terms.overhead
         now = np.array([self.means(one, np.array([phi])) for one in every])
         usual = picked(now + usual_cost)
 
@@ -316,17 +301,21 @@ class Comparison:
 
         costs = np.linspace(0, _MOST_PER_MESSAGE, _FINE)
         of_cost = _nearest_changes(
-            "per_message", self.per_message, costs, picked(now + self.overhead + costs * messages), usual
+            "per_message",
+            self.terms.per_message,
+            costs,
+            picked(now + self.terms.overhead + costs * messages),
+            usual,
         )
 
-        memory = np.arange(1, int(self.d_max) + 1)
+        memory = np.arange(1, int(self.terms.d_max) + 1)
         stored = np.where(loads <= memory + 1e-9, now + usual_cost, np.inf)
-        of_memory = _nearest_changes("d_max", self.d_max, memory, picked(stored), usual)
+        of_memory = _nearest_changes("d_max", self.terms.d_max, memory, picked(stored), usual)
         return [*of_phi, *of_cost[:1], *of_memory[:1]]
 
     def costs_more_than_waiting(self, remedy: Remedy) -> bool:
         """Whether messages alone take longer than iterations in which all workers are waited for."""
-        return self.extra(remedy) > self.waiting.mean() * (1 + self.near)
+        return self.extra(remedy) > self.waiting.mean() * (1 + self.terms.near)
 
 
 def _nearest_changes(

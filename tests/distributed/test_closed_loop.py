@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gcexp_adviser.logs.reading import read_trace
+from gcexp_adviser.logs.reading import trace_of
 from tests.conftest import Project, skip_where_busy, write_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +33,7 @@ def test_the_example_records_predicts_and_measures(tmp_path):
     assert 0 < predicted and 0 < measured
     if verdict == "yes":
         assert predicted / measured == pytest.approx(1, abs=0.105)  # of rounded numbers
-    recorded = read_trace(tmp_path / "kept/uncoded.csv").values
+    recorded = trace_of(tmp_path / "kept/uncoded.csv").values
     assert recorded["time"].shape[1] == 4 and {*recorded["load"].flat} == {0.5, 1.0}
     # No machine sleeps shorter than it is told: (FIXED + SHARE * load) * slowness of the example.
     assert (recorded["time"] >= (0.02 + 0.03 * recorded["load"]) * 0.9).all()

@@ -5,7 +5,7 @@ import pytest
 
 from gcexp.distributed import join
 from gcexp.seeding import rng
-from gcexp_adviser.logs.reading import read_trace
+from gcexp_adviser.logs.reading import trace_of
 from tests.conftest import skip_where_busy
 
 pytestmark = pytest.mark.slow
@@ -104,7 +104,7 @@ def test_known_sleeps_are_recorded_before_the_collective(trained, recorded, tmp_
     assert [one["error"] for one in trained["slow, plain"]] == [""] * 4
     assert not (recorded / "rank-0000.csv").read_text().splitlines()[1].startswith(("0,", "1,"))
     join(recorded, tmp_path / "jobs.csv")
-    times = read_trace(tmp_path / "jobs.csv").values["time"]
+    times = trace_of(tmp_path / "jobs.csv").values["time"]
     assert times.shape == (9, 4)
     assert (times > SLEEPS).all()
     beyond = np.min(times[:, 0])

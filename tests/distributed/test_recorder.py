@@ -10,7 +10,7 @@ from gcexp.command.main import main
 from gcexp.delays import Trace
 from gcexp.distributed import Recorder, join
 from gcexp.errors import DataError, UserError
-from gcexp_adviser.logs.reading import read_trace
+from gcexp_adviser.logs.reading import trace_of
 
 HEAD = "iteration,worker,time,compute,load\n"
 
@@ -127,8 +127,8 @@ def test_a_trace_of_all_ranks(recordings, tmp_path, capsys):
     folder, output = recordings(), tmp_path / "jobs.csv"
     assert main(["trace", "import", str(folder), "-o", str(output)]) == 0
     assert "3 iterations of 2 workers" in capsys.readouterr().out
-    trace = read_trace(output)
-    of_folder = read_trace(folder)  # every command reads the folder as the import does
+    trace = trace_of(output)
+    of_folder = trace_of(folder)  # every command reads the folder as the import does
     assert (of_folder.columns, of_folder.flags.unit) == (trace.columns, "s")
     assert of_folder.values["time"].tolist() == trace.values["time"].tolist()
     assert main(["trace", "check", str(folder)]) == 0
@@ -138,7 +138,7 @@ def test_a_trace_of_all_ranks(recordings, tmp_path, capsys):
     assert Trace(str(output)).draw((0,), 3, 2).arrival(0.5, 1)[0, 0].tolist() == [0.5, 1.5]
     assert main(["trace", "import", str(folder), "-o", str(output)]) == 2  # it is there
     join(folder, tmp_path / "all.csv", warm_up=0)
-    assert len(read_trace(tmp_path / "all.csv").values["time"]) == 4
+    assert len(trace_of(tmp_path / "all.csv").values["time"]) == 4
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_trace_of_all_ranks(recordings, tmp_path, capsys):
 )
 def test_incomplete_rows_and_columns_are_left_out(recordings, tmp_path, rank_1, iterations, compute):
     join(recordings(rank_1), tmp_path / "jobs.csv")
-    trace = read_trace(tmp_path / "jobs.csv")
+    trace = trace_of(tmp_path / "jobs.csv")
     assert len(trace.values["time"]) == iterations and ("compute" in trace.columns) == compute
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gcexp
 from gcexp.codes import (
     BernoulliCode,
     BlockDesign,
@@ -228,7 +229,7 @@ test_command_refuses = refusals(
     (lambda: errors(["kind=worst", "stragglers=1"]), "stragglers.*kind=set.*kind=worst"),
     (lambda: errors(["code=cyclic_repitition"]), "'cyclic_repetition'"),
     (lambda: errors(["s=0..1000000000"]), "s=0..1000000000 .*100000"),
-    (lambda: errors(["delay._target_='`'"]), "delay._target_.*'`'"),
+    (lambda: errors(["delay._target_='`'"]), "delay._target_.*no part"),
     error=UserError,
 )
 
@@ -382,3 +383,21 @@ def test_a_promise_that_does_not_hold_is_no_guarantee():
         code = Code(np.eye(5) + np.roll(np.eye(5), 1, axis=1), quorums=quorums)
         with pytest.raises(DecodingError):
             error(code, 1)
+
+
+def test_keys_without_a_part_in_the_error_are_refused(refused_command):
+    refused_command(
+        ("delay", "iterations", "code.KEY"), "error", "code=bernoulli", "n=12", "delay=pareto", "iterations=7"
+    )
+    refused_command(("TDesign", "10 workers", "n=5"), "error", "code=t_design", "code.s=2", "n=5", "s=2")
+    refused_command(("seeds", "random code"), "error", "code=cyclic_repetition", "code.s=2", "s=2", "seeds=3")
+
+
+def test_errors_of_random_codes_are_told_over_draws():
+    """`seeds` was ignored, and draw 0 told alone."""
+    keys = {"code": "bernoulli", "n": 12, "s": 2}
+    each = [gcexp.error(**keys, **{"code.seed": seed})["upper"][0] for seed in range(4)]
+    (row,) = gcexp.error(**keys, seeds=4).to_dict("records")
+    assert row["draws"] == 4
+    found = [row[name] for name in ("upper", "upper_std", "upper_least", "upper_most")]
+    assert found == pytest.approx([np.mean(each), np.std(each, ddof=1), min(each), max(each)])

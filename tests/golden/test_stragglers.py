@@ -35,7 +35,7 @@ from gcexp.schemes import (
 )
 from gcexp.theory import bounds
 from gcexp.timeline import Timeline, run_clock
-from gcexp_adviser.logs.reading import read_trace
+from gcexp.traces.clean import read_record
 
 CYCLIC, PAIRS = partial(CyclicRepetition, s=1), partial(FractionalRepetition, d=2)
 CHUNKS, MICRO = partial(PartialWork, d=2, q=8), partial(PartialWork, d=1, q=8)
@@ -44,7 +44,7 @@ CHUNKS, MICRO = partial(PartialWork, d=2, q=8), partial(PartialWork, d=1, q=8)
 def trace_of(name: str, **more) -> tuple[Trace, int, int]:
     """The replay of the scored rows, how many they are, and its workers."""
     file = f"data/traces/{name}.csv"
-    rows, workers = read_trace(file).values["time"].shape
+    rows, workers = read_record(file).values["time"].shape
     return Trace(file, **({"skip": "prefix"} | more)), rows - max(1, rows // 10), workers
 
 
@@ -159,7 +159,7 @@ HONEST = {
 
 def attack(code, wait, placement, loads, folder) -> None:
     """Alter the rows behind the eighth scored one, and the learned ones stay: whoever saw that is found."""
-    rows, prefix, cut = read_trace("data/traces/pai-job4.csv").values["time"][:40], 4, 12
+    rows, prefix, cut = read_record("data/traces/pai-job4.csv").values["time"][:40], 4, 12
     altered = rows.copy()
     altered[cut:] = 7 * np.random.default_rng(0).permuted(rows[cut:], axis=1)
     delays = []

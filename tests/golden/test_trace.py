@@ -21,7 +21,7 @@ from gcexp.errors import DataError, ParameterError, UserError
 from gcexp.schemes import Decodable, Fastest, Given, Greedy, Pairs, Scheme
 from gcexp.timeline import run_clock
 from gcexp_adviser.diagnosis.trace_statistics import statistics
-from gcexp_adviser.logs.reading import read_trace
+from gcexp_adviser.logs.reading import trace_of
 from tests.conftest import refusals
 
 TRACES = Path(__file__).parents[2] / "data" / "traces"
@@ -37,7 +37,7 @@ JOB1, JOB4, FAAS = (str(TRACES / f"{name}.csv") for name in ("pai-job1", "pai-jo
     ],
 )
 def test_statistics_are_those_of_the_sources(name, row):
-    found = statistics(read_trace(TRACES / f"{name}.csv").values["time"])
+    found = statistics(trace_of(TRACES / f"{name}.csv").values["time"])
     keys = "mean cov row_cov max_over_median max_over_median_95 worker iteration rest lag1".split()
     assert [found[key] for key in keys] == pytest.approx(row, rel=2e-4, abs=0.0051)
 
@@ -50,7 +50,7 @@ def test_bundled_files_are_the_sources_and_have_entries():
     index = json.loads((TRACES / "index.json").read_text())
     assert {entry["file"] for entry in index.values()} == {path.name for path in TRACES.glob("*.csv")}
     for name, entry in index.items():
-        trace = read_trace(TRACES / entry["file"])
+        trace = trace_of(TRACES / entry["file"])
         sizes = (~np.isnan(trace.values["time"])).sum(1)
         assert (entry["T"], entry["n"], tuple(entry["columns"])) == (len(sizes), sizes.min(), trace.columns)
         assert trace.flags.persistent == (not name.startswith("faas"))
@@ -216,17 +216,17 @@ def test_a_number_of_a_worker_is_a_name(tmp_path, capsys):
     many = "".join(f"0,{w},1\n" for w in range(6000)) + "".join(f"{t},0,1\n" for t in range(1, 6000))
     (tmp_path / "many.csv").write_text(HEAD + many)
     with pytest.raises(DataError, match="6000 iterations and 6000 workers"):
-        read_trace(tmp_path / "many.csv")
+        trace_of(tmp_path / "many.csv")
 
 
 def test_iterations_begin_with_any_number(tmp_path):
     (tmp_path / "t.csv").write_text(HEAD + "1,0,1\n2,0,3\n")
-    assert read_trace(tmp_path / "t.csv").values["time"].tolist() == [[1], [3]]
+    assert trace_of(tmp_path / "t.csv").values["time"].tolist() == [[1], [3]]
 
 
 def test_a_byte_order_mark_is_read(tmp_path):
     (tmp_path / "t.csv").write_text(HEAD + "0,0,1.5\n", encoding="utf-8-sig")
-    assert read_trace(tmp_path / "t.csv").values["time"].tolist() == [[1.5]]
+    assert trace_of(tmp_path / "t.csv").values["time"].tolist() == [[1.5]]
 
 
 @pytest.mark.parametrize(("text", "named"), BROKEN, ids=[row[1] for row in BROKEN])

@@ -13,11 +13,12 @@ import gcexp
 from gcexp.command import main
 from gcexp.run.run import Run
 from gcexp.seeding import rng
-from gcexp_adviser.logs.reading import read_trace
+from gcexp_adviser.logs.reading import trace_of
 from gcexp_adviser.remedies.advise import advise
 from gcexp_adviser.remedies.pictures import of_advice
 from gcexp_adviser.remedies.remedies import Remedy
 from gcexp_adviser.remedies.settings import settings
+from gcexp_adviser.remedies.terms import Terms
 from gcexp_adviser.remedies.verdict import Comparison
 
 JOBS = [f"pai-job{number}" for number in (1, 2, 3, 4)]
@@ -33,7 +34,7 @@ def undrawn(monkeypatch):
 
 
 def times(name):
-    return read_trace(name).values["time"]
+    return trace_of(name).values["time"]
 
 
 def halves(name):
@@ -131,7 +132,7 @@ def test_verdicts_from_the_first_half_do_no_harm_in_the_second(name, whole_share
     first, second = halves(name)
     words, ratios, free_words, free_ratios, bound = VERDICTS[name]
     for per_message, *expected in ((0.001, words, ratios), (0.0, free_words, free_ratios)):
-        compared = Comparison(first, per_message=per_message)
+        compared = Comparison(first, Terms(per_message=per_message))
         for phi, word, ratio in zip((0.0, 0.5, 1.0), *expected, strict=True):
             answer = compared.answer(phi)
             assert (answer.verdict, answer.pick.ratio) == (WORDS[word], pytest.approx(ratio, abs=1e-4)), phi
@@ -147,7 +148,7 @@ def test_intervals_and_gaps(whole_shares):
     coded = Comparison(first["pai-job4"]).answer(0.5)
     assert (unsure.low, unsure.high) == pytest.approx((0.965, 1.012), abs=0.01)
     assert (coded.low, coded.high) == pytest.approx((0.373, 0.441), abs=0.01)
-    compared = [Comparison(first[name], per_message=0.0) for name in JOBS]
+    compared = [Comparison(first[name], Terms(per_message=0.0)) for name in JOBS]
     gaps = [[one.answer(phi).gap for one in compared] for phi in (0.0, 0.5)]
     expected = [[0.0896, 0.0294, 0.0518, 0.3436], [0.0816, 0.0711, 0.0609, 0.1460]]
     assert gaps == [pytest.approx(row, abs=1e-4) for row in expected]
@@ -189,12 +190,12 @@ def test_remedies_on_a_whole_trace(name, remedy, ratio):
 
 def test_what_would_change_its_mind(whole_shares):
     first = halves("pai-job4")[0]
-    found = {change["what"]: change for change in Comparison(first, per_message=0.0).changes(0.5)}
+    found = {change["what"]: change for change in Comparison(first, Terms(per_message=0.0)).changes(0.5)}
     phi = {"what": "phi", "at": pytest.approx(0.0953, abs=3e-4), "below": True, "then": "rebalance"}
     cost = found["per_message"]["at"]
     assert found["phi"] == phi and 0.0003 <= cost <= 0.0004 and found["d_max"]["at"] == 3
     picks = [{"d_max": d, "per_message": 0.0} for d in range(1, 6)] + [{"per_message": cost}]
-    picks = [Comparison(first, **terms).answer(0.5).pick.remedy for terms in picks]
+    picks = [Comparison(first, Terms(**terms)).answer(0.5).pick.remedy for terms in picks]
     assert [one.kind for one in picks] == ["rebalance", "grouped", "grouped", "chunks", "chunks", "grouped"]
     assert {*picks[1:3], picks[5]} == {Remedy("grouped", "snake", 2, 1)}
 
@@ -227,7 +228,7 @@ HOW = [
 def test_every_remedy_is_played_by_the_clock_as_it_was_priced(name, how):
     """What each remedy would write as its scheme, on the trace, takes the mean that was told."""
     advice = advise(name, phi=0.3, **how)
-    x, terms = advice.recorded.x, advice.comparison
+    x, terms = advice.recorded.x, advice.comparison.terms
     kinds = set()
     for remedy in advice.comparison.plans:
         plan = remedy.learned(x)
@@ -263,6 +264,28 @@ def test_what_is_written_runs_and_takes_what_was_told(tmp_path, undrawn, monkeyp
             assert mean == pytest.approx(told["mean_as_written"], rel=1e-9)
     assert main.main(command) == 2  # nothing is written over what is there
     assert command[-1] in capsys.readouterr().err
+
+
+def test_advice_on_a_log_of_another_form_says_how_it_is_replayed(here, undrawn, capsys, refused):
+    table = pd.DataFrame(
+        {"it": np.repeat(range(40), 4), "who": [*"abcd"] * 40, "took": times(AR)[:40].ravel()}
+    )
+    table.to_csv("log.csv", sep=";", index=False)
+    of_log = ["columns=iteration:it,worker:who,time:took", "unit=s"]
+    assert main.main(["advise", "log.csv", "phi=0.5", *of_log, "--write", "advised.yaml"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert shlex.split(said[-3].partition(": ")[2]) == ["gcexp", "benchmark", "log.csv", *of_log]
+    imported = shlex.split(said[-2].partition(": ")[2])
+    assert main.main(imported[1:]) == 0
+    advice = gcexp.advise(
+        "log.csv", 0.5, columns={"iteration": "it", "worker": "who", "time": "took"}, unit="s"
+    )
+    mean = gcexp.simulate(*advice.scheme, iterations=40, seeds=1, progress=False)["mean_iteration_time_s"][0]
+    assert mean == pytest.approx(advice.mean_as_written, rel=1e-9)
+    training = {"task": "digits_mlp", "level": 0.9}
+    refused("gcexp trace import log.csv", lambda: gcexp.advise("log.csv", columns=of_log[0][8:], **training))
+    refused(("colums", "columns"), lambda: gcexp.advise("log.csv", colums="iteration:it"))
+    refused(("d_mx", "d_max"), lambda: gcexp.advise("log.csv", d_mx=3))
 
 
 def test_advice_and_benchmark_name_each_other(tmp_path, undrawn, capsys, monkeypatch):

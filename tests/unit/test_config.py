@@ -286,6 +286,29 @@ def test_mistakes_in_overrides_are_sentences(refused, overrides):
     refused(OVERRIDES[overrides], compose, overrides.split())
 
 
+@pytest.mark.parametrize(
+    ("overrides", "names"),
+    [
+        (["seed=3"], ("'seed'", "'seeds'")),
+        (["cgc"], ("'cgc'", "scheme=cgc")),
+        (
+            ["task=torch", "+task.module.hidden=3"],
+            ("+task.module.hidden", "conf/task/NAME.yaml", "task=NAME"),
+        ),
+        (["scheme=frc", "n=4"], ("n=4", "s: 0, 1, 3")),
+        (["delay=trace"], ("delay.file", "delay=pai_job1")),
+    ],
+)
+def test_mistakes_name_their_cure(refused, overrides, names):
+    refused(names, lambda: Run.of(overrides, trains=False))
+
+
+def test_a_module_that_is_built_already_is_refused(refused):
+    """It is called like what builds one, and that ended as a defect."""
+    config = compose(["task=torch", "task.module._partial_=false"])
+    refused(("task.module", "Linear", "_partial_: true"), build, config, "task")
+
+
 def test_a_log_in_place_of_a_delay_model_is_told_how_to_be_replayed(here, refused):
     (here / "mine.csv").touch()
     refused("delay=trace delay.file=mine.csv", compose, ["delay=mine.csv"])

@@ -20,13 +20,13 @@ from gcexp_adviser.diagnosis.barrier import barrier
 from gcexp_adviser.diagnosis.mechanisms import found_in
 from gcexp_adviser.diagnosis.phi import share_of_compute, share_of_loads
 from gcexp_adviser.diagnosis.slow_states import Chain, fitted, maximised, smoothed
-from gcexp_adviser.logs.reading import read_trace, trace_of
+from gcexp_adviser.logs.reading import trace_of
 
 JOBS = [f"pai-job{number}" for number in (1, 2, 3, 4)]
 
 
 def times(name):
-    return read_trace(name).values["time"]
+    return trace_of(name).values["time"]
 
 
 @pytest.fixture(scope="module")
@@ -79,12 +79,12 @@ def test_a_drift_a_bad_node_and_slow_states_in_numbers(found):
 
 
 def test_chunks_tell_noise_of_the_data():
-    trace = read_trace("bytedance-SE-chunk")
+    trace = trace_of("bytedance-SE-chunk")
     assert found_in(trace.values["time"], trace.chunks).found == ["data_bound_or_chunk_noise"]
 
 
 def test_a_share_is_measured_where_the_trace_allows_it():
-    trace = read_trace("faas-aws-2048mb")
+    trace = trace_of("faas-aws-2048mb")
     there = ~np.isnan(trace.values["time"][0])
     first = [trace.values[name][:1, there] for name in ("time", "compute")]
     assert there.sum() == 50 and share_of_compute(*first)[0].value == pytest.approx(0.210293, abs=1e-6)
@@ -241,7 +241,7 @@ def test_a_trace_is_a_path_a_name_a_frame_or_an_array(tmp_path):
     x = times("bytedance-AR-dp")
     path = tmp_path / "mine.csv"
     frame(x).to_csv(path, index=False)
-    for source in ("bytedance-AR-dp", path, str(path), frame(x), x, x.tolist(), read_trace(path)):
+    for source in ("bytedance-AR-dp", path, str(path), frame(x), x, x.tolist(), trace_of(path)):
         assert np.array_equal(trace_of(source).values["time"], x)
     assert gcexp.fit(frame(x)).found == gcexp.fit(x).found == ["bad_node"]
     for source in (5, "nowhere", x[0], frame(x).drop(columns="time"), np.where(x > 40, np.nan, x), -x):

@@ -22,7 +22,7 @@ from tests.conftest import refusals
 
 ROWS = np.random.default_rng(3).integers(100, 200, (40, 5)).astype(float)
 LOG = "iteration,worker,time\n" + "".join(f"{t},{w},{ROWS[t, w]:g}\n" for t, w in np.ndindex(ROWS.shape))
-SILENT = ["scheme=uncoded", "exact=false", "wait=deadline", "wait.time=0.7x", "n=5", "delay=trace"]
+SILENT = ["scheme=uncoded", "exact=false", "wait=deadline", "wait.time=0.7x", "n=5", "delay=pai_job1"]
 SILENT += ["delay.file=log.csv", "iterations=40", "seeds=1"]
 
 

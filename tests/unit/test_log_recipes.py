@@ -14,15 +14,15 @@ from gcexp_adviser.logs.reading import trace_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "logs.md").read_text()
 RECIPES = dict(re.findall(r"^### ([^\n]*)\n(.*?)(?=^##)", PAGE, re.MULTILINE | re.DOTALL))
-#: An example, where one stands before it, and what reads it.
-STEPS = re.compile(r"(?:<!-- file: (\S+) -->\n```\n(.*?)```\n.*?)?```(python|bash)\n(.*?)```", re.DOTALL)
-CASES = [(name, *step) for name, text in RECIPES.items() for step in STEPS.findall(text)]
+FILE = re.compile(r"<!-- file: (\S+) -->\n```\n(.*?)```", re.DOTALL)
+PROGRAM = re.compile(r"```(python|bash)\n(.*?)```", re.DOTALL)
+CASES = [(name, *program) for name, text in RECIPES.items() for program in PROGRAM.findall(text)]
 
 
-@pytest.mark.parametrize(("name", "file", "content", "language", "program"), CASES)
-def test_a_recipe_reads_its_example(name, file, content, language, program, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("name", "language", "program"), CASES)
+def test_a_recipe_reads_its_example(name, language, program, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    if file:
+    for file, content in FILE.findall(RECIPES[name]):
         Path(file).write_text(content)
     pd.DataFrame({"step": [7, 7, 8, 8], "rank": [0, 1, 0, 1], "time": [0.3, 0.4, 0.5, 0.6]}).to_pickle(
         "frame.pkl"

@@ -7,7 +7,7 @@ import pytest
 import gcexp
 from gcexp.errors import DataError, ParameterError
 from gcexp.traces.missing import as_late, described, late_otherwise, resolved, skipped
-from gcexp_adviser.logs.reading import read_trace, trace_of, trace_with_gaps
+from gcexp_adviser.logs.reading import read, trace_of
 
 
 def censored(rows=200, n=6, seed=0):
@@ -48,7 +48,7 @@ def test_times_behind_a_timeout_are_estimated_from_those_below_it(timeout):
     x, missing = censored(400)
     draw = np.random.default_rng(0)
     whole = np.exp(0.3 * draw.standard_normal(x.shape) + 0.3 * draw.standard_normal((len(x), 1)))
-    trace = trace_with_gaps(x)
+    trace = read(x)
     late = as_late(trace, timeout).values["time"][missing]
     how, other = late_otherwise(trace, timeout)
     otherwise = other.values["time"][missing]
@@ -63,12 +63,12 @@ def test_times_behind_a_timeout_are_estimated_from_those_below_it(timeout):
 def test_rows_lost_at_random_are_not_taken_for_a_timeout():
     x = np.exp(0.3 * np.random.default_rng(0).standard_normal((200, 6)))
     x[np.random.default_rng(1).random(x.shape) < 0.03] = np.nan
-    trace = trace_with_gaps(x)
+    trace = read(x)
     least = as_late(trace).values["time"]
     how, other = late_otherwise(trace)
     assert "quarter longer" in how and least.max() == np.nanmax(x)
     assert np.allclose(other.values["time"][trace.missing], 1.25 * least[trace.missing])
-    few = trace_with_gaps(x[:5])
+    few = read(x[:5])
     assert few.missing.any() and late_otherwise(few, timeout=9.0) is None
 
 
@@ -99,7 +99,7 @@ def test_skipping_leaves_whole_iterations():
 
 def test_what_is_missing_is_described():
     x, missing = censored()
-    trace = trace_with_gaps(frame(x))
+    trace = read(frame(x))
     found = described(trace)
     assert (found.pairs, found.rows, found.iterations) == (missing.sum(), missing.size, missing.any(1).sum())
     assert (
@@ -111,7 +111,7 @@ def test_what_is_missing_is_described():
     at_random = x.copy()
     at_random[np.isnan(x)] = 2.0
     at_random[np.random.default_rng(1).random(x.shape) < 0.02] = np.nan
-    assert not described(trace_with_gaps(frame(at_random))).in_slow_iterations
+    assert not described(read(frame(at_random))).in_slow_iterations
     assert described(skipped(trace)) is None
     first = described(trace, rows=range(50))
     assert first.all_iterations == 50 and first.pairs == missing[:50].sum()
@@ -131,13 +131,13 @@ def test_a_worker_without_rows_up_to_the_end_is_told_as_gone():
 
 def test_what_does_not_fit_is_refused(tmp_path, refused):
     x, _ = censored(20)
-    trace = trace_with_gaps(x)
+    trace = read(x)
     refused(("absent=late", "absent=skip"), trace_of, x)
     refused(("timeout=1.5", "logged"), as_late, trace, 1.5, error=ParameterError)
     refused(("timeout", "absent=late"), resolved, trace, "skip", 3.0, error=ParameterError)
     refused(("absent", "late"), resolved, trace, "lat", error=ParameterError)
     x[:, 2] = np.nan
-    refused("worker 2", trace_with_gaps, x)
+    refused("worker 2", read, x)
     never_whole = np.array([[1, np.nan], [np.nan, 1]])
     refused("absent=late", trace_of, never_whole, "skip")
 
@@ -145,8 +145,8 @@ def test_what_does_not_fit_is_refused(tmp_path, refused):
 def test_a_last_line_without_newline_is_left_out_and_told(tmp_path):
     path = tmp_path / "cut.csv"
     path.write_text("iteration,worker,time\n0,0,1\n0,1,2\n1,0,1\n1,1,0.3")
-    trace = trace_with_gaps(path)
+    trace = read(path)
     assert trace.missing.tolist() == [[False, False], [False, True]]
     assert "1,1,0.3" in trace.decisions[0] and "newline" in trace.decisions[0]
     with pytest.raises(DataError, match="newline"):
-        read_trace(path)
+        trace_of(path)

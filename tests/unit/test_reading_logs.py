@@ -18,7 +18,7 @@ from gcexp.command.main import main
 from gcexp.errors import UserError
 from gcexp.traces.clean import read_record
 from gcexp_adviser.diagnosis.check import report
-from gcexp_adviser.logs.reading import trace_of, trace_with_gaps
+from gcexp_adviser.logs.reading import read, trace_of
 
 TRACE = "bytedance-AR-dp"
 
@@ -290,6 +290,7 @@ LOGS = {
     "step,rank,time_min,time_max,step_time_s\n0,0,1,9,2\n": ({}, [[2]]),
     "step,rank,ms/step\n0,0,5\n": ({}, [[0.005]]),
     "step,rank,time\n0,0,1\nstep,rank,time\n1,0,2\n": ({}, [[1], [2]]),
+    "  \n\nstep,rank,time\n\n0,0,1\n  \n1,0,2\n": ({}, [[1], [2]]),
     "epoch,step,rank,step_time,val\n0,0,0,2,\n0,1,0,3,\n0,1,0,,0.5\n": ({}, [[2], [3]]),
     "step,rank,time\n0,0,0 days 00:00:01.5\n": ({}, [[1.5]]),
     "step,rank,start,end\n0,0,2024/05/01 12:00:00,2024/05/01 12:00:01\n": ({}, [[1]]),
@@ -302,6 +303,7 @@ LOGS = {
     # names of workers that are numbers or look like none
     "step,rank,time\n0,48213,2\n0,7f9c4,3\n": ({}, [[3, 2]]),
     "step,host,time\n0,1e3,2\n0,NA,3\n0,inf,4\n0,none,5\n": ({}, [[2, 3, 4, 5]]),
+    "step,host,time\n0,1e3,2\n0,NA,3\n0,48213,4\n0,7f9c4,5\n": ({}, [[2, 5, 4, 3]]),
     "step,worker,time\n0,1e3,2\n0,2e3,3\n": ({}, [[2, 3]]),
     "step,client_id,time\n0,12345678901234567891,2\n0,9,3\n": ({}, [[3, 2]]),
     # lines of name=value
@@ -427,7 +429,7 @@ ASKED = {
 def test_other_forms_are_asked_about(text, tmp_path, refused):
     path = tmp_path / "mine.log"
     path.write_text(text)
-    refused(ASKED[text], trace_with_gaps, path)
+    refused(ASKED[text], read, path)
 
 
 def rising(cell):
@@ -505,6 +507,8 @@ DOUBTFUL = {
         "Several rows of one step",
     ),
     "step,rank,time\n0,0,PT1S\n": ("line 2", "PT1S"),
+    "\nstep,rank,time\n  \n0,0,1\n\n1,0,PT1S\n": ("line 6", "PT1S"),
+    '\n"step",rank,time\n  \n"0",0,1\n\n1,0,PT1S\n': ("line 6", "PT1S"),
     "step,rank,time\n0.5,0,1\n": ("line 2", "0.5"),
     "step,rank,time\n0,,1\n": "line 2",
     "step,rank,time\n0,0,1\n1,0\n": ("line 3", "2 cells"),
@@ -537,7 +541,7 @@ DOUBTFUL = {
 def test_doubt_ends_in_a_sentence_with_what_to_type(content, tmp_path, refused):
     path = tmp_path / "mine.log"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    refused(DOUBTFUL[content], trace_with_gaps, path)
+    refused(DOUBTFUL[content], read, path)
 
 
 @pytest.mark.parametrize(
@@ -618,7 +622,7 @@ def test_columns_that_change_their_kind_late_are_read_as_one(tmp_path):
     steps = 400_000
     lines = [f"{step},007,1" for step in range(steps)]
     path.write_text("\n".join(["step,host,time", *lines, f"{steps},7f9c4,1.5", f"{steps},007,0.1", ""]))
-    trace = trace_with_gaps(path)
+    trace = read(path)
     assert trace.labels == ("007", "7f9c4")
     assert trace.values["time"][-1].tolist() == [0.1, 1.5] and trace.values["time"][0, 0] == 1
 
@@ -692,8 +696,8 @@ def test_import_keeps_names_that_look_like_numbers(here, capsys):
     Path("hosts.csv").write_text("step,host,time\n0,48213,2\n0,7f9c4,3\n0,12345678901234567891,4\n")
     assert main(["trace", "import", "hosts.csv", "-o", "clean.csv"]) == 0
     capsys.readouterr()
-    for read in (trace_of, read_record):
-        clean = read("clean.csv")
+    for reads in (trace_of, read_record):
+        clean = reads("clean.csv")
         assert clean.labels == ("7f9c4", "48213", "12345678901234567891")
         assert clean.values["time"].tolist() == [[3, 2, 4]]
 

@@ -1,12 +1,17 @@
 """What a job read, and which edits a plan sees: three tables of edits, all in this process."""
 
+import ast
 import contextlib
 import importlib
+import io
 import json
 import os
+import re
 import shutil
 import sys
 import textwrap
+import time
+import tokenize
 from pathlib import Path
 
 import matplotlib  # noqa: F401
@@ -17,9 +22,11 @@ from gcexp.files import used
 from gcexp.report import paper
 from gcexp.run import closure, dependencies, modules, options, records
 from gcexp.run.contents import without_remarks
+from gcexp.run.imports import imported_names
+from gcexp.run.module_text import import_statements
 from gcexp.run.modules import own_modules
 from gcexp.run.records import EDITED, PLANNED, collect_reads, state, write_record
-from gcexp_adviser.logs.reading import read_trace
+from gcexp_adviser.logs.reading import trace_of
 from tests.conftest import LASTING, unload, write_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,11 +71,11 @@ FILES = {
                 except OSError:
                     pass
             from gcexp.data.described import Description
-            from gcexp_adviser.logs.reading import read_trace
+            from gcexp_adviser.logs.reading import trace_of
             from gcexp.files import used
-            read_trace("times")
-            read_trace("traces/more.csv")
-            read_trace("pai-job1")
+            trace_of("times")
+            trace_of("traces/more.csv")
+            trace_of("pai-job1")
             Description("data.csv").source("mine")
             used("named.txt")
             open("large.bin", "rb").read()
@@ -376,10 +383,10 @@ def test_a_reader_that_remembers_names_its_file_again(tmp_path, monkeypatch):
     found = []
     for _ in range(2):
         with collect_reads() as seen:
-            found.append(read_trace("times.csv"))
+            found.append(trace_of("times.csv"))
         names = {Path(path).name for path in seen.files}
         assert names == {"times.csv", "index.json"}
-    assert found[0] is found[1]
+    assert found[0].values is found[1].values  # read once
 
 
 def test_what_a_block_reads_is_forgotten_with_it(tmp_path, monkeypatch):
@@ -434,6 +441,60 @@ def test_only_libraries_that_own_modules_use_stand_in_a_record(first, monkeypatc
     assert "numpy" in record["versions"] and "matplotlib" not in record["versions"]
     monkeypatch.setattr(records, "version_of", lambda name: "99.0" if name == "numpy" else installed(name))
     assert state(OUTPUT).endswith(" numpy")
+
+
+IMPORTS = """
+import yaml.nodes
+from PIL import __version__ as drawn
+
+def late():
+    from sklearn.utils import Bunch
+    import dateutil
+"""
+
+
+def test_a_record_names_the_distributions_of_what_is_imported(tmp_path, monkeypatch):
+    """Of a constant and in a function too, and where the distribution has another name than the package."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    write("importing.py", IMPORTS)
+    with write_record("results/e.txt"):
+        importlib.import_module("importing")
+    unload("importing")
+    versions = json.loads(Path("results/records/results/e.txt.json").read_text())["versions"]
+    assert {"PyYAML", "pillow", "scikit-learn", "python-dateutil"} <= {*versions}
+
+
+@pytest.mark.parametrize("ahead", [10, -10])
+def test_an_edit_under_a_job_is_seen_whatever_the_clock_says(ahead, tmp_path, monkeypatch):
+    """The clock of a node and that of the file server are two."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    told = time.time_ns
+    monkeypatch.setattr(records.time, "time_ns", lambda: told() + ahead * 10**9)
+    write("times.csv", TRACE)
+    write("edited.py", "x = 1\n")
+    write("kept.py", "x = 1\n")
+    wait_for_another_time("edited.py")
+    with write_record("results/f.txt"):
+        importlib.import_module("edited")
+        importlib.import_module("kept")
+        used("times.csv")
+        write("times.csv", TRACE + "1,0,2.5\n")
+        write("edited.py", "x = 2\n")
+    unload("edited", "kept")
+    record = json.loads(Path("results/records/results/f.txt.json").read_text())
+    assert record["files"]["times.csv"] == EDITED == record["modules"]["edited"]
+    assert record["modules"]["kept"] != EDITED
+
+
+def wait_for_another_time(path):
+    """Until a file that is made now is younger by more than the step in which files tell their times."""
+    made = os.stat(path).st_ctime_ns
+    while True:
+        Path("later").write_text("")
+        if os.stat("later").st_ctime_ns > made + 5 * records._STEP:
+            return
 
 
 def test_modules_of_one_s_own(job):
@@ -578,6 +639,120 @@ def test_the_fingerprint_is_the_same_under_another_python():
     kept = [line.strip() for line in without_remarks(textwrap.dedent(text)).splitlines()]
     assert kept == ["def f(x, *, y='a\"b'):", """name = f"{x['key']:>{10}} # no remark\"""",
                     'return name, "# none", \'\'\'a', "text\'\'\'"]  # fmt: skip
+
+
+@pytest.mark.parametrize("letter", "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")
+def test_an_edit_behind_a_letter_at_which_texts_are_split_is_seen(letter):
+    """The tokenizer of Python counts lines by line feeds alone."""
+    text = f'''# a{letter}b
+S = "a{letter}b"
+T = """a{letter}
+
+{letter}b{letter}"""
+
+
+def scaled(x, factor=2.0):
+    """One{letter}two."""
+    return x  # a{letter}
+'''
+    kept = without_remarks(text)
+    edits = {
+        "factor=2.0": "factor=3.0",
+        f'"a{letter}b"': '"ab"',
+        f'b{letter}"""': 'b"""',
+        f'"""a{letter}': '"""a',
+        f"\n\n{letter}b": f"\n{letter}b",
+    }
+    for old, new in edits.items():
+        assert old in text and without_remarks(text.replace(old, new)) != kept
+    assert without_remarks(text.replace("# a", "# other").replace("One", "Other")) == kept
+
+
+def remarks_by_the_tokenizer(text):
+    """Comments, and strings that are a statement, as Python's own tokenizer finds them."""
+    found = []
+    before, statement = tokenize.NEWLINE, None
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            found.append(token)
+        if token.type in (tokenize.COMMENT, tokenize.NL):
+            continue
+        if statement is not None and token.type == tokenize.NEWLINE:
+            found.append(statement)
+        begins = before in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+        statement = token if begins and token.type == tokenize.STRING else None
+        before = token.type
+    return found
+
+
+def test_remarks_are_what_the_tokenizer_says():
+    for path in [*(ROOT / "gcexp/run").rglob("*.py"), *(ROOT / "gcexp/codes").rglob("*.py")]:
+        text = path.read_text()
+        kept = text.split("\n")
+        for token in reversed(sorted(remarks_by_the_tokenizer(text), key=lambda one: one.start)):
+            (first, begin), (last, end) = token.start, token.end
+            left = kept[first - 1][:begin] + kept[last - 1][end:]
+            kept[first - 1 : last] = [left]
+        without = [line.rstrip() for line in kept if line.strip()]
+        assert [line.rstrip() for line in without_remarks(text).split("\n") if line.strip()] == without, path
+
+
+def test_imports_are_what_the_syntax_tree_says():
+    for module, path in modules.library_modules().items():
+        is_package = path.name == "__init__.py"
+        package = module if is_package else module.rpartition(".")[0]
+        expected = set()
+        for node in import_statements(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                expected |= {one.name for one in node.names}
+            else:
+                place = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+                expected |= {f"{place}.{one.name}" for one in node.names}
+        for_types = re.findall(r"^if TYPE_CHECKING:.*\n((?:    .*\n|\n)*)", path.read_text(), re.M)
+        found = set(imported_names(without_remarks(path.read_text()), module, is_package))
+        assert found - expected <= {name for name in found if "." not in name}, module  # words of a text
+        missing = {
+            name for name in expected - found if not any(name.split(".")[-1] in one for one in for_types)
+        }
+        assert not missing, module
+
+
+def test_a_code_more_makes_nothing_again(library, before):
+    file = library / "codes/__init__.py"
+    text = file.read_text()
+    more = text.replace(
+        "__all__ = [", 'from gcexp.codes.cyclic import arcs as more\n\n__all__ = [\n    "more",'
+    )
+    file.write_text(more)
+    assert more != text and lines(library) == before
+    file.write_text(text)
+
+
+def test_names_that_strings_and_faces_hold_are_followed(library):
+    """An import in a function, a name in a string, a face that loads what it is asked for, and a file of data."""
+    write_files(
+        library,
+        {
+            "codes/mine.py": "def f():\n    from gcexp.codes import Face\n    return open('best.csv')\n",
+            "codes/named.py": "WHERE = 'gcexp.theory.errors.something'\n",
+            "codes/face/__init__.py": "HOMES = {'Face': 'inner'}\ndef __getattr__(name):\n"
+            "    return getattr(import_module(f'gcexp.codes.face.{HOMES[name]}'), name)\n",
+            "codes/face/inner.py": "from gcexp.codes.named import WHERE\n",
+            "codes/best.csv": "n\n",
+        },
+    )
+    file = library / "codes/__init__.py"
+    text = file.read_text()
+    file.write_text(text + "\nfrom gcexp.codes.face import Face\n")
+    forget_library()
+    found = closure.closure_of(frozenset({"gcexp.codes.mine.f"}), frozenset())
+    assert {f"gcexp.codes.{name}" for name in ("mine", "face", "face.inner", "named")} <= found.modules
+    assert "gcexp.theory.errors" in found.modules and "gcexp.codes.cyclic" not in found.modules
+    assert any(line.startswith("gcexp/codes/best.csv=") for line in found.lines)
+    file.write_text(text)
+    for name in ("mine.py", "named.py", "best.csv"):
+        (library / "codes" / name).unlink()
+    shutil.rmtree(library / "codes/face")
 
 
 def test_the_order_of_keys_is_none_of_the_values():

@@ -19,7 +19,7 @@ from gcexp.data import datasets
 from gcexp.report.paper import Paper
 from gcexp.run.options import GROUPS, option_file, option_names
 from gcexp.run.result_columns import CURVE, TIMED
-from gcexp_adviser.logs.reading import read_trace
+from gcexp_adviser.logs.reading import trace_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/stability.md").read_text("utf-8")
@@ -100,7 +100,7 @@ def test_columns(tmp_path):
     (tmp_path / "t.csv").write_text(
         ",".join(found["times of workers, for `delay=trace"]) + "\n0,0,1.0\n0,1,2.0\n"
     )
-    assert read_trace(tmp_path / "t.csv") is not None
+    assert trace_of(tmp_path / "t.csv") is not None
 
 
 @pytest.mark.skipif(not (ROOT / "CITATION.cff").is_file(), reason="CITATION.cff is not in this folder")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -242,5 +243,6 @@ def test_divergence_of_one_of_the_seeds_together_names_it():
             problem.initial = lambda: start
             return problem
 
-    with pytest.raises(ParameterError, match="diverged: seed 9 has"), np.errstate(all="ignore"):
+    with pytest.raises(ParameterError, match="diverged: seed 9 has"), warnings.catch_warnings():
+        warnings.simplefilter("error")  # numpy's would be printed before the sentence
         train(Wild("digits"), GradientDescent(1e30), DATA, [4, 9], [3, 3])

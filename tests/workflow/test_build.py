@@ -1,14 +1,20 @@
 """What a build leaves behind; that a second one has the same bytes is tried in test_kills.py."""
 
 import json
+import os
 import re
 import subprocess
+import textwrap
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from gcexp.run.dependencies import STAGES, stage_fingerprint
+from gcexp.report.figurefile import figure
+from gcexp.run.closure import own_words_of
+from gcexp.run.dependencies import CARRIERS, stage_fingerprint
+from gcexp.run.modules import LIBRARY, library_modules
+from gcexp.run.run import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -85,72 +91,203 @@ def test_every_run_was_replayed(built):
         assert set(seeds) == {"0", "1"} and all(one["decoded_error"] < 1e-6 for one in seeds.values())
 
 
-# Loaded by every job of a project: it tells which of our modules it has loaded.
-LOADED = """
-import atexit, json, sys
+# Loaded by every job of a project. It tells which of our modules the job has loaded, and which other files of ours it
+# has opened. Packages that only pass names on load a module when its name is asked for: what a job loads then, it uses.
+TELLING = """
+import ast, atexit, importlib, json, os, sys
+from importlib.machinery import PathFinder, SourceFileLoader
+
+OURS = ("gcexp", "gcexp_adviser")
+opened = set()
+
+class Passing(SourceFileLoader):
+    def get_code(self, name):
+        tree = ast.parse(self.get_data(self.path))
+        if any(isinstance(node, ast.FunctionDef) for node in tree.body):
+            return compile(tree, self.path, "exec")
+        places = {}
+        kept = []
+        for node in tree.body:
+            inside = isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(f"{name}.")
+            if inside:
+                places |= {one.asname or one.name: (node.module, one.name) for one in node.names}
+            elif "globals()" not in ast.unparse(node):  # better sentences for wrong arguments
+                kept.append(ast.unparse(node))
+        return compile("\\n".join([*kept, f"_PLACES = {places!r}", ASKED]), self.path, "exec")
+
+ASKED = '''
+import importlib, sys, types
+
+class _Package(types.ModuleType):
+    def __setattr__(self, name, value):  # of a module whose name is that of its function, too
+        if name not in _PLACES:
+            super().__setattr__(name, value)
+
+sys.modules[__name__].__class__ = _Package
+
+def __getattr__(name):
+    if name not in _PLACES:
+        raise AttributeError(name)
+    module, name = _PLACES[name]
+    return getattr(importlib.import_module(module), name)
+'''
+
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] not in OURS:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.submodule_search_locations:
+            spec.loader = Passing(name, spec.origin)
+        return spec
+
+def hear(event, arguments):
+    if event == "open" and isinstance(arguments[0], str):
+        opened.add(os.path.abspath(arguments[0]))
 
 def tell():
-    with open("loaded.json", "w") as told:
-        json.dump([name for name in sys.modules if name.startswith("gcexp.")], told)
+    loaded = sorted(name for name in sys.modules if name.partition(".")[0] in OURS)
+    with open("told.json", "w") as told:
+        json.dump([loaded, sorted(opened)], told)
 
+sys.meta_path.insert(0, Finder)
+sys.addaudithook(hear)
 atexit.register(tell)
 """
 RUN = "n=6 s=2 delay=pareto iterations=30 seeds=0-1"
 TASK = "task=digits_mlp optimizer=gradient_descent"
-#: The stages of a job, and its command.
-JOBS = {
-    ("prepare",): "data digits -o a.npz",
-    ("timeline", "trajectory", "replay"): f"train scheme=forget {TASK} {RUN} -o d.npz --verified d.json",
-    ("curves",): "table small_three -o f.csv",
-    ("draw",): "plot small_three -i reports/quick/data/small_three.csv -o g.pdf",
-    ("page",): "page small_three -o reports/quick/index.html",
+TRAIN = f"scheme=forget {TASK} {RUN}"
+FIGURES = {
+    "three": None,
+    "clocks": """
+        title: Clocks
+        source: none
+        kind: timings
+        common: {n: 6, s: 2, iterations: 30, seeds: 2}
+        runs:
+          - {label: CGC, scheme: cgc, delay: pareto}
+          - {label: replayed, scheme: uncoded, delay: pai_job1}
+        plot: {kind: table, columns: [label, mean_iteration_time_s]}
+        """,
+    "own": """
+        title: An own function
+        source: none
+        kind: analysis
+        analysis: {function: .own.loads, n: 6}
+        plot: {kind: table, columns: [name, load]}
+        """,
+    "played": """
+        title: A benchmark
+        source: none
+        kind: analysis
+        analysis:
+          function: gcexp_adviser.benchmark.remedies
+          traces: [{file: pai-job1, name: PAI 1}]
+          phi: [0.5]
+          schemes: [uncoded, "FRC, d = 2"]
+        plot: {kind: table}
+        """,
 }
-#: What brings options, files and records to a stage and decides nothing of its result.
-CARRYING = """
-build compose contents datasets dependencies measurement module_text modules option_checks option_files
-options own_checkpoint paths provenance records run scheme seeds tokens yaml_values
+OWN = """
+from gcexp.analysis.declared import columns
+
+@columns("name", "load")
+def loads(n):
+    from small.helper import codes
+    for code in codes(n):
+        yield type(code).__name__, float(code.load.mean())
 """
-CARRIERS = {
-    *"command errors.py files.py progress.py schema.py".split(),
-    *(f"run/{name}.py" for name in CARRYING.split()),
+HELPER = """
+def codes(n):
+    from gcexp.codes import CyclicRepetition as Cyclic, Uncoded
+    return Uncoded(n=n), Cyclic(n=n, s=1)
+"""
+#: A job of each stage by its command; the stages of one without a figure.
+JOBS = {
+    "data digits -o a.npz": ("prepare",),
+    f"train {TRAIN} -o d.npz --verified d.json": ("timeline", "trajectory", "replay"),
+    "table small_three -o f.csv": (),
+    "table small_clocks -o c.csv": (),
+    "table small_own -o o.csv": (),
+    "table small_played -o p.csv": (),
+    "plot small_three -i f.csv -o g.pdf": (),
+    "plot small_clocks -i c.csv -o g.md g.tex": (),
+    "page small_three -o reports/quick/index.html": ("page",),
+    "track small_three -o imported.json": ("tracking",),
 }
-#: What reads and checks figure files, which count by their values; that rows decide tables is tried in test_records.py.
-READERS = {
-    *"report/columns.py report/entries.py report/figure.py report/figurefile.py report/jobs.py".split(),
-    *"report/figurechecks.py report/paper.py report/placeholders.py report/statements.py report/targets.py".split(),
-    *"run/benchmark_schemes.py run/declarations.py run/result_columns.py figures/plots.py figures/rows.py".split(),
-    *"figures/stylefiles.py extras.py".split(),
+
+
+#: What reads and checks figure files and descriptions of data, which count by their values.
+READING = {
+    *"gcexp.schema gcexp.data.described gcexp.data.sources gcexp.data.readers".split(),
+    *"gcexp.figures.plots gcexp.figures.stylefiles".split(),
+    *"gcexp.report.columns gcexp.report.jobs gcexp.report.statements".split(),
+    *"gcexp.run.benchmark_schemes gcexp.run.build gcexp.run.result_columns gcexp.run.run".split(),
+    *"gcexp.run.scheme gcexp.run.seeds".split(),
 }
-#: A training runs modules of `gcexp.tasks` that its stamp names, on data and coefficients that count by their content.
-TRAINS = {*"codes designs data schemes theory timeline seeding.py extras.py".split()}
+#: What the module of all tables imports for those with trained runs.
+REPLAYING = {"gcexp.run.measurement", "gcexp.run.verification", "gcexp.tasks.base", "gcexp.tasks.training"}
 
 
-def _folders_of(place):
-    """The folders in which a module lies, as they stand in rooms."""
-    return [str(folder) for folder in Path(place).parents]
+def _what_counts(command, stages):
+    """The modules and files that a job's fingerprint names, beside what brings options and figure files to it."""
+    lines = []
+    if command.startswith("train"):
+        lines = Run.of(TRAIN.split(), checked=False).fingerprint(*stages)
+    elif stages:
+        (stage,) = stages
+        lines = stage_fingerprint(stage)
+        if stage == "tracking":  # it checks the runs of its figure
+            lines += figure("small_three", "quick").table_fingerprint
+    else:
+        verb, target, *_ = command.split()
+        one = figure(target, "quick")
+        lines = one.table_fingerprint if verb == "table" else one.drawing_fingerprint
+    return {line.partition("=")[0] for line in lines if line.startswith("gcexp")}
 
 
-def test_a_stage_loads_only_its_rooms(project, tmp_path):
+def test_what_a_job_loads_and_opens_lies_in_its_closure(project, monkeypatch, forget):
     """Whatever else could change a result without making it again."""
-    project.code = tmp_path / "elsewhere"
-    project.code.symlink_to(ROOT)  # so that a job forgets what tests have imported
-    (project / ".guard" / "sitecustomize.py").write_text(LOADED)
-    trained = ["gcexp.tasks.mlp.MultilayerPerceptron", "gcexp.tasks.optimizers.GradientDescent"]
-    learns = stage_fingerprint("trajectory", {"task": [{"_target_": name} for name in trained]})
-    names = [line.partition("=")[0] for line in learns if line.startswith("gcexp.")]
-    stamped = [name.replace(".", "/")[len("gcexp/") :] + ".py" for name in names]
+    for name, text in FIGURES.items():
+        if text is not None:
+            (project / f"small/figures/{name}.yaml").write_text(textwrap.dedent(text))
+    (project / "small/own.py").write_text(OWN)
+    (project / "small/helper.py").write_text(HELPER)
+    (project / ".guard" / "sitecustomize.py").write_text(TELLING)
+    monkeypatch.chdir(project.folder)
+    monkeypatch.syspath_prepend(project.folder)
     beyond = {}
-    for stages, command in JOBS.items():
-        code, output = project.begin("gcexp", "job", *command.split()).ended()
+    for command, stages in JOBS.items():
+        code, output = project.gcexp("job", *command.split())
         assert code == 0, output
-        modules = json.loads((project / "loaded.json").read_text())
-        assert "gcexp.command.job" in modules
-        rooms = {room for stage in stages for room in STAGES[stage].rooms} | CARRIERS
-        if "trajectory" in stages:
-            rooms |= TRAINS | {*stamped, "tasks/checkpoint.py"}
-        if {"curves", "draw", "page"} & {*stages}:
-            rooms |= READERS
-        places = {name.removeprefix("gcexp.").replace(".", "/") for name in modules}
-        files = {place for place in places if not (ROOT / "gcexp" / place).is_dir()}
-        beyond[stages] = {name for name in files if not {name + ".py", *_folders_of(name)} & rooms}
-    assert beyond == dict.fromkeys(JOBS, set())
+        loaded, opened = json.loads((project / "told.json").read_text())
+        assert "gcexp.command.job" in loaded
+        counts = _what_counts(command, stages)
+        if not command.startswith("train"):
+            counts |= READING
+        if command.startswith("table"):
+            counts |= REPLAYING
+        beyond[command] = [name for name in loaded if not _counts(name, counts)]
+        beyond[command] += [name for name in _data_among(opened) if not name.startswith(tuple(counts))]
+    assert beyond == dict.fromkeys(JOBS, [])
+
+
+def _counts(module, counts):
+    """Whether a module is among what counts, or brings what counts by its values."""
+    if module in counts or module in LIBRARY:
+        return True
+    parts = module.split(".")
+    if CARRIERS & {".".join(parts[: count + 1]) for count in range(len(parts))}:
+        return True
+    return library_modules()[module].name == "__init__.py" and not own_words_of(module)
+
+
+def _data_among(opened):
+    """Files of the library that are no modules, as a fingerprint names them."""
+    found = []
+    for package in LIBRARY:
+        for path in opened:
+            if path.startswith(f"{ROOT / package}{os.sep}") and os.path.isfile(path):
+                found.append(os.path.relpath(path, ROOT))
+    return [name for name in found if not name.endswith((".py", ".pyc"))]
