@@ -15,6 +15,7 @@ ROOMS = {
     "costs": (23,),
     "logs": (24,),
     "advice": (25,),
+    "failures": (26,),
 }
 #: Id of a benchmark: its module.
 MODULES = {f"B{number}": module for module, numbers in ROOMS.items() for number in numbers}
