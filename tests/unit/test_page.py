@@ -100,9 +100,9 @@ def test_statements_stand_on_their_paper_and_in_their_figure(site):
     ]
     pages = site(stated)
     text = pages["adaptive"].text
-    table = text[text.index('<h2 id="statements"') :]
+    table = text[text.index('<h2 id="statements"') : text.index("<h2>Contents")]
     assert "1 partly" in table and "main says" in table and "the reason" in table
-    assert "parameters assumed by us" in table and "shown says" not in table
+    assert "inputs that we assumed" in table and "shown says" not in table
     article = text[text.index('id="adaptive_fig3"') : text.index('id="adaptive_table1"')]
     assert "shown says" in article and "chosen after the numbers had been seen" in article
     assert "elsewhere says" not in text and "elsewhere says" in pages["soft_bibd"].text
