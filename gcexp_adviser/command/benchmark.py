@@ -59,7 +59,8 @@ def add(parser) -> None:
         nargs="*",
         metavar="SCHEME [KEY=VALUE ...]",
         help="names of scheme options with their keys, as cgc s=1,2,3 or frc code.d=3, or labels (default: "
-        "conf/benchmark.yaml); and keys of the log: absent=late or absent=skip, timeout=, columns=, unit=, decimal=",
+        "conf/benchmark.yaml); and keys of the log: absent=late or absent=skip, timeout=, columns=, unit=, decimal=, "
+        "pattern=",
     )
     parser.set_defaults(rest="schemes")
     parser.add_argument(

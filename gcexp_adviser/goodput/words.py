@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from gcexp_adviser.goodput.conditions import Conditions
 
 PHI_NOT_GIVEN = (
-    "phi was not given: all of a worker's time is taken to grow with its load, as with phi=0; the larger phi is, the less "
-    "redundancy costs"
+    "phi was not given: all of a worker's time is taken to grow with its load, as with phi=0; the larger phi is, the "
+    "less redundancy costs"
 )
 _TIE = 1e-6  # of two schemes whose goodputs differ by less the first one is named
 _HOPELESS = 30  # times the mtbf, from which on no period comes to an end
