@@ -39,10 +39,10 @@ def compare(
     Returns
     -------
     DataFrame
-        One row per scheme or point, with the ends ``low`` and ``high`` of the median's interval by the sign test (93.75 %
-        with five seeds). ``ratio`` is the median of the times divided, seed by seed, by those of the row `against`, with
-        the ends ``ratio_low`` and ``ratio_high`` of its interval. All points see the same draws, so that a ratio may be
-        told apart from 1 where the intervals of two medians overlap.
+        One row per scheme or point, with the ends ``low`` and ``high`` of the median's interval by the sign test, which
+        covers 93.75 % with five seeds. ``ratio`` is the median of the times divided, seed by seed, by those of the row
+        `against`, with the ends ``ratio_low`` and ``ratio_high`` of its interval. All points see the same draws, so
+        that a ratio may be told apart from 1 where the intervals of two medians overlap.
 
     Raises
     ------
@@ -103,10 +103,11 @@ def _place_of(
     """The place of the point that the others are compared with: the fastest, or the one that `against` names."""
     if against is None:
         return int(medians[column].argmin())
-    wanted = against
     if isinstance(against, str):
         main_key = "scheme" if "scheme" in keys else next(iter(keys), "scheme")
-        wanted = {main_key: against}
+        wanted: Mapping[str, Any] = {main_key: against}
+    else:
+        wanted = against
     fits = medians[column].notna()  # of every point: no time is missing
     for key, value in wanted.items():
         require_known("key", key, keys, "against")

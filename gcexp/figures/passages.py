@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import matplotlib
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
@@ -97,10 +98,13 @@ def draw(
             shown.append(edge)
         style.write_beside(axes, height, _time_in_words(median))
     style.name_rows(axes, labels, place.names, shown=named or place.first)
-    axes.set(xscale=plot.xscale, xlim=(min(shown), max(shown)))
+    low, high = min(shown), max(shown)
     if plot.xscale == "log":
+        margin = (high / low) ** matplotlib.rcParams["axes.xmargin"]  # as the curves have it
+        axes.set(xscale="log", xlim=(low / margin, high * margin))
         style.plain_decades(axes)
     else:
+        axes.set_xlim(low, high)
         axes.xaxis.set_major_locator(MaxNLocator(4))
         axes.xaxis.set_major_formatter(lambda value, _: style.number(value))
 

@@ -69,7 +69,8 @@ def _ratios(
     """The ratios of `comparison`, by the places of the runs."""
     import pandas as pd
 
-    require_known("label", against, [None, *ranked["label"]], "against")
+    if against is not None:
+        require_known("label", against, ranked["label"], "against")
     rows_of_runs = _shared_rows(figure, frame)
     scores = scores_of(frame)
     times = [_times_of_seeds(seeds, scores, level) for seeds in rows_of_runs]

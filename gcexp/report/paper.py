@@ -92,7 +92,7 @@ def _roman(text: str) -> int:
 
 
 def read_papers(names: Collection[str] | None = None) -> dict[str, Paper]:
-    """What ``paper.yaml`` says of every paper, or of some, by name, in their order; papers before collections of our own."""
+    """What ``paper.yaml`` says of every paper, or of some, by name: in their order, collections of our own last."""
     found = {}
     for folder in options.paper_folders().values():
         if names is None or folder.name in names:

@@ -141,7 +141,6 @@ class Result(pd.DataFrame):
             The keys, ``mean_iteration_time_s`` (median over the seeds, simulated seconds), ``low`` and ``high`` of its
             interval as in `time_to`, and ``seeds``.
         """
-
         column = "mean_iteration_time_s"
 
         def times_of_seeds(part: pd.DataFrame) -> dict[str, Any]:
