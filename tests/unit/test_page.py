@@ -243,8 +243,20 @@ def test_a_build_ends_with_what_was_made_and_what_comes_next(here, monkeypatch):
 def test_papers_stand_in_the_order_of_the_readme():
     readme = (PUBLISHED.parents[1] / "README.md").read_text("utf-8")
     names = [name for name, paper in read_papers().items() if not paper.study]
-    places = [readme.index(f"gcexp_papers/{name}/README.md") for name in names if name != "partial_recovery"]
+    counted = readme[readme.index("<!-- outcomes -->") :]
+    places = [counted.index(f"gcexp_papers/{name}/README.md") for name in names]
     assert names[0] == "partial_recovery" and places == sorted(places)
+
+
+def test_the_readme_counts_the_outcomes_that_are_committed():
+    readme = (PUBLISHED.parents[1] / "README.md").read_text("utf-8")
+    every = committed_outcomes()
+    assert f"All together: {statements.outcomes_in_words(every)}." in readme
+    for name in {outcome.paper for outcome in every}:
+        counted = statements.outcomes_in_words(outcome for outcome in every if outcome.paper == name)
+        assert f"gcexp_papers/{name}/README.md): {counted}." in readme
+    untested = [outcome for outcome in every if outcome.outcome == "not testable here"]
+    assert untested and all(outcome.ground in statements.GROUNDS for outcome in untested)
 
 
 @pytest.mark.paper("adaptive")
