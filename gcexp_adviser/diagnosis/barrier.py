@@ -83,6 +83,7 @@ def stamped_after_waiting(times: np.ndarray, compute: np.ndarray) -> str:
         return ""
     usual = np.median(compute, axis=0)
     return (
-        "the times of workers that compute longer are no longer: they seem to be stamped after the barrier, and hold the "
-        f"waiting for the slowest. The usual compute times of workers differ by a factor of {usual.max() / usual.min():.3g}"
+        "the times of workers that compute longer are no longer: they seem to be stamped after the barrier, and hold "
+        "the waiting for the slowest. The usual compute times of workers differ by a factor of "
+        f"{usual.max() / usual.min():.3g}"
     )

@@ -130,7 +130,7 @@ def _refuse_sampled(gaps: TraceFile) -> None:
         f"{gaps.name}: {asked} of {times.shape[1]} workers have a row in each iteration, and not the same ones. Either "
         f"{asked} are sampled and asked in each: then waiting for those takes {waiting:.4g} on the mean, nobody is "
         f"missing, and worker {gaps.labels[slowest]} is the slowest, {own[slowest]:.3g} times as long as the middle of "
-        f"its iterations. Or the fastest {asked} are kept: then those that are missing are the stragglers: absent=late. "
+        f"its iterations. Or the fastest {asked} are kept: then those who are missing are stragglers: absent=late. "
         "The log cannot tell which"
     )
 

@@ -112,8 +112,8 @@ def _refuse_unaligned(trace: TraceFile, table: Table) -> None:
     whose = ledger.in_words(trace.labels, short.tolist())
     told = (
         f"{table.place}: no column says the iteration, and files have unequal numbers of rows ({whose}: "
-        f"{listed(map(str, counts[short]))}, others up to {usual}): lines are lost, and which line is missing cannot be "
-        "known, so rows cannot be aligned"
+        f"{listed(map(str, counts[short]))}, others up to {usual}): lines are lost, and which line is missing cannot "
+        "be known, so rows cannot be aligned"
     )
     at = ledger.shift_of([column[~np.isnan(column)] for column in trace.values["time"].T])
     if at:
@@ -156,7 +156,7 @@ def _at_common_steps(trace: TraceFile) -> TraceFile:
         if len(common) > 1:
             rare = ledger.in_words(trace.labels, np.flatnonzero(every > 1).tolist())
             told = (
-                f"{rare} logged every {every.max()} iterations, others more: kept the {len(common)} common iterations of "
+                f"{rare} logged every {every.max()} iterations, others more: kept {len(common)} common iterations of "
                 f"{len(there)}"
             )
             trace = _with_rows(trace, common, told)
@@ -218,7 +218,7 @@ def _unequal_data(trace: TraceFile, found: Rows | Matrix, table: Table) -> str:
         slowest = int(each.argmax())
         return (
             f"{column} differs by worker: unequal data may be why some take longer, not slow workers. Per unit of "
-            f"{column} worker {trace.labels[slowest]} takes longest, {each[slowest]:.3g} times as long as the middle one"
+            f"{column} worker {trace.labels[slowest]} takes longest, {each[slowest]:.3g} times as long as the middle"
         )
     return ""
 
@@ -245,6 +245,8 @@ def _refuse_doubtful_compute(trace: TraceFile, found: Rows | Matrix, table: Tabl
                 f"{table.place}: {column} seems to be the compute time in percent: make it a time, or leave it out: "
                 "columns=compute:none"
             )
+        return
+    if "compute" not in trace.values:  # of micro-batches
         return
     doubt = ledger.compute_in_doubt(trace.values["time"], trace.values["compute"])
     if doubt:

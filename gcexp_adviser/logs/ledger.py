@@ -65,7 +65,9 @@ def tiles_the_run(starts: np.ndarray, ends: np.ndarray, workers: np.ndarray) -> 
     return bool((np.abs(pauses) <= _NO_PAUSE * usual).mean() >= _TILED)
 
 
-def longer_than_the_run(starts: np.ndarray, ends: np.ndarray, iterations: np.ndarray) -> tuple[float, float] | None:
+def longer_than_the_run(
+    starts: np.ndarray, ends: np.ndarray, iterations: np.ndarray
+) -> tuple[float, float] | None:
     """The sum of the longest times of all iterations and the wall time, where the sum is longer; else None.
 
     >>> starts, ends = np.array([0.0, 0.0, 1.0, 1.0]), np.array([2.0, 1.0, 3.0, 2.0])
@@ -152,7 +154,9 @@ def one_worker_each(there: np.ndarray) -> bool:
     True
     """
     counts = there.sum(axis=1)
-    return there.shape[1] > 1 and len(there) >= _ENOUGH and bool((counts == 1).mean() >= _ALONE)
+    if there.shape[1] < 2 or len(there) < _ENOUGH or (counts == 1).mean() < _ALONE:
+        return False
+    return bool(there.mean(axis=0).max() < _ALONE)  # else the others hardly take part
 
 
 def as_many_but_others(there: np.ndarray) -> int:
@@ -226,12 +230,14 @@ def compute_in_doubt(times: np.ndarray, compute: np.ndarray) -> str:
     if not np.isfinite(ratio):
         return ""
     if not 0.01 <= ratio <= 1.005:
-        return f"compute is {ratio:.2g} times as long as the time, as where it has another unit or is in percent"
+        return (
+            f"compute is {ratio:.2g} times as long as the time, as where it has another unit or is in percent"
+        )
     if np.nanmax(compute) > 100 or np.nanmedian(compute) < 5:
         return ""
     as_time = _dependence(times - compute, compute)
     as_percent = _dependence(times * (1 - compute / 100), times * compute / 100)
-    if abs(as_time) > 4 and abs(as_percent) < abs(as_time) / 2:
+    if abs(as_time) > 6 and abs(as_percent) < 2.5:
         return "compute is at most 100 and may be in percent of the time"
     return ""
 
@@ -255,7 +261,9 @@ def server_among(labels: Sequence[str]) -> str:
     >>> server_among(["w0", "w1", "Server"]), server_among(["server0", "server1"])
     ('Server', '')
     """
-    found = [label for label in labels if label.strip().lower().replace("-", "_").rstrip("_0123456789") in _SERVERS]
+    found = [
+        label for label in labels if label.strip().lower().replace("-", "_").rstrip("_0123456789") in _SERVERS
+    ]
     return found[0] if len(found) == 1 and len(labels) > 2 else ""
 
 

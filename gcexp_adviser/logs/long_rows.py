@@ -21,7 +21,6 @@ from gcexp_adviser.logs.tables import Table
 from gcexp_adviser.logs.times import known_unit, made_seconds, refuse_text
 from gcexp_adviser.logs.twice import refuse_twice
 
-
 #: Columns that say how much data a worker had in a step, by their names.
 SIZES = frozenset(
     "num_examples num_samples n_samples examples samples batch_size local_batch_size tokens num_tokens".split()
@@ -118,9 +117,7 @@ def _keys(table: Table, found: Matched, writing: Writing, decisions: list[str]) 
     return _Keys(workers, hosts, iterations, chunks)
 
 
-def _of_one_run(
-    table: Table, found: Matched, keys: _Keys, run: str
-) -> tuple[Table, np.ndarray, list[str]]:
+def _of_one_run(table: Table, found: Matched, keys: _Keys, run: str) -> tuple[Table, np.ndarray, list[str]]:
     """The table of the run that is meant, without iterations that it repeated; its iterations; and what is told."""
     iterations, chunks = keys.iterations, keys.chunks
     workers, numbers = pd.factorize(keys.workers)
@@ -136,7 +133,9 @@ def _of_one_run(
         iterations = one_after_another(several.of_rows, iterations)
     elif several is not None:
         rows = chosen(several, run, table.place)
-        told.append(f"took run {several.of_rows[rows][0] + 1} of {several.count}, told apart by {several.how}")
+        told.append(
+            f"took run {several.of_rows[rows][0] + 1} of {several.count}, told apart by {several.how}"
+        )
         table = table.keep(rows)
         iterations, workers = iterations[rows], workers[rows]
         chunks = None if chunks is None else chunks[rows]
@@ -375,9 +374,9 @@ def _refuse_waiting(
     if longer is not None:
         total, wall = longer
         raise DataError(
-            f"{table.place}: the longest rows of all iterations add up to {total / wall:.2f} times what lies between the "
-            f"first start and the last end: the rows hold the waiting for others, or workers do not wait for each other, "
-            f"so nothing can be said of workers; {stamps}"
+            f"{table.place}: the longest rows of all iterations add up to {total / wall:.2f} times what lies between "
+            "the first start and the last end: the rows hold the waiting for others, or workers do not wait for each "
+            f"other, so nothing can be said of workers; {stamps}"
         )
 
 

@@ -80,7 +80,9 @@ class Name:
     @property
     def is_percent_of_compute(self) -> bool:
         """Whether such a column says what share of a time is computing: ``compute_pct``, ``compute %``."""
-        return self.base.startswith("compute") and self.base.endswith(("_pct", "_percent", "_%", "_percentage"))
+        return self.base.startswith("compute") and self.base.endswith(
+            ("_pct", "_percent", "_%", "_percentage")
+        )
 
     @property
     def group(self) -> str:

@@ -15,6 +15,7 @@ from gcexp_adviser.logs.tables import Table
 
 _NAMES = ("job", "run", "session", "attempt", "restart", "trial")
 _MOST_RUNS = 50  # that a column tells apart
+_NEAR_FIRST = 0.02  # share of the iterations before, up to which a worker falls to its first one
 _SHOWN = 4  # runs of which the sizes are told
 
 
@@ -116,7 +117,9 @@ def goes_on(runs: np.ndarray, iterations: np.ndarray) -> bool:
         firsts.append(int(own.min()))
         lasts.append(int(own.max()))
     for before in range(len(firsts) - 1):
-        is_later = firsts[before] < firsts[before + 1] <= lasts[before] + max(1, lasts[before] - firsts[before])
+        is_later = (
+            firsts[before] < firsts[before + 1] <= lasts[before] + max(1, lasts[before] - firsts[before])
+        )
         if not (is_later and lasts[before + 1] > lasts[before]):
             return False
     return True
@@ -129,9 +132,10 @@ def sessions_of(iterations: np.ndarray, workers: np.ndarray, chunks: np.ndarray 
 
     >>> sessions_of(np.array([0, 1, 2, 0, 1]), np.zeros(5, int)).tolist()
     [0, 0, 0, 1, 1]
-    >>> sessions_of(np.array([0, 1, 2, 1, 2]), np.zeros(5, int)).tolist(), sessions_of(
-    ...     np.array([2, 0, 1]), np.zeros(3, int)
-    ... ).tolist()
+    >>> (
+    ...     sessions_of(np.array([0, 1, 2, 1, 2]), np.zeros(5, int)).tolist(),
+    ...     sessions_of(np.array([2, 0, 1]), np.zeros(3, int)).tolist(),
+    ... )
     ([0, 0, 0, 0, 0], [0, 0, 0])
     """
     none = np.zeros(len(iterations), np.int64)
@@ -141,7 +145,9 @@ def sessions_of(iterations: np.ndarray, workers: np.ndarray, chunks: np.ndarray 
     numbers = iterations[order]
     begins = np.append(True, np.diff(workers[order]) != 0)
     least = pd.Series(numbers).groupby(workers[order]).transform("min").to_numpy()
-    falls = np.append(False, np.diff(numbers) < 0) & ~begins & (numbers <= least + 1)
+    before = np.append(numbers[0], numbers[:-1])
+    is_first = numbers - least <= _NEAR_FIRST * (before - least)
+    falls = (numbers < before) & ~begins & is_first
     sessions = np.cumsum(falls)
     at_begin = np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
     found = none.copy()
@@ -166,7 +172,9 @@ def twice(iterations: np.ndarray, workers: np.ndarray, chunks: np.ndarray | None
     return pd.DataFrame(columns).duplicated(keep="last").to_numpy()
 
 
-def stretches_of(iterations: np.ndarray, workers: np.ndarray, files: np.ndarray | None = None) -> np.ndarray | None:
+def stretches_of(
+    iterations: np.ndarray, workers: np.ndarray, files: np.ndarray | None = None
+) -> np.ndarray | None:
     """Parts (L,) of a log, each with several workers that occur in no other part; None where there is one.
 
     Parts with the same iterations are those of one run where they stand in a file each, as those of nodes do.
@@ -195,7 +203,9 @@ def stretches_of(iterations: np.ndarray, workers: np.ndarray, files: np.ndarray 
 def _same_iterations(parts: np.ndarray, iterations: np.ndarray) -> bool:
     """Whether all parts (L,) of a log have the same iterations."""
     first = np.unique(iterations[parts == 0])
-    return all(np.array_equal(np.unique(iterations[parts == part]), first) for part in range(int(parts.max()) + 1))
+    return all(
+        np.array_equal(np.unique(iterations[parts == part]), first) for part in range(int(parts.max()) + 1)
+    )
 
 
 def _count_on(labels: Sequence[str]) -> bool:

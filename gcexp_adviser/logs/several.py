@@ -14,7 +14,6 @@ from gcexp_adviser.logs.names import listed, names_of
 from gcexp_adviser.logs.numbers import is_numeric
 from gcexp_adviser.logs.tables import MATRIX, Table
 
-
 #: What ``columns=`` calls the name of each row's file, where workers of several files have the same names.
 FILE = "file"
 
@@ -65,9 +64,7 @@ def one_table(tables: list[Table], parts: list[Part], given: dict[str, str]) -> 
     if "worker" not in given and not names.has("worker"):
         for place, part in enumerate(parts):
             frames[place] = frames[place].assign(worker=label_of[part.name])
-        decisions.append(
-            f"took each of {len(stems)} files for that of one worker: {stems[0]} to {stems[-1]}"
-        )
+        decisions.append(f"took each of {len(stems)} files for that of one worker: {stems[0]} to {stems[-1]}")
         if "iteration" not in given and not names.has("iteration"):
             is_numbered = True
             counted: dict[tuple[str, str], int] = {}

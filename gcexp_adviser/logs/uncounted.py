@@ -64,8 +64,8 @@ def _without(table: Table, column: str, words: tuple[str, ...]) -> tuple[Table, 
     if marked.all():
         raise DataError(f"{table.place}: without={column}:{'+'.join(words)} leaves no row")
     told = (
-        f"left out {int(marked.sum())} of {len(marked)} rows, whose {column} is {' or '.join(words)}; where they count: "
-        "without=none"
+        f"left out {int(marked.sum())} of {len(marked)} rows, whose {column} is {' or '.join(words)}; where they "
+        "count: without=none"
     )
     return table.keep(~marked), [told]
 
@@ -81,7 +81,9 @@ def _marked(table: Table, column: str) -> tuple[str, ...]:
     """The words of a column that mark rows that do not count; none for a column that marks no rows.
 
     >>> import pandas as pd
-    >>> flags = pd.DataFrame({"is_warmup": [1, 0, 0], "valid": ["True", "True", "False"], "zone": list("aab")})
+    >>> flags = pd.DataFrame(
+    ...     {"is_warmup": [1, 0, 0], "valid": ["True", "True", "False"], "zone": list("aab")}
+    ... )
     >>> [_marked(Table("mine", flags), column) for column in flags]
     [('1',), ('false',), ()]
     """
@@ -91,7 +93,7 @@ def _marked(table: Table, column: str) -> tuple[str, ...]:
         return ()
     if table.frame[column].nunique() > _MOST_WORDS:
         return ()
-    words = sorted(set(_texts(table, column)) - {"", "nan", "none"})
+    words = sorted(set(_texts(table, column).tolist()) - {"", "nan", "none"})
     if len(words) < 2:
         return ()
     yes = tuple(word for word in words if word in _YES)
