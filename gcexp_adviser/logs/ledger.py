@@ -144,7 +144,8 @@ def keeps_pace(counters: np.ndarray, durations: np.ndarray) -> bool:
     apart = counters - np.nanmean(counters, axis=1, keepdims=True)
     apart = apart - np.nanmean(apart, axis=0)
     changes = durations - np.nanmean(durations, axis=1, keepdims=True)
-    return bool(np.nanvar(apart) <= _KEEPS_PACE * np.nanvar(changes))
+    rounding = (1e-6 * np.nanmean(durations)) ** 2
+    return bool(np.nanvar(apart) <= _KEEPS_PACE * np.nanvar(changes) + rounding)
 
 
 def one_worker_each(there: np.ndarray) -> bool:
