@@ -102,7 +102,7 @@ class Name:
         worker = found["worker"].strip("_")
         if not worker and not found["time"]:
             return "*"
-        if worker not in SYNONYMS["worker"]:
+        if worker not in SYNONYMS["worker"] and worker != "w":
             return ""
         if not found["time"]:
             return worker

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import gcexp
+from gcexp.command.main import main
 from gcexp_adviser.logs.reading import read
 
 ITERATIONS, WORKERS = 60, 6
@@ -283,3 +284,19 @@ def test_ids_of_any_length_are_names(tmp_path):
         assert set(trace.labels) == set(map(str, ids))
         assert not told(trace, "names, since")
         assert slow_in(gcexp.advise(source)) == {str(ids[2])}
+
+
+def test_advise_takes_several_files(here, capsys):
+    write_ranks(here, drawn(), "rank{}.csv")
+    files = [f"rank{worker}.csv" for worker in range(WORKERS)]
+    assert main(["advise", *files, "phi=0.5"]) == 0
+    told = capsys.readouterr().out
+    assert f"{ITERATIONS} iterations of {WORKERS} workers" in told
+    assert "gcexp trace import rank0.csv rank1.csv" in told
+
+
+def test_counts_in_columns_of_workers_are_no_times(refused):
+    log = pd.DataFrame({"step": range(20), "num_batches_1": 20, "num_batches_2": range(20)})
+    refused("counts", read, log)
+    wide = pd.DataFrame(drawn(), columns=[f"w{worker}" for worker in range(WORKERS)])
+    assert read(wide).values["time"].shape == (ITERATIONS, WORKERS)
