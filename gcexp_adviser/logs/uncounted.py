@@ -98,7 +98,7 @@ def _marked(table: Table, column: str) -> tuple[str, ...]:
         return ()
     yes = tuple(word for word in words if word in _YES)
     no = tuple(word for word in words if word in _NO)
-    if len(yes) + len(no) == len(words):
+    if (is_warm or base in _VALID) and len(yes) + len(no) == len(words):
         return no if base in _VALID else yes
     others = tuple(word for word in words if word in _DOES_NOT)
     trains = [word for word in words if word in _TRAINS]

@@ -197,6 +197,12 @@ def test_marks_of_unknown_meaning_are_asked_about(refused):
     refused("without=phase:red", lambda: read_with(log, without="phase:red"))
 
 
+def test_a_stage_of_each_worker_marks_no_rows():
+    log = rows_of(drawn(), stage=np.arange(WORKERS) % 2)
+    assert read(log).values["time"].shape == (ITERATIONS, WORKERS)
+    assert not told(read(log), "left out")
+
+
 def test_an_asynchronous_run_is_refused(refused):
     log = pd.DataFrame({"step": range(60), "rank": np.arange(60) % 4, "time": drawn().ravel()[:60]})
     refused("asynchronous", read, log)
