@@ -93,7 +93,7 @@ STAYS = [(8, 9), (9, 10), (10, 8)]
 
 def removal() -> Graph:
     """Fig. 8: a tree on 8 nodes, and a component of 9 nodes with a triangle, n = 17 partitions and workers."""
-    places = {
+    places: dict[int, tuple[float, float]] = {
         0: (0, 2),
         1: (0.9, 2),
         2: (1.8, 2),
