@@ -210,7 +210,10 @@ def _overrides(run: Run) -> list[str]:
 def _sets_parts_of_another(overrides: Sequence[str]) -> bool:
     """Whether a key of some overrides is below another one, so that their order may matter.
 
-    >>> _sets_parts_of_another(["delay.mean=1", "delay.mean.3=2"]), _sets_parts_of_another(["delay=pareto", "n=6"])
+    >>> (
+    ...     _sets_parts_of_another(["delay.mean=1", "delay.mean.3=2"]),
+    ...     _sets_parts_of_another(["delay=pareto", "n=6"]),
+    ... )
     (True, False)
     """
     keys = sorted(override.lstrip("+~").partition("=")[0].split(".") for override in overrides)
@@ -475,7 +478,9 @@ def _trainings(run: Run, point: Point, checkpoint: SweptCheckpoint) -> HomeTrain
     return found
 
 
-def write_point(path: Path | str, columns: Mapping[str, np.ndarray], report: Any = None, record: Any = None) -> None:
+def write_point(
+    path: Path | str, columns: Mapping[str, np.ndarray], report: Any = None, record: Any = None
+) -> None:
     """Write what a point measured, columns of a table, and beside them the report of its replay, and what was read.
 
     A line of JSON says what the columns are, whose bytes follow; a line before it has the checksum of both. Archives
