@@ -3,7 +3,19 @@
 from importlib import import_module
 
 __version__ = "1.0.0"
-__all__ = ["advise", "benchmark", "compare", "error", "fit", "plot", "show", "simulate", "sweep", "train"]
+__all__ = [
+    "advise",
+    "benchmark",
+    "build",
+    "compare",
+    "error",
+    "fit",
+    "plot",
+    "show",
+    "simulate",
+    "sweep",
+    "train",
+]
 
 
 #: Modules of the functions that are not in `experiments`: those of the package above this one.
