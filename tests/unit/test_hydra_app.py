@@ -15,7 +15,6 @@ from hydra.errors import HydraException, MissingConfigException
 from omegaconf import OmegaConf
 
 import gcexp
-from gcexp.errors import UserError
 from gcexp.run.compose import compose
 from gcexp.run.options import GROUPS, aliases, option_names
 from gcexp.run.run import Run
