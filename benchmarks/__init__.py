@@ -14,6 +14,7 @@ ROOMS = {
     "scale": (*range(13, 19), 20),
     "costs": (23,),
     "logs": (24,),
+    "failures": (26,),
 }
 #: Id of a benchmark: its module.
 MODULES = {f"B{number}": module for module, numbers in ROOMS.items() for number in numbers}

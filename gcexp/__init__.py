@@ -10,6 +10,7 @@ __all__ = [
     "compare",
     "error",
     "fit",
+    "goodput",
     "plot",
     "show",
     "simulate",
@@ -23,6 +24,7 @@ _OF_THE_ADVISER = {
     "advise": "gcexp_adviser.remedies.advise",
     "benchmark": "gcexp_adviser.benchmark.table",
     "fit": "gcexp_adviser.diagnosis.fit",
+    "goodput": "gcexp_adviser.goodput.table",
 }
 
 

@@ -110,7 +110,8 @@ def test_the_wheel_holds_what_lies_beside_the_package(wheel):
     listed = called("git", "ls-files", cwd=ROOT)
     tracked = [Path(line) for line in listed.splitlines() if (ROOT / line).is_file()]
     beside = [path for path in tracked if path.parts[0] in ("conf", "workflow", "profiles")]
-    traces = [path for path in tracked if path.match("data/traces/*.csv") or path.match("licenses/*.txt")]
+    recorded = ("data/traces/*.csv", "data/faults/*.csv", "licenses/*.txt")
+    traces = [path for path in tracked if any(map(path.match, recorded))]
     published = [path for path in tracked if path.match("reports/published/data/*.csv")]
     assert len(beside) > 120 and len(traces) > 20 and published
     lacking = [path for path in [*beside, *traces, *published] if not (wheel / "gcexp" / path).is_file()]
@@ -121,8 +122,9 @@ def test_the_wheel_holds_what_lies_beside_the_package(wheel):
     found = [path.relative_to(wheel) for path in wheel.rglob("*") if path.is_file()]
     assert {path.parts[0].partition("-")[0] for path in found} == packages
     assert not [path for path in found if path.suffix == ".pyc" or "raw" in path.parts]
-    texts = {path.name for path in wheel.glob("*.dist-info/licenses/data/traces/licenses/*")}
-    assert texts == {path.name for path in (ROOT / "data/traces/licenses").iterdir()}
+    for folder in ("data/traces/licenses", "data/faults/licenses"):
+        texts = {path.name for path in wheel.glob(f"*.dist-info/licenses/{folder}/*")}
+        assert texts == {path.name for path in (ROOT / folder).iterdir()}
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ threadpool_limits(1)  # small systems of equations on several threads cost a pla
 from gcexp.command import failure, progress, snakemake_inside
 from gcexp.errors import UserError
 from gcexp.files import remove_half_written
-from gcexp.report import end_message, figurefile
+from gcexp.report import end_message, figurefile, imported
 from gcexp.report.plan import table_cost
 from gcexp.report.paper import papers_fingerprint
 from gcexp.report.request import Request, complete_settings, default_settings
