@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from gcexp.command.init import init
 from gcexp.command.main import COMMANDS, main, parser
 from gcexp.command.plugged import phrase_of, plugged
 from gcexp.report.targets import RULES, target_files
+from gcexp.run.options import option_names
 from tests.conftest import Project, unload, write_files
 
 ROOT = Path(__file__).parents[2]
@@ -79,6 +81,27 @@ def test_adding_a_scheme(tmp_path, monkeypatch, forget, capsys, no_picture):
     passed = re.findall(r"^PASSED (.*)", output, re.MULTILINE)
     for part in ("tests/contract/test_codes.py::", "test_mylab.py::", "mylab/mirror.py::"):
         assert any(part in name for name in passed), output
+
+
+def test_a_package_with_a_code_and_a_delay_model_alone(tmp_path, monkeypatch, here):
+    """Without a paper.yaml its conf/ was silently ignored. The classes are those of the other page."""
+    shared = dict(FILES.findall((ROOT / "docs" / "own-project.md").read_text()))
+    classes = dict(FILES.findall((ROOT / "docs" / "adding-a-scheme.md").read_text()))
+    files = {name: text for name, text in shared.items() if name.startswith("mylab/")}
+    for name in ("mylab/mirror.py", "mylab/hiccups.py"):
+        files[name] = classes[name]
+    site = tmp_path / "site"
+    write_files(site, files | {"mylab/__init__.py": ""})
+    (point,) = tomllib.loads(shared["pyproject.toml"])["project"]["entry-points"]["gcexp.plugins"].values()
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.setattr("gcexp.run.options.plugins", lambda: (point,))
+    unload("mylab")
+    assert {"mirror"} <= {*option_names("scheme")} and {"hiccups"} <= {*option_names("delay")}
+    table = gcexp.simulate(scheme="mirror", delay="hiccups", n=6, iterations=10, seeds=1)
+    assert table["min_recovered_fraction"].tolist() == [1]
+    monkeypatch.setattr("gcexp.run.options.plugins", lambda: (f"{point}.conf",))
+    assert "hiccups" in option_names("delay")
+    unload("mylab")
 
 
 @pytest.mark.slow
