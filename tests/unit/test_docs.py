@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import os
 import re
+import runpy
 import shlex
 import shutil
 import sys
@@ -149,6 +151,33 @@ def test_examples_of_the_gallery_run(script, monkeypatch):
     exec(program, found)
     lines = [line for axes in found["figure"].axes for line in axes.lines]
     assert lines and all(len(line.get_xdata()) for line in lines), "a drawing of something"
+
+
+@pytest.mark.slow
+def test_the_notebook_runs(away):
+    """Cell after cell, with few iterations, as a kernel would run them."""
+    notebook = json.loads((ROOT / "examples/sweep_to_figure.ipynb").read_text("utf-8"))
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert len(cells) > 4 and not any(cell["outputs"] for cell in cells)
+    names: dict = {}
+    for cell in cells:
+        program = "".join(cell["source"])
+        exec(re.sub(r"(iterations)=\d+", r"\1=8", program), names)
+    assert Path("learning.pdf").stat().st_size and Path("learning.csv").stat().st_size
+    for figure in (names["figure"], names["learning"]):
+        assert all(line.get_xdata().size for axes in figure.axes for line in axes.lines)
+        assert any(axes.lines for axes in figure.axes)
+
+
+def test_every_published_drawing_is_on_the_page_of_drawings(monkeypatch):
+    monkeypatch.chdir(ROOT)  # as `make docs` does
+    page = runpy.run_path(str(ROOT / "docs/drawings_page.py"))["document"]()
+    shown = re.findall(r"^!\[.+\]\(\.\./\.\./(.+)\)$", page, re.M)
+    published = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("reports/published/figures/*.png")}
+    assert len(shown) == len({*shown}) and {*shown} == published
+    made = re.findall(r"^snakemake (\w+) ", page, re.M)
+    assert made == [Path(place).stem for place in shown]
 
 
 #: A program, and what it prints where a block without a language follows.

@@ -267,3 +267,16 @@ def test_its_settings_say_how_it_is_used():
     assert all(
         isinstance(value, bool) for value in [*usage["software-stack-deployment"].values(), usage["report"]]
     )
+
+
+@pytest.mark.slow
+@pytest.mark.workflow
+def test_its_test_folder_is_a_small_project(tmp_path):
+    """Continuous integration of a workflow types `snakemake --directory .test`: a project with one figure."""
+    made = [line.strip("/") for line in (ROOT / ".test/.gitignore").read_text().split()]
+    folder = shutil.copytree(ROOT / ".test", tmp_path / "test", ignore=shutil.ignore_patterns(*made))
+    known = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    assert set(yaml.safe_load((folder / "config/config.yaml").read_text())) <= set(known)
+    done = called(sys.executable, "-m", "snakemake", "-n", "--directory", str(folder), cwd=ROOT)
+    jobs = re.findall(r"^ (data|train|train exact|table|draw|page) +1 *$", done, re.M)
+    assert len(jobs) == 6, done
