@@ -49,7 +49,7 @@ KEY = "gcexp.key"
 IMPORTED = "gcexp.imported"
 _MOST_MS_OF_AN_IMPORT = 600_000
 #: Bump when the same files give other params, tags or metrics, so that everything is imported anew.
-VERSION = 7
+VERSION = 8
 
 _POINTS = 75  # of a curve: a point costs 0.1 ms
 

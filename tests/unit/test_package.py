@@ -16,6 +16,7 @@ import pytest
 import yaml
 from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from gcexp.errors import EXTRAS
@@ -244,6 +245,19 @@ def test_environments_have_the_versions_of_the_lock(file):
         text for extra in ours.extras for text in PROJECT["optional-dependencies"][extra]
     ]
     assert {Requirement(text).name for text in asked} <= {requirement.name for requirement in others}
+
+
+def test_the_conda_environment_installs_what_the_lock_pins():
+    """A conda that solves it is asked by continuous integration; here its parts are held against the project."""
+    python, pip, packages = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    name, _, version = python.partition("=")
+    assert name == "python" and version in SpecifierSet(PROJECT["requires-python"]) and pip == "pip"
+    assert packages["pip"] == ["-r requirements.lock", "-e ."]
+    asked = [*PROJECT["dependencies"]]
+    for extra in ("learn", "tables", "workflow", "test"):
+        asked += PROJECT["optional-dependencies"][extra]
+    for requirement in map(Requirement, asked):
+        assert PINS[canonicalize_name(requirement.name)] in requirement.specifier, requirement
 
 
 # --- What the Snakemake workflow catalog asks of a repository before it lists it
