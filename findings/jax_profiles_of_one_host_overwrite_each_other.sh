@@ -17,13 +17,14 @@ import tempfile
 from pathlib import Path
 
 RANK = """
-import sys, time, jax, jax.numpy as jnp
+import pathlib, sys, time, jax, jax.numpy as jnp
+folder, ready, rank = sys.argv[1:]
+jax.profiler.start_trace(folder)
 jnp.ones(10).sum().block_until_ready()
-end = float(sys.argv[2])
-time.sleep(max(0, end - 3 - time.time()))
-jax.profiler.start_trace(sys.argv[1])
-jnp.ones(10).sum().block_until_ready()
-time.sleep(max(0, end - time.time()))
+pathlib.Path(ready, rank).touch()
+while len(list(pathlib.Path(ready).iterdir())) < 2:
+    time.sleep(0.01)
+time.sleep(1.1 - time.time() % 1)  # both end just after a second began
 jax.profiler.stop_trace()
 """
 
@@ -34,16 +35,13 @@ def ends(same):
 
 
 if __name__ == "__main__":
-    import time
-
     import jax
 
     counts = []
-    for _ in range(4):
-        with tempfile.TemporaryDirectory() as folder:
-            end = int(time.time()) + 25.1  # just after a second began
-            command = [sys.executable, "-c", RANK, folder, str(end)]
-            ranks = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(2)]
+    for _ in range(8):  # on a busy machine the two may end in different seconds
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as ready:
+            command = [sys.executable, "-c", RANK, folder, ready]
+            ranks = [subprocess.Popen([*command, str(rank)], stderr=subprocess.DEVNULL) for rank in range(2)]
             if any(rank.wait() for rank in ranks):
                 sys.exit("a process failed")
             files = sorted(str(path.relative_to(folder)) for path in Path(folder).rglob("*.xplane.pb"))

@@ -235,7 +235,7 @@ def _download_some(url: str, path: str, mirrors: object) -> None:
     import pooch
 
     with open(path, "wb") as file:
-        pooch.choose_downloader(url)(url, _Bounded(file, _MOST_OF_ARCHIVE), mirrors)
+        pooch.HTTPDownloader()(url, _Bounded(file, _MOST_OF_ARCHIVE), mirrors)
 
 
 def _of_archive(archive: Path, member: str, size: int) -> bytes:

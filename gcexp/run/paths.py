@@ -22,7 +22,7 @@ CHECKPOINTS = "results/checkpoints"
 SWEPT = f"{CHECKPOINTS}/sweep/{{point}}.npz"
 #: A sweep that is submitted: its plan, a file for each of its points, and trainings that points share.
 SWEEP_PLAN = "results/sweep/plan/{name}.json"
-SWEEP_POINT = "results/sweep/point/{name}.npz"
+SWEEP_POINT = "results/sweep/point/{name}.columns"
 SWEEP_TRAINING = "results/sweep/training/{task}/{name}.npz"
 #: Written at the end of a job that measures several points, without and with trainings of their own.
 SWEEP_POINTS = "results/sweep/points/{name}.json"
@@ -37,6 +37,8 @@ TABLE = f"{REPORT}/data/{{target}}.csv"
 DRAWN = (f"{REPORT}/figures/{{target}}.pdf", f"{REPORT}/figures/{{target}}.png")
 TYPESET = (f"{REPORT}/tables/{{target}}.md", f"{REPORT}/tables/{{target}}.tex")
 PAGE = f"{REPORT}/index.html"
+#: A page with one figure alone.
+FIGURE_PAGE = f"{REPORT}/{{target}}.html"
 #: What was committed of the paper preset: the same folders.
 PUBLISHED = REPORT.format(preset="published")
 #: What was imported into MLflow: of everything, and of one figure or one paper.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gcexp.codes import Uncoded
 from gcexp.errors import ParameterError, UserError
 from gcexp.failures import Present, Respread, Steps
 from gcexp.run.benchmark_schemes import Entry, entries
+from gcexp.run.run import Run
 from gcexp.schemes import Fastest, Scheme
 from gcexp_adviser.benchmark import load_of
 from gcexp_adviser.goodput.workers import Workers
@@ -31,6 +32,8 @@ class Row:
         Whether a worker computes more than its share of the data while nobody is dead.
     error : float
         Relative standard error of a step, where times are drawn.
+    decodable : bool
+        Whether it waits until it can decode because no waiting rule was named.
     """
 
     label: str
@@ -38,6 +41,7 @@ class Row:
     exact: bool
     redundant: bool
     error: float
+    decodable: bool = False
 
 
 def rows_of(named: Iterable[str | dict] | None, workers: Workers) -> tuple[list[Row], dict[str, str]]:
@@ -83,12 +87,26 @@ def _drop(n: int) -> Scheme:
 def _row_of_entry(entry: Entry, workers: Workers) -> Row:
     """The row of a scheme; raise `ParameterError` for one that cannot be asked."""
     run, scheme = workers.scheme_of(entry)
+    decodable = _is_open(entry, run, scheme)
+    if decodable:
+        run, scheme = workers.scheme_of(replace(entry, keys=entry.keys | {"wait": "decodable"}))
     if scheme.bound:
         raise ParameterError("a bound gives durations only, from which nothing is decoded")
     for part in (scheme.loads, scheme.placement):
         if getattr(part, "hindsight", False):
             raise ParameterError("it knows the times of a step beforehand")
-    return _row(entry.label, scheme, workers, bool(run.exact), entry.local_steps)
+    row = _row(entry.label, scheme, workers, bool(run.exact), entry.local_steps)
+    return replace(row, decodable=decodable)
+
+
+def _is_open(entry: Entry, run: Run, scheme: Scheme) -> bool:
+    """Whether a person named an exact scheme without a waiting rule.
+
+    On the clock it would wait for the s workers for which its code is built and no others. Where workers fail, what is
+    meant is that it goes on as long as it can decode.
+    """
+    names_no_rule = entry.group == "own" and "wait" not in entry.keys
+    return names_no_rule and bool(run.exact) and isinstance(scheme.wait, Fastest)
 
 
 def _row(label: str, scheme: Scheme, workers: Workers, exact: bool, local_steps: int = 0) -> Row:

@@ -294,7 +294,8 @@ def _table(
         "left_out": left_out,
     }
     frame.attrs["sentence"] = conclusion(frame)
-    frame.attrs["notes"] = (*workers.replay.notes, *notes(frame))
+    decodable = [row.label for row in rows if row.decodable]
+    frame.attrs["notes"] = (*workers.replay.notes, *notes(frame, decodable))
     return frame
 
 

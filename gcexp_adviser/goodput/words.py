@@ -122,10 +122,14 @@ def _break_even(found: BreakEven) -> str:
     return said
 
 
-def notes(frame: pd.DataFrame) -> list[str]:
-    """What a reader of the table should know."""
+def notes(frame: pd.DataFrame, decodable: list[str]) -> list[str]:
+    """What a reader of the table should know; `decodable` are schemes for which no waiting rule was named."""
     conditions = frame.attrs["conditions"]
     found = []
+    if decodable:
+        found.append(
+            f"no waiting rule was named for {'; '.join(decodable)}: it waits until it can decode (wait=decodable)"
+        )
     mtbf = conditions.mtbf
     period = conditions.period
     if mtbf is not None and period is not None and period > _HOPELESS * mtbf:

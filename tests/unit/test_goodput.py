@@ -321,3 +321,16 @@ def test_the_command_reads_a_log(capsys, tmp_path):
 def test_the_command_ends_with_2(words, capsys):
     assert main(["goodput", *words.split()]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_an_exact_scheme_without_a_waiting_rule_goes_on_while_it_can_decode():
+    conditions = {"mtbf": 3600, "restart": 600, "save": 30, "rejoin": 600, "period": 2000, "progress": False}
+    schemes = [
+        {"scheme": "frc", "code.d": 2},
+        {"scheme": "frc", "code.d": 2, "wait": "decodable", "label": "decodable"},
+        {"scheme": "frc", "code.d": 2, "wait": "fastest", "label": "fastest"},
+    ]
+    table = gcexp.goodput(8, schemes, **conditions)
+    endured = table.set_index("scheme")["endured"]
+    assert endured["frc code.d=2"] == endured["decodable"] > endured["fastest"]
+    assert any("frc code.d=2" in note and "decodable" in note for note in table.attrs["notes"])
