@@ -4,10 +4,16 @@ from pathlib import Path
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-FOLDERS = ("conf", "config", "workflow", "profiles", "data/traces/licenses")  # whole
+FOLDERS = ("conf", "config", "workflow", "profiles", "data/traces/licenses", "data/faults/licenses")  # whole
 # The published tables are 3.7 of the wheel's 5.3 MB. They stay in it: `gcexp compare` and `gcexp audit` judge by the
 # tables of the same version, and a distribution of their own could be of another one.
-FILES = ("data/traces/*.*", "reports/published/data/*", "docs/references.bib", "docs/figure.schema.json")
+FILES = (
+    "data/traces/*.*",
+    "data/faults/*.*",
+    "reports/published/data/*",
+    "docs/references.bib",
+    "docs/figure.schema.json",
+)
 NOT = (".py", ".pyc")  # a source's own script
 
 

@@ -14,8 +14,10 @@ ROOMS = {
     "scale": (*range(13, 19), 20),
     "costs": (23,),
     "logs": (24,),
+    "advice": (25,),
+    "failures": (26,),
 }
 #: Id of a benchmark: its module.
 MODULES = {f"B{number}": module for module, numbers in ROOMS.items() for number in numbers}
 #: Take minutes: only when named, or with --all.
-SLOW = ("B11", "B12", "B20", "B23")
+SLOW = ("B11", "B12", "B20", "B23", "B25")

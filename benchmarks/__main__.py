@@ -35,7 +35,7 @@ def chosen(ids: list[str], slow_too: bool) -> list[str]:
 def main(argv: list[str] | None = None) -> int:
     """Entry point: exit code 0; 1 where a row is far over its bar (`Row.excess`), 2 for a user's mistake."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Time the hot paths of gcexp.")
-    names = f"B1 to B{len(MODULES)}; none: all but {', '.join(SLOW)}"
+    names = f"{', '.join(MODULES)}; none: all but {', '.join(SLOW)}"
     parser.add_argument("ids", nargs="*", type=str.upper, metavar="ID", help=names)
     parser.add_argument("--all", action="store_true", help="the slow ones too")
     given = parser.parse_args(argv)

@@ -43,11 +43,11 @@ def read_by_gcexp(path: str) -> tuple[float, float, str]:
     import gcexp_adviser.logs.arranging  # the modules that reading imports are none of its work
     import gcexp_adviser.logs.rows
     import gcexp_adviser.logs.table_files  # noqa: F401
-    from gcexp_adviser.logs.reading import trace_with_gaps
+    from gcexp_adviser.logs.reading import read
 
     before = _peak()
     begun = time.process_time()
-    times = trace_with_gaps(path).values["time"]
+    times = read(path).values["time"]
     cpu = time.process_time() - begun
     memory = _peak() - before
     return cpu, memory, _digest(times)

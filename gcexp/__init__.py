@@ -3,7 +3,19 @@
 from importlib import import_module
 
 __version__ = "1.0.0"
-__all__ = ["advise", "benchmark", "compare", "error", "fit", "plot", "show", "simulate", "sweep", "train"]
+__all__ = [
+    "advise",
+    "benchmark",
+    "compare",
+    "error",
+    "fit",
+    "goodput",
+    "plot",
+    "show",
+    "simulate",
+    "sweep",
+    "train",
+]
 
 
 #: Modules of the functions that are not in `experiments`: those of the package above this one.
@@ -11,6 +23,7 @@ _OF_THE_ADVISER = {
     "advise": "gcexp_adviser.remedies.advise",
     "benchmark": "gcexp_adviser.benchmark.table",
     "fit": "gcexp_adviser.diagnosis.fit",
+    "goodput": "gcexp_adviser.goodput.table",
 }
 
 

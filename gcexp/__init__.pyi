@@ -9,6 +9,7 @@ from gcexp.experiments.running import train as train
 from gcexp.experiments.showing import show as show
 from gcexp_adviser.benchmark.table import benchmark as benchmark
 from gcexp_adviser.diagnosis.fit import fit as fit
+from gcexp_adviser.goodput.table import goodput as goodput
 from gcexp_adviser.remedies.advise import advise as advise
 
 __version__: str

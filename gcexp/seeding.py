@@ -26,6 +26,8 @@ STREAMS = {
     "augmentation": 10,
     "trace": 11,
     "rows": 12,
+    "failures": 13,
+    "rejoins": 14,
 }
 
 

@@ -14,10 +14,13 @@ def add(parser) -> None:
     parser.add_argument(
         "--level", type=float, help="score whose first passage counts (default: the figure's)"
     )
+    parser.add_argument(
+        "--against", metavar="LABEL", help="scheme to which ratios are told (default: the fastest)"
+    )
     add_format(parser)
 
 
 def run(arguments) -> None:
     """Print the comparison."""
-    found = compare(arguments.target, arguments.level, arguments.preset)
+    found = compare(arguments.target, arguments.level, arguments.preset, against=arguments.against)
     print(format_comparison(found, arguments.format), end="")

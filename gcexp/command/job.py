@@ -24,6 +24,7 @@ VERBS = {
     "table": "make a figure's table",
     "plot": "draw a figure from its table, or typeset it",
     "page": "write the pages of papers and figures",
+    "figure_page": "write the page of one figure",
     "track": "import finished runs into MLflow",
 }
 _PRESET = {"--preset": {"default": "quick", "help": "quick or paper (default: quick)"}}
@@ -53,6 +54,7 @@ _ARGUMENTS: dict[str, dict[str, dict[str, Any]]] = {
         "-i --input": {"type": Path, "required": True},
     },
     "page": _PAGES,
+    "figure_page": {"target": {}, **_PRESET},
     "track": {
         "--uri": {"help": "tracking URI (default: $MLFLOW_TRACKING_URI, else results/mlflow/mlflow.db)"},
         **_PAGES,
@@ -143,6 +145,14 @@ def page(arguments) -> None:
 
     figures = named_figures(arguments.targets or page_files(), arguments.preset, checks=False)
     write_pages(arguments.preset, figures, arguments.output)
+
+
+def figure_page(arguments) -> None:
+    """Write the page of one figure."""
+    from gcexp.report.figurefile import figure
+    from gcexp.report.page import write_figure_page
+
+    write_figure_page(figure(arguments.target, arguments.preset, checks=False), arguments.output)
 
 
 def track(arguments) -> None:

@@ -103,6 +103,26 @@ class Draws:
                 times = times + np.multiply(amount, part)
         return np.broadcast_to(times, self.shape)
 
+    def without(self, dead: np.ndarray) -> Draws:
+        """The same draws (1, T, n) once for each set of dead workers (S, n), who never arrive.
+
+        Examples
+        --------
+        >>> draws = Draws((0,), (1, 1, 3), start=1.0)
+        >>> draws.without(np.array([[False, False, False], [False, True, False]])).arrival(load=1, length=0)
+        array([[[ 1.,  1.,  1.]],
+        <BLANKLINE>
+               [[ 1., inf,  1.]]])
+        """
+        S, (_, T, n) = len(dead), self.shape
+        changed: dict[str, Any] = {}
+        for field in fields(self):
+            part = getattr(self, field.name)
+            if isinstance(part, np.ndarray) and part.shape[0] == 1:
+                changed[field.name] = np.broadcast_to(part, (S, *part.shape[1:]))
+        changed["start"] = np.where(np.asarray(dead, bool)[:, None], np.inf, self.start)
+        return replace(self, seeds=self.seeds * S, shape=(S, T, n), **changed)
+
     def seated(self, seats: np.ndarray) -> Draws:
         """The same draws with worker ``seats[s, t, j]`` in place of worker j, seats (S, T, n).
 

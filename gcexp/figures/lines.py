@@ -192,7 +192,7 @@ def _panels(frame: pd.DataFrame, plot: LinesPlot, look_of: dict[str, dict]) -> l
     if plot.time_to is None:
         return panels
     for name, part in parts.items():
-        draw = partial(passages.draw, part, plot, look_of, len(parts) == 1)
+        draw = partial(passages.draw, part, plot, look_of, clock_ends(part, plot), len(parts) == 1)
         label = f"{xlabels[name]} to {ylabels[name] or plot.y} {plot.time_to:g}"
         panels.append(Panel(draw, below=label))
     return panels
@@ -344,13 +344,19 @@ def _fit(values: np.ndarray, inches: float) -> bool:
 # --- The points of a line -------------------------------------------------------------------------------------------
 
 
-def clock_grid(frame: pd.DataFrame, plot: LinesPlot) -> np.ndarray:
-    """`GRID` places at which the step functions of a panel are drawn."""
+def clock_ends(frame: pd.DataFrame, plot: LinesPlot) -> tuple[float, float]:
+    """Where the clock of a panel begins and ends."""
     low, high = plot.xlim or (None, None)
     if low is None:
         low = _clock_begin(frame, plot)
     if high is None:
         high = max(_ends(frame, plot))
+    return low, high
+
+
+def clock_grid(frame: pd.DataFrame, plot: LinesPlot) -> np.ndarray:
+    """`GRID` places at which the step functions of a panel are drawn."""
+    low, high = clock_ends(frame, plot)
     if plot.xscale == "log":
         return np.geomspace(low, high, GRID)
     return np.linspace(low, high, GRID)

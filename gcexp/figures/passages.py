@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import matplotlib
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
@@ -27,8 +28,11 @@ def sentence(frame: pd.DataFrame, plot: LinesPlot) -> str:
     seeds = [len(rows.seeds(part)) for _, part in rows.parts(frame, plot.by)]
     if max(seeds) == 1:
         return f"{about_points}."
-    about_intervals = "with its 95 % interval by the sign test"
-    if min(seeds) < rows.LEAST_SEEDS:
+    covered = rows.coverage_in_words(seeds)
+    about_intervals = "without an interval"
+    if covered:
+        about_intervals = f"with its interval by the sign test, which covers {covered}"
+    if covered and min(seeds) < rows.LEAST_SEEDS:
         about_intervals += f" (none below {rows.LEAST_SEEDS} seeds)"
     text = f"{about_points}: the median over seeds, {about_intervals}."
     if _some_seed_never_reaches_it(frame, plot):
@@ -57,10 +61,17 @@ def first_passages(part: pd.DataFrame, plot: LinesPlot) -> np.ndarray:
 
 
 def draw(
-    frame: pd.DataFrame, plot: LinesPlot, look_of: dict[str, dict], named: bool, axes: Axes, place: Place
+    frame: pd.DataFrame,
+    plot: LinesPlot,
+    look_of: dict[str, dict],
+    ends: tuple[float, float],
+    named: bool,
+    axes: Axes,
+    place: Place,
 ) -> None:
     """One point for each line of a panel, the first line on top, with its value at the right.
 
+    The axis is that of the curves: it has their scale and their two `ends`, and is longer only where an interval is.
     Lines are `named` at the left, and always in the first panel of a row.
     """
     part_of = rows.parts_by_name(frame, plot.by)
@@ -70,6 +81,7 @@ def draw(
             labels.append(label)
     times_of = {label: first_passages(part_of[label], plot) for label in labels}
     edge = _right_edge(times_of.values())
+    shown = [*ends]
     for height, label in enumerate(labels):
         times = times_of[label]
         median = float(np.median(times))
@@ -77,16 +89,24 @@ def draw(
         if np.isfinite(median):
             axes.plot([median], [height], **look | {"linestyle": "none"})
         low, high = rows.sign_interval(times, times)
+        shown += [time for time in (low, median, high) if np.isfinite(time)]
         if np.isfinite(low) and np.isfinite(high):
             ends = [[median - low], [high - median]]
             axes.errorbar([median], [height], xerr=ends, fmt="none", ecolor=look["color"], **_WHISKER)
         elif np.isfinite(low):
             axes.plot([low, edge], [height, height], color=look["color"], **_OPEN)
+            shown.append(edge)
         style.write_beside(axes, height, _time_in_words(median))
     style.name_rows(axes, labels, place.names, shown=named or place.first)
-    axes.xaxis.set_major_locator(MaxNLocator(4))
-    axes.xaxis.set_major_formatter(lambda value, _: style.number(value))
-    axes.margins(x=0.08)
+    low, high = min(shown), max(shown)
+    if plot.xscale == "log":
+        margin = (high / low) ** matplotlib.rcParams["axes.xmargin"]  # as the curves have it
+        axes.set(xscale="log", xlim=(low / margin, high * margin))
+        style.plain_decades(axes)
+    else:
+        axes.set_xlim(low, high)
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.xaxis.set_major_formatter(lambda value, _: style.number(value))
 
 
 def _right_edge(times: Iterable[np.ndarray]) -> float:

@@ -148,7 +148,8 @@ class LinesPlot(Drawn):
         Lines that are bounds or references: thin, dashed, without markers.
     time_to : float, optional
         Score of curves over a clock: further panels show when each line first reaches it, the median over seeds and its
-        95 % interval by the sign test. A line that begins above the score, as a loss does, has to fall to it.
+        interval by the sign test, which covers 93.75 % with five seeds. A line that begins above the score, as a loss
+        does, has to fall to it.
     names : mapping
         What a line is called on the drawing, where that is not its name in the table.
     width : {"single", "double"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEAST_SEEDS = 5  # below these a median has no interval
-_ODDS = 32  # to one against, on each side of an interval: five seeds that agree decide, four do not
+_ODDS = (
+    32  # to one against, on each side of an interval: the range of five seeds covers 93.75 %, of four 87.5 %
+)
 
 
 def require_columns(frame: pd.DataFrame, *columns: str | None) -> None:
@@ -114,15 +116,68 @@ def sign_interval(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
     >>> [float(end) for end in sign_interval(five, five)], sign_interval(five[:4], five[:4])
     ([1.1, 1.4], (-inf, inf))
     """
-    seeds = len(low)
-    k = 0
-    below = 1  # sum of C(S, j) for j <= k
-    while _ODDS * below <= 2**seeds:
-        k += 1
-        below += math.comb(seeds, k)
+    k, _ = _order_of_ends(len(low))
     if k == 0:
         return -math.inf, math.inf
     return float(np.sort(low)[k - 1]), float(np.sort(high)[-k])
+
+
+def _order_of_ends(seeds: int) -> tuple[int, int]:
+    """The k of `sign_interval`, and how many of the 2^S signs of S seeds have fewer than k of one kind."""
+    k = 0
+    fewer = 0  # sum of C(S, j) for j < k
+    while _ODDS * (fewer + math.comb(seeds, k)) <= 2**seeds:
+        fewer += math.comb(seeds, k)
+        k += 1
+    return k, fewer
+
+
+def coverage(seeds: int) -> float:
+    """How often `sign_interval` of so many seeds holds the median of the law that they are drawn from, at least.
+
+    It is 1 - 2 P(Bin(S, 1/2) < k). That of five seeds is their range, and covers less than 95 %.
+
+    >>> coverage(5), coverage(10)
+    (0.9375, 0.978515625)
+    """
+    _, fewer = _order_of_ends(seeds)
+    return 1 - 2 * fewer / 2**seeds
+
+
+def coverage_in_words(counts: Iterable[int]) -> str:
+    """What intervals of medians over so many seeds cover; of counts that have none nothing is said.
+
+    >>> coverage_in_words([5, 5]), coverage_in_words([10, 5, 3]), coverage_in_words([3])
+    ('93.75 %', '93.75 to 97.85 %', '')
+    """
+    covered = [100 * coverage(count) for count in counts if count >= LEAST_SEEDS]
+    if not covered:
+        return ""
+    texts = [f"{percent:.4g}" for percent in (min(covered), max(covered))]
+    return f"{' to '.join(dict.fromkeys(texts))} %"
+
+
+def paired_ratio(times: np.ndarray, reference: np.ndarray) -> tuple[float, float, float]:
+    """Median over the seeds of times / reference (S,), seed by seed, and the ends of its interval by the sign test.
+
+    An infinite time was not reached: its ratio is infinite, or 0 where the reference was not reached. Where neither
+    was, the ratio may be any number, and the median is NaN if it depends on it.
+
+    >>> two, one = np.array([2.0, 2.2, 2.4, 2.0, 3.0]), np.array([1.0, 1.0, 2.0, 1.0, 2.0])
+    >>> paired_ratio(two, one)
+    (2.0, 1.2, 2.2)
+    >>> paired_ratio(np.array([2.0, np.inf, 6.0]), np.array([1.0, np.inf, 2.0]))
+    (nan, -inf, inf)
+    """
+    with np.errstate(invalid="ignore"):
+        ratios = times / reference
+    unknown_ratio = np.isinf(times) & np.isinf(reference)
+    low = np.where(unknown_ratio, 0.0, ratios)
+    high = np.where(unknown_ratio, math.inf, ratios)
+    median = float(np.median(low))
+    if median != np.median(high):
+        median = math.nan
+    return median, *sign_interval(low, high)
 
 
 def time_to(rows: pd.DataFrame, y: str, level: float, falling: bool = False) -> float:

@@ -27,13 +27,16 @@ from gcexp.figures.tables import read_table, write_table
 from gcexp.files import write_text
 from gcexp.progress import bar
 from gcexp.report.fitted import FittedInput, claim_reads, read_fitted_inputs, require_marks
+from gcexp.report.paper import read_papers
 from gcexp.report.printed import Printed, read_printed_numbers
 from gcexp.report.published import PUBLISHED, command_that_makes, published_table
 from gcexp.report.statements import (
     COMMITTED,
+    GROUNDS,
     OUTCOME_COLUMNS,
     Outcome,
     Statement,
+    counts_in_words,
     outcomes_in_words,
     read_statements,
 )
@@ -200,6 +203,11 @@ def outcomes(paper: str, stated: Iterable[Statement], found: Sequence[Evidence])
         row = _outcome(paper, statement, answering)
         if row.outcome != REPRODUCED and not row.reason:
             raise UserError(f"{paper}: statement {statement.id} is {row.outcome} and needs a reason")
+        if row.outcome == NOT_TESTABLE and not statement.ground:
+            grounds = ", ".join(GROUNDS)
+            raise UserError(
+                f"{paper}: statement {statement.id} is {NOT_TESTABLE}: checkable says no and why ({grounds})"
+            )
         rows.append(row)
     return rows
 
@@ -301,7 +309,8 @@ _ABOUT = """*reproduced*: every check of the statement came out as the paper say
 inputs that were fitted to the statement or copied from the paper's own numbers, so that it is no finding. *partly*:
 some checks came out as the paper says and some did not.
 *not reproduced*: none did. *undecided*: the seeds or the printed digits cannot separate the two sides. *not testable
-here*: the statement is true by definition, is about other work, or needs what is lost, and the reason says which.
+here*: nothing can decide the statement, and its reason begins with why (by definition, text lost, an input, about other
+work, hardware, not measurable).
 *assumed*: the check uses parameters that the paper does not give, or that were restored from a damaged text. *post
 hoc*: the bar (a level, a tolerance, a share) was set after the numbers were known; the reason says which.
 """
@@ -309,7 +318,7 @@ hoc*: the bar (a level, a tolerance, a share) was set after the numbers were kno
 
 def page(rows: Sequence[Outcome], found: Sequence[Evidence], title: str) -> str:
     """Every statement of a paper with its outcome, as Markdown."""
-    text = f"# Every statement of *{title}*, with its outcome\n\n{_ABOUT}\n"
+    text = f"# Every statement of *{title}*, with its outcome\n\n{_ABOUT}\n{counts_in_words(rows)}\n\n"
     header = ["statement", "where", "what the paper says", "outcome", "evidence", "reason"]
     cells = [[row.id, row.where, row.statement, in_words(row), row.evidence, row.reason] for row in rows]
     return text + markdown.grid(header, cells) + _about_printed_numbers(found)
@@ -380,10 +389,24 @@ def fill_readmes(judgements: Mapping[Path, Judgement]) -> None:
         main = [row for row in judgement.outcomes if row.main]
         cells = [[row.where, row.statement, in_words(row), row.reason] for row in main]
         text = (
-            f"Of {len(main)} main statements, judged on the published tables: {outcomes_in_words(main)}.\n\n"
+            f"Of {len(main)} main statements, judged on the published tables: {outcomes_in_words(main)}. "
+            f"{counts_in_words(judgement.outcomes)}\n\n"
         )
         text += markdown.grid(["where", "what the paper says", "outcome", "remark"], cells)
         fill(folder / "README.md", "statements", text)
+    fill(Path("README.md"), "outcomes", _counts_of_papers(judgements))
+
+
+def _counts_of_papers(judgements: Mapping[Path, Judgement]) -> str:
+    """A line for each paper, in the order of the pages, and one for all: how many statements have each outcome."""
+    judgement_of = {folder.name: judgement for folder, judgement in judgements.items()}
+    every: list[Outcome] = []
+    lines = []
+    for name, paper in read_papers(judgement_of).items():
+        outcomes = judgement_of[name].outcomes
+        every += outcomes
+        lines.append(f"* [{paper.title}](gcexp_papers/{name}/README.md): {outcomes_in_words(outcomes)}.\n")
+    return f"\n{''.join(lines)}* All together: {outcomes_in_words(every)}.\n\n"
 
 
 def fill(path: Path, name: str, text: str) -> None:

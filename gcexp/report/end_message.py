@@ -30,6 +30,10 @@ def _of_some(figures: Sequence[Figure], page: Path) -> list[str]:
     lines = [f"{path.stem}: {path}" for path in made[:_MOST_NAMED]]
     if len(made) > _MOST_NAMED:
         lines.append(f"and {len(made) - _MOST_NAMED} more in {page.parent}")
+    if len(figures) == 1:
+        (figure,) = figures
+        own_page = paths.FIGURE_PAGE.format(preset=figure.preset, target=figure.target)
+        lines.append(f"Open {own_page}: what the figure shows, and on what it rests.")
     lines.append("Next: `snakemake` makes all figures and a page that shows them.")
     return lines
 

@@ -14,12 +14,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gcexp.figures.rows import coverage_in_words
 from gcexp.figures.tables import read_table, scores_of
 from gcexp.files import read_json, used
 from gcexp.report.comparison import add_identifying_columns, medians_of_runs
 from gcexp.report.figurefile import named_figures
 from gcexp.report.published import published_table
 from gcexp.run.provenance import provenance_file
+from gcexp.words import joined
 
 if TYPE_CHECKING:
     from gcexp.report.figure import Figure
@@ -69,6 +71,24 @@ class FirstPassages:
     score: str
     keys: tuple[str, ...]
     rows: tuple[FirstPassage, ...]
+    more_seeds: tuple[str, ...] = ()  # labels of curves that have seeds which others lack
+
+    @property
+    def about_seeds(self) -> str:
+        """Which seeds the medians are over, and what their intervals cover, in sentences."""
+        seeds = max((row.seeds for row in self.rows), default=0)
+        if seeds <= 1:
+            return ""
+        text = f"Medians over {seeds} seeds."
+        if self.more_seeds:
+            text = (
+                f"Medians over the {seeds} seeds that all curves have, so that they are compared on equal draws. The "
+                f"picture takes all seeds of {joined(self.more_seeds)}, and may tell another time of them."
+            )
+        covered = coverage_in_words([seeds])
+        if covered:
+            text += f" Their intervals, by the sign test, cover {covered}."
+        return text
 
     @property
     def header(self) -> list[str]:
@@ -92,8 +112,13 @@ def first_passages(figure: Figure, table: Path) -> FirstPassages | None:
         return None
     frame = read_table(table)
     seeds_of_runs = [set(rows["seed"]) for _, rows in frame.groupby(["label", "run"])]
-    if not set.intersection(*seeds_of_runs):
+    shared = set.intersection(*seeds_of_runs)
+    if not shared:
         return None
+    more_seeds = []
+    for label, rows_of_label in frame.groupby("label", sort=False):
+        if set(rows_of_label["seed"]) > shared:
+            more_seeds.append(str(label))
     found = add_identifying_columns(medians_of_runs(figure, frame), figure)
     columns = list(found.columns)
     keys = tuple(columns[2 : columns.index("seeds")])  # between label and run, and the medians
@@ -113,7 +138,7 @@ def first_passages(figure: Figure, table: Path) -> FirstPassages | None:
                 seeds=int(row["seeds"]),
             )
         )
-    return FirstPassages(level, scores_of(frame)[0], keys, tuple(rows))
+    return FirstPassages(level, scores_of(frame)[0], keys, tuple(rows), tuple(more_seeds))
 
 
 def published_first_passages(target: str) -> FirstPassages | None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gcexp.errors import UserError
 from gcexp.figures.tables import scores_of
 from gcexp.files import writable, written
+from gcexp.report.imported import SQLITE, database_file, made_at
 from gcexp.run import paths
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ PARENT = "parent"
 #: MLflow's tag of a child.
 PARENT_TAG = "mlflow.parentRunId"
 
-_SQLITE = "sqlite:///"
 _DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
 _DIGEST_LENGTH = 36  # that MLflow stores of a data set's digest
 _LONGEST_NAME = 250  # of a run
@@ -68,22 +68,28 @@ class Store:
     """
 
     def __init__(self, uri: str | None):
-        uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or f"{_SQLITE}{paths.TRACKED}"
+        uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or f"{SQLITE}{paths.TRACKED}"
         self.shown = _mask_passwords(uri)
-        self._file: Path | None = None  # of a SQLite database
+        self._file = database_file(uri)
         _check_uri(uri)
         for name, value in _SETTINGS.items():
             os.environ.setdefault(name, value)
-        if uri.startswith(_SQLITE):
-            file, mark, options = uri.removeprefix(_SQLITE).partition("?")
-            self._file = Path(file)
+        if self._file is not None:
+            _, mark, options = uri.partition("?")
             folder = self._file.parent
             with writable(folder):
                 folder.mkdir(parents=True, exist_ok=True)
             # MLflow keeps a store by its URI, whatever folder a process changes to.
-            uri = f"{_SQLITE}{self._file.resolve()}{mark}{options}"
+            uri = f"{SQLITE}{self._file.resolve()}{mark}{options}"
         with self.lock():
             self.client = self._connect(uri)
+
+    @property
+    def made_at(self) -> int | None:
+        """When a SQLite database was made; None of a server."""
+        if self._file is None:
+            return None
+        return made_at(self._file)
 
     @property
     def is_shared(self) -> bool:
@@ -129,6 +135,11 @@ class Store:
     def _refusal(self, error: str) -> str:
         """What a person reads where MLflow cannot use the store."""
         words = " ".join(error.split())
+        if self._file is not None and "database is locked" in words:
+            return (
+                f"another program is writing to {self._file}, which takes one writer at a time (database is locked); "
+                "end it, or type the same command again when it has finished"
+            )
         of_the_system = re.search(r"\[Errno -?\d+\] ([^\"')\]]+)", words)
         reason = of_the_system[1] if of_the_system else _mask_passwords(words[:300])
         advice = "allowed: sqlite:///FILE, http://SERVER:PORT, or another database that MLflow supports"
@@ -245,12 +256,12 @@ def _check_uri(uri: str) -> None:
     """Refuse a store that keeps nothing, or that MLflow keeps no longer."""
     if re.fullmatch(r"sqlite(:/{0,3}|:///:memory:.*)", uri):
         raise UserError(
-            f"the tracking URI {uri} names no file, so that nothing would be kept; allowed: {_SQLITE}FILE"
+            f"the tracking URI {uri} names no file, so that nothing would be kept; allowed: {SQLITE}FILE"
         )
     if re.match(r"file:|(?!databricks)[^:]*$", uri):
         raise UserError(
             f"the tracking URI {uri} is a folder, and MLflow has given up to keep runs in folders; "
-            f"allowed: {_SQLITE}FILE, http://SERVER:PORT, or another database that MLflow supports"
+            f"allowed: {SQLITE}FILE, http://SERVER:PORT, or another database that MLflow supports"
         )
 
 
@@ -293,7 +304,7 @@ def _make_tables(file: Path) -> None:
 
     artifacts = (file.parent / "artifacts").resolve().as_uri()
     with written(file) as temporary:
-        new = SqlAlchemyStore(f"{_SQLITE}{temporary.resolve()}", artifacts)
+        new = SqlAlchemyStore(f"{SQLITE}{temporary.resolve()}", artifacts)
         new.engine.dispose()  # type: ignore[attr-defined]
 
 

@@ -25,7 +25,7 @@ from gcexp.report.evidence import (
 )
 from gcexp.report.paper import Paper, read_papers
 from gcexp.report.published import PUBLISHED
-from gcexp.report.statements import Outcome, committed_outcomes, outcomes_in_words
+from gcexp.report.statements import Outcome, committed_outcomes, counts_in_words, outcomes_in_words
 from gcexp.report.targets import target_files
 from gcexp.run import paths
 
@@ -46,6 +46,8 @@ class FigureView:
         What it was made of, in words, by a name.
     files : dict of str to str
         Links, relative to the page, by their names.
+    table_file : str
+        The link to the numbers, as CSV; empty where they do not lie beside the page.
     image : str
         The link to the drawing; empty for a table.
     table : Cells, optional
@@ -67,6 +69,7 @@ class FigureView:
     figure: Figure
     about: dict[str, str]
     files: dict[str, str]
+    table_file: str
     image: str
     table: Cells | None
     statements: list[Outcome]
@@ -90,24 +93,38 @@ class PaperView:
         The figures and tables that stand in the paper, in its order.
     studies : list of FigureView
         Ours about it.
-    main : list of Outcome
-        Its main statements.
+    main : list of Statement
+        Its main statements, those that came out as the paper says first.
     counted : str
         How many of these have each outcome, in words.
+    counted_all : str
+        The same of all its statements, and why some were not tested.
     source : str
         When the published tables were made.
     picture : str
         The link to the drawing on its card.
+    picture_table : str
+        The link to the numbers of that drawing.
     """
 
     name: str
     paper: Paper
     own: list[FigureView]
     studies: list[FigureView]
-    main: list[Outcome]
+    main: list[StatementView]
     counted: str
+    counted_all: str
     source: str
     picture: str
+    picture_table: str
+
+
+@dataclass(frozen=True)
+class StatementView:
+    """A main statement of a paper, and the figures of the page that it was judged on."""
+
+    outcome: Outcome
+    figures: list[FigureView]
 
 
 def write_pages(preset: str, figures: Iterable[Figure], output: Path) -> list[Path]:
@@ -124,6 +141,15 @@ def write_pages(preset: str, figures: Iterable[Figure], output: Path) -> list[Pa
     for path, text in texts.items():
         write_text(path, text)
     return list(texts)
+
+
+def write_figure_page(figure: Figure, output: Path) -> None:
+    """Write a page with one figure that was drawn, and with the statements that it is evidence for."""
+    paper = read_papers([figure.paper])[figure.paper]
+    stated = [outcome for outcome in committed_outcomes() if outcome.paper == figure.paper]
+    template = _templates().get_template("figure.html.j2")
+    shown = figure_view(figure, output, stated)
+    write_text(output, template.render(preset=figure.preset, paper=paper, figure=shown))
 
 
 def _templates() -> Environment:
@@ -174,19 +200,34 @@ def _paper_view(
         else:
             own.append(view)
     shown = [*own, *studies]
-    images = {view.figure.name: view.image for view in shown if view.image}
-    first_image = next(iter(images.values()), "")
+    drawn = {view.figure.name: view for view in shown if view.image}
+    on_card = drawn.get(paper.picture) or next(iter(drawn.values()), None)
     main = [outcome for outcome in statements if outcome.main]
     return PaperView(
         name=name,
         paper=paper,
         own=own,
         studies=studies,
-        main=main,
+        main=_statement_views(main, shown),
         counted=outcomes_in_words(main),
+        counted_all=counts_in_words(statements),
         source=_dates(view.source for view in shown),
-        picture=images.get(paper.picture, first_image),
+        picture=on_card.image if on_card else "",
+        picture_table=on_card.table_file if on_card else "",
     )
+
+
+def _statement_views(main: Iterable[Outcome], shown: Iterable[FigureView]) -> list[StatementView]:
+    """Main statements in the order of their outcomes, those without assumed inputs first."""
+    from gcexp.analysis.claims import OUTCOMES
+
+    view_of = {view.figure.target: view for view in shown}
+    ordered = sorted(main, key=lambda one: (OUTCOMES.index(one.outcome), one.assumed))
+    found = []
+    for outcome in ordered:
+        figures = [view_of[target] for target in outcome.target.split() if target in view_of]
+        found.append(StatementView(outcome, figures))
+    return found
 
 
 def _dates(sources: Iterable[str]) -> str:
@@ -224,6 +265,7 @@ def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome]) -> Figure
         figure=figure,
         about=about(figure),
         files=files,
+        table_file=files.get("CSV") or files.get("CSV.GZ", ""),
         image="" if figure.is_table else shown,
         table=_cells_of(figure, table_file),
         statements=statements,

@@ -36,6 +36,8 @@ class Paper:
         Name of the figure on its card; by default the first one that is drawn.
     headline : tuple of str
         Of the figures that have no number in the paper, those that are shown first, in this order.
+    order : int
+        Where it stands among the papers: those with smaller numbers come first, then names decide.
     study : bool
         Whether it is no paper but a collection of our own, which is shown after the papers.
     bibtex : str
@@ -50,6 +52,7 @@ class Paper:
     summary: str = ""
     picture: str = ""
     headline: tuple[str, ...] = ()
+    order: int = 0
     study: bool = False
     bibtex: str = ""
 
@@ -89,12 +92,12 @@ def _roman(text: str) -> int:
 
 
 def read_papers(names: Collection[str] | None = None) -> dict[str, Paper]:
-    """What ``paper.yaml`` says of every paper, or of some, by name, papers before collections of our own."""
+    """What ``paper.yaml`` says of every paper, or of some, by name: in their order, collections of our own last."""
     found = {}
     for folder in options.paper_folders().values():
         if names is None or folder.name in names:
             found[folder.name] = read_paper(folder)
-    return dict(sorted(found.items(), key=lambda item: (item[1].study, item[0])))
+    return dict(sorted(found.items(), key=lambda item: (item[1].study, item[1].order, item[0])))
 
 
 def read_paper(folder: Path) -> Paper:

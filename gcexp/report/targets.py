@@ -13,7 +13,7 @@ from gcexp.run.yaml_values import read_yaml
 
 #: Names of rules: no folder or target can be called so.
 RULES = (
-    *("all", "everything", "quick", "mlflow", "tracking", "tracking_part", "page"),
+    *("all", "everything", "quick", "mlflow", "tracking", "tracking_part", "page", "figure_page"),
     *("data", "train", "train_exact", "table", "draw", "typeset"),
 )
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")

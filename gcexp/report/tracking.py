@@ -49,7 +49,7 @@ KEY = "gcexp.key"
 IMPORTED = "gcexp.imported"
 _MOST_MS_OF_AN_IMPORT = 600_000
 #: Bump when the same files give other params, tags or metrics, so that everything is imported anew.
-VERSION = 7
+VERSION = 8
 
 _POINTS = 75  # of a curve: a point costs 0.1 ms
 
@@ -67,7 +67,8 @@ def track(figures: list[Figure], output: Path, uri: str | None) -> None:
     if figures and not finished:
         raise UserError(f"no run is finished: {figures[0].table} does not exist; make the figures first")
     store = Store(uri)
-    found: dict[str, Any] = {"uri": store.shown, "imported": [], "already_there": []}
+    found: dict[str, Any] = {"uri": store.shown, "database_made": store.made_at}
+    found |= {"imported": [], "already_there": []}
     for figure in finished:
         with store.lock():
             new = _import_figure(store, figure)

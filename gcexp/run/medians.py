@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from gcexp.figures.rows import LEAST_SEEDS
+from gcexp.figures import rows
 
+_RATIO = "ratio"
+_INTERVAL = "low and high are the ends of the median's interval by the sign test, which covers {covered}."
+_PAIRED = "ratio is the median of the times divided, seed by seed, by those of the row whose ratio is 1."
 _NO_INTERVAL = (
     "low and high are the ends of the median's interval. "
-    f"There is one from {LEAST_SEEDS} seeds on; with fewer they are -inf and inf."
+    f"There is one from {rows.LEAST_SEEDS} seeds on; with fewer they are -inf and inf."
 )
 _NOT_REACHED = "An infinite time says that half of the seeds or more do not reach the level."
 
@@ -24,6 +27,11 @@ def remarks(table: pd.DataFrame) -> list[str]:
     (1, 0)
     """
     told = []
+    covered = rows.coverage_in_words(table["seeds"]) if {"low", "seeds"} <= {*table} else ""
+    if covered:
+        told.append(_INTERVAL.format(covered=covered))
+    if _RATIO in table:
+        told.append(_PAIRED)
     if "low" in table and np.isneginf(table["low"]).any():
         told.append(_NO_INTERVAL)
     times = [name for name in table if str(name).startswith("time_to_")]

@@ -37,6 +37,8 @@ TABLE = f"{REPORT}/data/{{target}}.csv"
 DRAWN = (f"{REPORT}/figures/{{target}}.pdf", f"{REPORT}/figures/{{target}}.png")
 TYPESET = (f"{REPORT}/tables/{{target}}.md", f"{REPORT}/tables/{{target}}.tex")
 PAGE = f"{REPORT}/index.html"
+#: A page with one figure alone.
+FIGURE_PAGE = f"{REPORT}/{{target}}.html"
 #: What was committed of the paper preset: the same folders.
 PUBLISHED = REPORT.format(preset="published")
 #: What was imported into MLflow: of everything, and of one figure or one paper.

@@ -127,8 +127,13 @@ class Result(pd.DataFrame):
         lists = self._points(times_of_seeds)
         return lists.explode(["seed", column], ignore_index=True).infer_objects()
 
-    def mean_time(self) -> pd.DataFrame:
-        """Mean simulated time of an iteration, one row per point.
+    def mean_time(self, *, per_seed: bool = False) -> pd.DataFrame:
+        """Mean simulated time of an iteration, one row per point or per point and seed.
+
+        Parameters
+        ----------
+        per_seed : bool
+            One row for each seed, with its own time.
 
         Returns
         -------
@@ -136,12 +141,19 @@ class Result(pd.DataFrame):
             The keys, ``mean_iteration_time_s`` (median over the seeds, simulated seconds), ``low`` and ``high`` of its
             interval as in `time_to`, and ``seeds``.
         """
+        column = "mean_iteration_time_s"
 
-        def median_of_seeds(part: pd.DataFrame) -> dict[str, Any]:
-            times = [_mean_time(rows) for _, rows in part.groupby("seed")]
-            return _median("mean_iteration_time_s", np.array(times))
+        def times_of_seeds(part: pd.DataFrame) -> dict[str, Any]:
+            seeds, times = [], []
+            for seed, rows in part.groupby("seed"):
+                seeds.append(seed)
+                times.append(_mean_time(rows))
+            return {"seed": seeds, column: np.array(times)}
 
-        return Medians(self._points(median_of_seeds))
+        if not per_seed:
+            return Medians(self._points(lambda part: _median(column, times_of_seeds(part)[column])))
+        lists = self._points(times_of_seeds)
+        return lists.explode(["seed", column], ignore_index=True).infer_objects()
 
     def _points(self, measure: Callable[[pd.DataFrame], dict[str, Any]]) -> pd.DataFrame:
         """One row per point: its keys, and what `measure` says of its rows."""

@@ -15,6 +15,7 @@ from gcexp.theory.bounds import water_loads
 
 KNOW = ("hindsight", "last", "prefix")
 _TOGETHER = 2**8  # iterations, of all seeds together, whose loads are computed at once
+_NEVER = 1e100  # stands for the time of a worker that did not arrive at all
 
 
 class Loads(Protocol):
@@ -233,7 +234,7 @@ class _LoadsFromLastIteration:
             rows = np.minimum(begin[seeds, None] + together, T - 1)
             known = np.where(is_idle[seeds, None], measured[:, seeds, None], before[:, seeds[:, None], rows])
             known_fixed, known_growing = known
-            found = water_loads(known_fixed, known_growing, self._cap)
+            found = _loads(known_fixed, known_growing, self._cap)
             loads[seeds[:, None], rows] = found
             others_are_idle = ((found == 0) != is_idle[seeds, None]).any(-1)
             others_are_idle[:, -1] = True
@@ -244,6 +245,20 @@ class _LoadsFromLastIteration:
             begin[seeds] = last + 1
         self._measured = measured
         return loads
+
+
+def _loads(fixed: np.ndarray, growing: np.ndarray, cap: float | None) -> np.ndarray:
+    """`water_loads`, which leave workers without work that never arrived, where the others can hold all shares."""
+    never = np.isinf(fixed)
+    if not never.any():
+        return water_loads(fixed, growing, cap)
+    n = fixed.shape[-1]
+    there = n - never.sum(axis=-1, keepdims=True)
+    most = there * (float(n) if cap is None else cap)
+    instead = np.where(
+        most < n, 0.0, _NEVER
+    )  # who is there cannot hold all shares: the others are waited for
+    return water_loads(np.where(never, instead, fixed), growing, cap)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import struct
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -26,6 +29,12 @@ _STATE_AFTER = "state_after."  # and with which the next iteration began
 #: What single precision holds, in which trajectories keep parameters.
 _LARGEST = np.finfo(np.float32).max
 _RULE = "at_rule."  # and in a checkpoint those of the optimiser's state as it is now
+#: What reading a damaged archive raises: of the file, of its directory, of its arrays, and of what these hold.
+_DAMAGES = (
+    *(OSError, EOFError, zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, RuntimeError),
+    *(KeyError, ValueError, TypeError, IndexError, OverflowError, SyntaxError, tokenize.TokenError),
+)
+_CHUNK_BYTES = 2**20  # that are read at once of an array to compare its checksum
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +126,13 @@ class Trajectory:
 
     @classmethod
     def load(cls, path: Path | str) -> Trajectory:
-        """Read what `save` wrote; kept steps stay in the file until they are used."""
+        """Read what `save` wrote; kept steps stay in the file until they are used.
+
+        Raises
+        ------
+        UserError
+            Where there is no such file, and where it is damaged: every array is held against its checksum.
+        """
         try:
             arrays = {}
             with np.load(path) as stored:
@@ -131,9 +146,9 @@ class Trajectory:
             return found
         except FileNotFoundError:
             raise UserError(f"the trajectory {path} does not exist; make it first") from None
-        except (OSError, EOFError, KeyError, ValueError, TypeError, IndexError, zipfile.BadZipFile) as error:
+        except _DAMAGES as error:
             raise UserError(
-                f"{path} is not a trajectory written by this version ({error}); delete it and run again"
+                f"{path} is damaged, or was not written by this version ({error}); delete it and run again"
             ) from error
 
 
@@ -150,11 +165,14 @@ def _named(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
 
 
 def _mapped(path: Path, member: str) -> np.ndarray:
-    """Memory-mapped array of an uncompressed npz file."""
+    """Memory-mapped array of an uncompressed npz file, once its bytes were held against their checksum."""
     with zipfile.ZipFile(path) as archive, open(path, "rb") as file:
         info = archive.getinfo(member)
         if info.compress_type != zipfile.ZIP_STORED:
             raise ValueError(f"{member} is compressed")
+        with archive.open(info) as content:
+            while content.read(_CHUNK_BYTES):  # raises BadZipFile at the end
+                pass
         file.seek(info.header_offset)
         header = file.read(30)  # of the member: its own name and extra field follow
         length_of_name = int.from_bytes(header[26:28], "little")

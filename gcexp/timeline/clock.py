@@ -55,8 +55,11 @@ def run_clock(
     return collect_timeline(scheme, seeds, iterations, played_chunks(scheme, chunks, tell))
 
 
-def simulate(scheme: Scheme, draws: Draws) -> Timeline:
+def simulate(scheme: Scheme, draws: Draws, endless: bool = False) -> Timeline:
     """Run the clock of one scheme on given draws (S, T, n) for the workers of its code; decode each pattern once.
+
+    With `endless` an iteration may have no end, because workers never arrive (`Draws.without`): it lasts forever, and
+    nobody is heard in it.
 
     Examples
     --------
@@ -71,18 +74,42 @@ def simulate(scheme: Scheme, draws: Draws) -> Timeline:
     scheme = with_limits_as_times(scheme, lambda: draws)
     iterations = draws.shape[1]
     chunks = chunks_of(scheme, draws)
-    return collect_timeline(scheme, draws.seeds, iterations, played_chunks(scheme, chunks))
+    return collect_timeline(scheme, draws.seeds, iterations, played_chunks(scheme, chunks, endless=endless))
+
+
+def durations(scheme: Scheme, draws: Draws) -> np.ndarray:
+    """How long iterations take, (S, T), where workers may never arrive: infinity where an iteration has no end.
+
+    The same as the durations of `simulate` with `endless`, for callers who do not ask what is decoded.
+
+    Examples
+    --------
+    >>> from gcexp.codes import FractionalRepetition
+    >>> from gcexp.delays import Draws
+    >>> from gcexp.schemes import Decodable, Scheme
+    >>> draws = Draws((0,), (1, 1, 4), compute=1.0).without(
+    ...     np.array([[0, 0, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0]])
+    ... )
+    >>> durations(Scheme(FractionalRepetition(n=4, d=2), Decodable()), draws).ravel()
+    array([0.5, 0.5, inf])
+    """
+    scheme = with_limits_as_times(scheme, lambda: draws)
+    found = np.empty(draws.shape[:2])
+    for chunk in played_chunks(scheme, chunks_of(scheme, draws), endless=True):
+        found[chunk.place] = chunk.duration
+    return found
 
 
 def played_chunks(
     scheme: Scheme,
     chunks: Iterable[DrawnChunk],
     tell: Callable[[int], object] | None = None,
+    endless: bool = False,
 ) -> Iterator[PlayedChunk]:
     """Run the clock chunk by chunk.
 
     When the workers are free again, and what the waiting rule has learned, is handed on to the next chunk of the same
-    seeds. `tell` is called as of `run_clock`.
+    seeds. `tell` is called as of `run_clock`, and `endless` is that of `simulate`.
     """
     code, placement = scheme.code, scheme.placement
     somebody_was_heard, state = False, None
@@ -100,7 +127,10 @@ def played_chunks(
             played = play(scheme, seated_draws, seats, state)
             del seated_draws  # before the next draws
         state = played.state
-        _require_all_heard_and_finite(scheme, played)
+        if endless:
+            played = _with_endless(played)
+        else:
+            _require_all_heard_and_finite(scheme, played)
         somebody_was_heard = somebody_was_heard or bool(played.responses.any())
         duration = played.stop
         if scheme.overhead:
@@ -108,11 +138,21 @@ def played_chunks(
         yield PlayedChunk(first_seed, first_iteration, duration, played.responses)
         if tell:
             tell(duration.size)
-    if not somebody_was_heard:
+    if not somebody_was_heard and not endless:
         usual = ""
         if not draws.counts:
             usual = f"; a worker with its own share takes {median_time(draws):.4g} (median)"
         raise ParameterError(f"{scheme.wait!r}: no message of {code!r} is ever heard{usual}")
+
+
+def _with_endless(played: Played) -> Played:
+    """What was played, where an iteration whose end is no finite time lasts forever and hears nobody."""
+    ends = np.isfinite(played.stop)
+    if ends.all():
+        return played
+    responses = played.responses.copy()
+    responses[~ends] = 0
+    return played._replace(stop=np.where(ends, played.stop, np.inf), responses=responses)
 
 
 def _require_all_heard_and_finite(scheme: Scheme, played: Played) -> None:

@@ -164,7 +164,8 @@ class _DependentIterations:
         last, free : ndarray (S, n)
             By seat, when each worker's last message arrives if nobody stops it, and when the worker can start again.
         """
-        begin = np.maximum(self.free[workers], 0.0)
+        # Behind an iteration without end it is not known who is free: all begin together.
+        begin = np.fmax(self.free[workers], 0.0)
         memory_before = self.memory
         stop, heard = self._stop(t, begin)
         if self._ages is not None:

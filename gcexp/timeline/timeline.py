@@ -65,6 +65,13 @@ class Timeline:
         return self.patterns if self.messages is None else self.messages
 
     @property
+    def used(self) -> np.ndarray:
+        """Share of the gradient that each pattern uses, (sum c)^2 / (k sum c^2), and 0 where c = 0: (U,)."""
+        c = self.coefficients.astype(float)
+        square = (c**2).sum(axis=1)
+        return np.divide(c.sum(axis=1) ** 2, c.shape[1] * square, out=np.zeros(len(c)), where=square > 0)
+
+    @property
     def clock(self) -> np.ndarray:
         """Simulated time at the end of each iteration, (S, T)."""
         return np.cumsum(self.duration, axis=1)

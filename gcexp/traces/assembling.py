@@ -207,11 +207,16 @@ def record_of_matrix(
 
 
 def by_number(name: str) -> list[tuple[int, str]]:
-    """Sort key of host names: ``node2`` comes before ``node10``."""
+    """Sort key of host names: ``node2`` comes before ``node10``.
+
+    >>> sorted(["node10", "node2", "node"], key=by_number)
+    ['node', 'node2', 'node10']
+    """
     key = []
     for part in re.split(r"(\d+)", name):
         if part.isdecimal():
-            key.append((int(part), ""))
+            digits = part.lstrip("0")
+            key.append((len(digits), digits))  # in the order of the numbers, however many digits they have
         else:
             key.append((-1, part))
     return key

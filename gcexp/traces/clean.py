@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 OF_ARRAY, OF_FRAME = "array", "frame"
 _INDEX = "index.json"
 _LARGEST = 2**53  # of a whole number, up to which floats hold all of them
+_DIGITS = 18  # of a worker's number; what is longer is a name
 _WARM_UP = 1  # first iterations of a recording that are left out unless a person says how many
 
 
@@ -174,7 +175,9 @@ def _read(path: Path, flags: Flags, *_when: int) -> TraceFile:
 
 def _how_to_import(path: Path) -> str:
     """What to type where a file is no clean record."""
-    return f"of a log of another form gcexp trace import {path} -o clean.csv makes a clean record"
+    return (
+        f"if it is a log of another form, gcexp trace import {path} -o clean.csv makes a clean record of it"
+    )
 
 
 def _frame_of(path: Path) -> pd.DataFrame:
@@ -296,7 +299,7 @@ def _workers_of(
 
     codes, found = pd.factorize(column, use_na_sentinel=False)
     texts = ["" if pd.isna(worker) else str(worker).strip().removesuffix(".0") for worker in found]
-    numbers = [int(text) if text.isdecimal() and int(text) < _LARGEST else None for text in texts]
+    numbers = [int(text) if text.isdecimal() and len(text) <= _DIGITS else None for text in texts]
     if None not in numbers:
         return np.array(numbers, np.int64)[codes], ()
     for i, text in enumerate(texts):

@@ -37,18 +37,11 @@ def _named_workers(labels: list[str]) -> str:
     return f"{noun} {joined(labels, _MOST_NAMED)}"
 
 
-def _used(timeline: Timeline) -> np.ndarray:
-    """(sum c)^2 / (k sum c^2) of each pattern, 0 where c = 0."""
-    c = timeline.coefficients.astype(float)
-    square = (c**2).sum(1)
-    return np.divide(c.sum(1) ** 2, c.shape[1] * square, out=np.zeros(len(c)), where=square > 0)
-
-
 def share_used(timeline: Timeline, scheme: Scheme) -> float | np.ndarray:
     """Share of the gradient that each iteration used, (S, T), or 1 for exact schemes."""
     if is_fresh(scheme) or (timeline.coefficients == 1).all():
         return 1.0
-    return _used(timeline)[timeline.pattern]
+    return timeline.used[timeline.pattern]
 
 
 def quality(timeline: Timeline, fresh: bool) -> dict[str, Any]:
@@ -59,7 +52,7 @@ def quality(timeline: Timeline, fresh: bool) -> dict[str, Any]:
     weight = np.bincount(timeline.pattern[0], minlength=len(c)) / timeline.pattern.shape[1]
     return {
         "exact": False,
-        "used_share": float(weight @ _used(timeline)),
+        "used_share": float(weight @ timeline.used),
         "error": float(weight @ ((c - 1) ** 2).mean(1)),
         "bias": float(((weight @ c - 1) ** 2).mean()),
         "never_used": float((c == 0)[weight > 0].all(0).mean()),

@@ -209,9 +209,10 @@ def _ways_to_be_late(late: str | Sequence[str], chunks: int | Sequence[int] | No
 def _check_trace_options(given: dict[str, Any]) -> None:
     """Refuse what is no option of a trace, and turn numbers of numpy into plain ones."""
     from gcexp.delays import Trace
+    from gcexp_adviser.logs.how import OF_A_LOG
 
     for name, value in given.items():
-        require_known("key", name, _OF_TRACE)
+        require_known("key", name, (*_OF_TRACE, *OF_A_LOG))
         if hasattr(value, "tolist"):
             given[name] = value.tolist()
     arguments(Trace, {"file": ""} | given, "", joint="")

@@ -59,7 +59,8 @@ def add(parser) -> None:
         nargs="*",
         metavar="SCHEME [KEY=VALUE ...]",
         help="names of scheme options with their keys, as cgc s=1,2,3 or frc code.d=3, or labels (default: "
-        "conf/benchmark.yaml); and keys of the log: absent=late or absent=skip, timeout=, columns=, unit=, decimal=",
+        "conf/benchmark.yaml); and keys of the log: absent=late or absent=skip, timeout=, columns=, unit=, decimal=, "
+        "pattern=",
     )
     parser.set_defaults(rest="schemes")
     parser.add_argument(
@@ -115,7 +116,7 @@ def run(arguments) -> None:
 def _play(file: str, given: dict[str, Any], of_schemes: list[str], of_log: list[str]) -> pd.DataFrame:
     """The table of a new benchmark, by its options, the words of its schemes, and those that say how a log is read."""
     options = dict(given)
-    schemes = _schemes(of_schemes)
+    schemes = schemes_of_words(of_schemes)
     if schemes:
         options["schemes"] = schemes
     options |= keywords(of_log, trace_of)
@@ -153,10 +154,10 @@ def _head(frame: pd.DataFrame) -> str:
     return f"{frame['trace'].iloc[0]}: {workers} workers, {frame.attrs['rows']} scored rows, {learned}"
 
 
-def _schemes(words: list[str]) -> list[str | dict[str, Any]]:
+def schemes_of_words(words: list[str]) -> list[str | dict[str, Any]]:
     """Schemes as `benchmark` takes them; a key belongs to the scheme before it, and several values make several.
 
-    >>> _schemes(["cgc", "s=1,2", "cyclic, s = 1"])
+    >>> schemes_of_words(["cgc", "s=1,2", "cyclic, s = 1"])
     [{'scheme': 'cgc', 's': 1}, {'scheme': 'cgc', 's': 2}, 'cyclic, s = 1']
     """
     named: list[_NamedScheme] = []

@@ -133,7 +133,7 @@ def levels_of(y: np.ndarray) -> Levels:
     for worker, one in enumerate(stretches):
         spells += one.closed_spells(worker)
     above = np.stack([one.series - one.levels.min() for one in stretches], axis=1)
-    smooth = median_filter(above, (3, 1), mode="nearest")
+    smooth = np.asfortranarray(median_filter(above, (3, 1), mode="nearest"))  # worker by worker
     changes: list[Change] = []
     lasting = nothing.copy()
     for worker, one in enumerate(stretches):
@@ -464,13 +464,15 @@ def _may_be_one_of(smooth: np.ndarray, spell: Spell) -> bool:
     """
     if spell.factor <= 1:
         return False
-    slow = smooth > _OF_A_SPELL * np.log(spell.factor)
-    slow[spell.first : spell.end, spell.worker] = False
-    edge = np.zeros((1, slow.shape[1]), int)
-    turns = np.diff(np.vstack([edge, slow, edge]), axis=0)
-    _, begins = np.nonzero(turns.T > 0)
-    _, ends = np.nonzero(turns.T < 0)
-    closed = (begins > 0) & (ends < len(slow))
+    slow = np.zeros(
+        (smooth.shape[1], len(smooth) + 2), bool
+    )  # a row for each worker, between two that are not slow
+    np.greater(smooth.T, _OF_A_SPELL * np.log(spell.factor), out=slow[:, 1:-1])
+    slow[spell.worker, spell.first + 1 : spell.end + 1] = False
+    turns = np.flatnonzero(slow[:, 1:] != slow[:, :-1])
+    begins, ends = turns[::2], turns[1::2]
+    width = len(smooth) + 1
+    closed = (begins % width > 0) & (ends % width < len(smooth))
     lengths = (ends - begins)[closed]
     if len(lengths) < _PROCESS:
         return False

@@ -7,7 +7,9 @@ from math import ceil, log
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import chdtri, fdtrc, stdtrit
 
+from gcexp_adviser.diagnosis.classical import line_through, p_of_equal_means, rank_correlation
 from gcexp_adviser.diagnosis.level_changes import LEAST_NOW, Levels, levels_of
 from gcexp_adviser.diagnosis.resampling import (
     LEVELS,
@@ -241,16 +243,14 @@ def _parts(T: int) -> list[np.ndarray]:
 
 def _drift(y: np.ndarray) -> tuple[dict[str, Mechanism], float]:
     """Whether all times grow or fall over the run, and by how much in logarithms."""
-    from scipy.stats import linregress, t  # slow to import
-
     T = len(y)
     parts = _parts(T)
     places = np.array([(rows.mean() + 0.5) / T for rows in parts])
     means = [y[rows].mean() for rows in parts]
-    line = linregress(places, means)
-    if not (line.pvalue < _SIGNIFICANT and abs(line.slope) > 0.03):
+    line = line_through(places, np.array(means))
+    if not (line.p < _SIGNIFICANT and abs(line.slope) > 0.03):
         return {}, 0.0
-    reach = t.ppf(0.975, len(parts) - 2) * line.stderr
+    reach = stdtrit(len(parts) - 2, 0.975) * line.error
     change = Number(
         value=float(np.expm1(line.slope)),
         low=float(np.expm1(line.slope - reach)),
@@ -337,15 +337,13 @@ def _rates(slow: np.ndarray, block: int, seed: int) -> list[list[float]]:
 
 def _worker_test(y: np.ndarray) -> tuple[np.ndarray, float, float]:
     """Block means (K, n) of the workers, their mean square within workers, and p of that all workers are alike."""
-    from scipy.stats import f  # slow to import
-
     A = _block_means(y)
     K, n = A.shape
     within = float(((A - A.mean(0)) ** 2).sum() / ((n - 1) * (K - 1)))
     between = K * A.mean(0).var(ddof=1)
     if within <= 0:
         return A, within, 0.0 if between > 0 else 1.0
-    return A, within, float(f.sf(between / within, n - 1, (n - 1) * (K - 1)))
+    return A, within, float(fdtrc(n - 1, (n - 1) * (K - 1), between / within))
 
 
 def _block_means(y: np.ndarray) -> np.ndarray:
@@ -356,8 +354,6 @@ def _block_means(y: np.ndarray) -> np.ndarray:
 
 def _workers(y: np.ndarray) -> dict[str, Mechanism]:
     """Lastingly slow workers, and how much the others differ."""
-    from scipy.stats import chi2  # slow to import
-
     n = y.shape[1]
     if n < LEAST_WORKERS:
         return {}
@@ -370,7 +366,7 @@ def _workers(y: np.ndarray) -> dict[str, Mechanism]:
     whole = float(A.mean(0).var(ddof=1))
     sd = max(whole - within / K, 0.0) ** 0.5
     if p < _SIGNIFICANT and sd > 0.02:
-        ends = (m - 1) * whole / chi2.ppf([0.975, 0.025], m - 1) - within / K
+        ends = (m - 1) * whole / chdtri(m - 1, [0.025, 0.975]) - within / K
         low, high = np.maximum(ends, 0.0) ** 0.5
         found["heterogeneous"] = Mechanism({"sd": Number(sd, float(low), float(high))})
     return found
@@ -378,8 +374,6 @@ def _workers(y: np.ndarray) -> dict[str, Mechanism]:
 
 def _bad_nodes(y: np.ndarray) -> dict[str, Mechanism]:
     """The largest set of slow workers that is clear of all others, as a whole and in nine of ten blocks."""
-    from scipy.stats import t  # slow to import
-
     A, within, p = _worker_test(y)
     K, n = A.shape
     if p >= _SIGNIFICANT:
@@ -396,7 +390,7 @@ def _bad_nodes(y: np.ndarray) -> dict[str, Mechanism]:
         above = A[:, bad].min(1) - np.median(A[:, others], axis=1) > log(1.1) / 2
         if far and above.mean() >= 0.9:
             size = float(effect[bad].mean() - middle)
-            reach = t.ppf(0.975, (n - 1) * (K - 1)) * se * (1 / many + np.pi / 2 / (n - many)) ** 0.5
+            reach = stdtrit((n - 1) * (K - 1), 0.975) * se * (1 / many + np.pi / 2 / (n - many)) ** 0.5
             factor = Number(
                 value=float(np.exp(size)),
                 low=float(np.exp(size - reach)),
@@ -424,17 +418,15 @@ def _chunk_noise(y: np.ndarray, parts: Variance) -> dict[str, Mechanism]:
 
 def _halves(y: np.ndarray) -> tuple[list[int], float]:
     """Workers whose mean changed between the halves, and the rank correlation of all means."""
-    from scipy.stats import spearmanr, ttest_ind  # slow to import
-
     T, n = y.shape
     A = _block_means(y)
     before, after = np.array_split(A, [len(A) // 2])
     differ = np.abs(after.mean(0) - before.mean(0)) > 0.05
-    significant = ttest_ind(before, after).pvalue < _SIGNIFICANT / n
+    significant = p_of_equal_means(before, after) < _SIGNIFICANT / n
     changed = np.flatnonzero(significant & differ).tolist()
     first = y[: T // 2].mean(0)
     second = y[T // 2 :].mean(0)
     stability = np.nan
     if n > 2 and np.ptp(first) > 0 and np.ptp(second) > 0:
-        stability = float(spearmanr(first, second)[0])
+        stability = rank_correlation(first, second)
     return changed, stability

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
+from scipy.special import stdtrit
 
 from gcexp.seeding import rng
 
@@ -60,10 +61,8 @@ def resampled_rows(T: int, block: int, seed: int, purpose: str = "advice.mechani
 
 def widened(estimate: float, ends: np.ndarray, blocks: float) -> tuple[float, float]:
     """An interval for few blocks: about the estimate by t(.975, B - 1) / 1.96 sqrt(B / (B - 1))."""
-    from scipy.stats import t  # slow to import
-
     B = max(blocks, 2.0)
-    factor = t.ppf(0.975, B - 1) / 1.96 * np.sqrt(B / (B - 1))
+    factor = stdtrit(B - 1, 0.975) / 1.96 * np.sqrt(B / (B - 1))
     low, high = estimate + factor * (np.asarray(ends, float) - estimate)
     return float(low), float(high)
 

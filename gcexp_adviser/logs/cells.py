@@ -20,7 +20,8 @@ from gcexp_adviser.logs.separators import UNNAMED, Layout, check_widths
 _PART = 2**20  # cells that are read at once
 _LEAST = 2**6  # rows that are read at once
 #: The default parser of pandas rounds as Python does from version 3.1 on, which warns where it is asked to.
-_EXACT: dict[str, Any] = {} if pd.__version__ >= "3.1" else {"float_precision": "round_trip"}
+_VERSION = tuple(map(int, pd.__version__.split(".")[:2]))
+_EXACT: dict[str, Any] = {} if _VERSION >= (3, 1) else {"float_precision": "round_trip"}
 
 
 def frame_of(layout: Layout, place: str) -> pd.DataFrame:
@@ -39,7 +40,7 @@ def frame_of(layout: Layout, place: str) -> pd.DataFrame:
             columns = _columns_of_numbers(layout)
         as_text = [number for number in as_text if number not in columns]
     # Cells that a row lacks are empty, and so the last column of such a text has no numbers alone.
-    if layout.header and as_text and as_text[-1] == len(layout.header) - 1:
+    if as_text and as_text[-1] == len(layout.header) - 1:
         check_widths(layout, place)
     if as_text:
         with _faults_in_rows(layout, place):

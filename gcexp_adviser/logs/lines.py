@@ -108,10 +108,10 @@ def refuse_words(text: str, place: str) -> None:
         lines_of.update(set(_WORD.findall(line)))
     ((_, most),) = lines_of.most_common(1) or [("", 0)]
     if most > 1 and most >= len(head) / 2:
-        raise DataError(words(place))
+        raise DataError(sentence_of_words(place))
 
 
-def words(place: str) -> str:
+def sentence_of_words(place: str) -> str:
     """What to do about a log of words."""
     return (
         f"{place}: is a log of words, which pattern= with named groups reads; {see(WORDS)}, and {LAUNCHER!r}"

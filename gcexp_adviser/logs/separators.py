@@ -59,16 +59,20 @@ class Layout:
                 return True
         return False
 
+    @property
+    def blanks(self) -> bytes:
+        """What a line may hold that pandas leaves out as empty."""
+        return b" \t".replace(self.separator.encode(), b"")
+
     def line_of(self, row: int) -> int:
         """The number of the line, from 1, in which a row begins."""
         before = self.data.count(b"\n", 0, self.begin)
         if b'"' in self.data:
             return before + _numbers_of_lines(self)[row]
-        blanks = b" \t".replace(self.separator.encode(), b"")  # pandas leaves out lines of these
         at = self.begin
         while row >= 0:
             end = self.data.find(b"\n", at)
-            row -= bool(self.data[at:end].strip(blanks))
+            row -= bool(self.data[at:end].strip(self.blanks))
             before += 1
             at = end + 1
         return before
@@ -111,7 +115,7 @@ def layout_of(data: bytes, place: str) -> Layout:
         data = re.sub(rb"^ | $", b"", data, flags=re.MULTILINE)
         lines = _first_lines(data)
     header = _cells(lines[0], separator)
-    begin = len(data) - len(data.lstrip(b"\n"))
+    begin = data.index(lines[0].encode())
     if len(header) > MOST_COLUMNS:
         raise DataError(f"{place} has {len(header)} columns; more than {MOST_COLUMNS} are not read")
     named = _is_header(header)
@@ -277,9 +281,11 @@ def _widths(layout: Layout, place: str) -> Iterator[np.ndarray]:
         if not len(ends) or ends[-1] != len(signs) - 1:
             ends = np.append(ends, len(signs))
         starts = np.append(0, ends[:-1] + 1)
-        filled = ends > starts
         separators = np.flatnonzero(signs == ord(layout.separator))
         widths = np.searchsorted(separators, ends) - np.searchsorted(separators, starts) + 1
+        filled = ends > starts
+        for line in np.flatnonzero(filled & (widths == 1)) if len(layout.header) > 1 else ():
+            filled[line] = bool(signs[starts[line] : ends[line]].tobytes().strip(layout.blanks))
         yield widths[filled]
         at = end
 
@@ -291,13 +297,18 @@ def _lines_of_cells(layout: Layout):
     return csv.reader(TextIOWrapper(rows, "utf-8", newline=""), delimiter=layout.separator)
 
 
+def _is_row(cells: list[str]) -> bool:
+    """Whether a line has cells that pandas does not leave out as empty."""
+    return len(cells) > 1 or bool("".join(cells).strip())
+
+
 def _widths_of_quoted(layout: Layout, place: str) -> np.ndarray:
     """How many cells the rows have, of which some are quoted."""
     lines = _lines_of_cells(layout)
     widths = []
     try:
         for cells in lines:
-            if cells:
+            if _is_row(cells):
                 widths.append(len(cells))
     except csv.Error as error:
         number = layout.data.count(b"\n", 0, layout.begin) + lines.line_num
@@ -308,4 +319,4 @@ def _widths_of_quoted(layout: Layout, place: str) -> np.ndarray:
 def _numbers_of_lines(layout: Layout) -> list[int]:
     """The line in which each row ends, from 1, where some cells are quoted."""
     lines = _lines_of_cells(layout)
-    return [lines.line_num for cells in lines if cells]
+    return [lines.line_num for cells in lines if _is_row(cells)]

@@ -6,7 +6,14 @@ import re
 
 from gcexp.errors import DataError
 from gcexp_adviser.logs.cells import frame_of
-from gcexp_adviser.logs.lines import has_pairs, of_pairs, of_pattern, refuse_objects, refuse_words, words
+from gcexp_adviser.logs.lines import (
+    has_pairs,
+    of_pairs,
+    of_pattern,
+    refuse_objects,
+    refuse_words,
+    sentence_of_words,
+)
 from gcexp_adviser.logs.separators import layout_of, whole_lines
 from gcexp_adviser.logs.tables import Table, of_rows
 
@@ -37,7 +44,7 @@ def of_text(data: bytes, place: str, told: list[str], pattern: str = "") -> Tabl
     try:
         layout = layout_of(data, place)
         if layout.named and layout.repeats_header:
-            raise DataError(words(place))
+            raise DataError(sentence_of_words(place))
         if len(layout.header) == 1:
             refuse_words(head, place)
         frame = frame_of(layout, place)

@@ -36,12 +36,12 @@ _TOOLS = {
     rb'\s*\{[^\[]*"highres-ticks".*"/(host|device):': _XLA,
     rb"\n.{1,12}\x12.{1,2}/(host|device):": _XLA,
     rb":W&B": (
-        "is an offline file of Weights & Biases, which only its own tools read: wandb sync it, and export the table of "
+        "is an offline file of Weights & Biases, which only its own tools read: upload it by wandb sync, and export "
         "the times of all ranks as CSV"
     ),
     rb"\s*\w+ Profiler Report\s": _TOTALS,
-    rb"\s*-{5}[- ]*\s+Name +Self CPU %": _TOTALS,
-    rb'\s*\{.*"\w+_perf_scores"': _SCORES,
+    rb"\s*-{5}[-\s]*Name +Self CPU %": _TOTALS,
+    rb'\s*\{\s*"(gpu|section)_\w+_perf_scores"': _SCORES,
 }
 _PATTERNS = [(re.compile(pattern, re.DOTALL), sentence) for pattern, sentence in _TOOLS.items()]
 _SCORE = re.compile(

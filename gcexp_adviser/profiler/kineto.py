@@ -324,6 +324,25 @@ def _accumulation(steps: list[Step]) -> list[str]:
     return []
 
 
+def _meaning_of_time(steps: list[Step], number: int) -> list[str]:
+    """Where the times of these steps begin and end; `number` is that of the steps of a rank."""
+    start = "the end of the optimiser's step" if steps[0].from_update else "step start"
+    after_backward = sorted({step.number for step in steps if step.after_backward})
+    if len(after_backward) == number:
+        time = f"{start} to the first gradient collective, since {_AFTER_BACKWARD}"
+    else:
+        time = f"{start} to the launch of the last gradient collective"
+    told = [f"time = {time}"]
+    if 0 < len(after_backward) < number:
+        told.append(
+            f"in {_steps(len(after_backward))} of {number}, {_listed(after_backward)}, time ends with the first "
+            f"gradient collective, since {_AFTER_BACKWARD}"
+        )
+    if steps[0].from_update:
+        told.append("the step marks lie between the forward and the backward pass, as Lightning's do")
+    return told
+
+
 def _meaning(
     recordings: list[_Recording], ranks: dict[int, dict[int, Step]], kept: list[int], frame: pd.DataFrame
 ) -> list[str]:
@@ -331,21 +350,7 @@ def _meaning(
     steps: list[Step] = []
     for of_rank in ranks.values():
         steps += map(of_rank.__getitem__, kept)
-    start = "the end of the optimiser's step" if steps[0].from_update else "step start"
-    after_backward = sorted({step.number for step in steps if step.after_backward})
-    if len(after_backward) == len(kept):
-        time = f"{start} to the first gradient collective, since {_AFTER_BACKWARD}"
-    else:
-        time = f"{start} to the launch of the last gradient collective"
-    told = [f"time = {time}"]
-    if 0 < len(after_backward) < len(kept):
-        told.append(
-            f"in {_steps(len(after_backward))} of {len(kept)}, {_listed(after_backward)}, time ends with the first "
-            f"gradient collective, since {_AFTER_BACKWARD}"
-        )
-    if steps[0].from_update:
-        told.append("the step marks lie between the forward and the backward pass, as Lightning's do")
-    told += _accumulation(steps)
+    told = [*_meaning_of_time(steps, len(kept)), *_accumulation(steps)]
     if "compute" not in frame:
         told.append("compute is not known, since no forward operation is seen")
     elif any(step.unmarked_forward for step in steps):

@@ -29,7 +29,8 @@ def of_advice(found: Conclusion, title: str) -> Figure:
         _draw_settings(right, found)
         note = (
             "Left: the best of each kind, black dots: what was picked. Right: settings chosen on the first half and "
-            "judged on the second; white: breaks its promise, or uses some worker's data less than half of the time."
+            "judged on the second; white: breaks its promise, uses some worker's data less than half of the time, or "
+            "needs workers that can draw any data."
         )
         of_left, _ = left.get_legend_handles_labels()
         of_right, _ = right.get_legend_handles_labels()
@@ -40,17 +41,14 @@ def of_advice(found: Conclusion, title: str) -> Figure:
 def _draw_remedies(axes: Axes, found: Conclusion) -> None:
     """The best remedy of each kind and the bound over phi, and what was picked."""
     compared = found.comparison
-    grid, means = compared.means
+    grid = np.linspace(0, 1, 201)
     dashes = cycle(_DASHES)
     for kind, words in KINDS.items():
         if kind == "wait":
             continue
-        times = []
-        for remedy, mean in zip(compared.plans, means, strict=True):
-            if remedy.kind == kind:
-                times.append(mean + compared.extra(remedy))
-        if times:
-            best = np.min(times, axis=0)
+        of_kind = [remedy for remedy in compared.plans if remedy.kind == kind]
+        if of_kind:
+            best = np.min([compared.means(one, grid) + compared.extra(one) for one in of_kind], axis=0)
             axes.plot(grid, best / compared.waiting.mean(), linestyle=next(dashes), marker="", label=words)
     phis = np.linspace(0, 1, 21)
     bound = [compared.floor(phi) for phi in phis]

@@ -157,13 +157,17 @@ class Plan:
                 draws = TraceDraws((0,), (1, *x.shape), compute=n * x[None])
                 loads = Recent().start(n, None)(draws)[0]
             return np.array([(x * growth(loads, share)).max(1) for share in phis])
-        seated = x[:, self.workers]
         if remedy.kind == "chunks":
-            return np.array([_last_chunk(seated, remedy, share) for share in phis])
-        base = x[:, self.shares > 0].max(1)
-        if remedy.kind == "grouped":
-            base = _heard(seated.reshape(len(x), -1, remedy.size), remedy.size - remedy.s).max(1)
-        return growth(remedy.load(n), phi) * base
+            return _last_chunk(x[:, self.workers], remedy, np.asarray(phis, float))
+        return growth(remedy.load(n), phi) * self.unloaded(x)
+
+    def unloaded(self, x: np.ndarray) -> np.ndarray:
+        """Time (T,) of each iteration of x (T, n) if workers had one share each; of remedies with one load for all."""
+        remedy = self.remedy
+        if remedy.kind != "grouped":
+            return x[:, self.shares > 0].max(1)
+        seated = x[:, self.workers].reshape(len(x), -1, remedy.size)
+        return _heard(seated, remedy.size - remedy.s).max(1)
 
     def _clock(self, x: np.ndarray, phi: np.ndarray, late: str, data_bound: bool) -> np.ndarray:
         """The same by the clock, for phi (P, 1, 1)."""
@@ -184,20 +188,31 @@ class Plan:
         return simulate(scheme, draws).duration
 
 
-def _last_chunk(seated: np.ndarray, remedy: Remedy, phi: float) -> np.ndarray:
-    """When the first copy of every chunk is there, (T,), from times (T, n) of the workers around the ring.
+def _last_chunk(seated: np.ndarray, remedy: Remedy, phis: np.ndarray) -> np.ndarray:
+    """When the first copy of every chunk is there, (P, T), from times (T, n) of the workers around the ring.
 
     The share at seat i is computed first there, in order, and as the (j + 1)-th by the worker at seat i - j, which
-    begins with its last chunk.
+    begins with its last chunk. An iteration lasts at least as long as the fastest of the workers that hold a share
+    would take for a single one, whatever the share. So only shares count whose own worker takes as long as that.
     """
+    T, n = seated.shape
     q = remedy.pieces
-    last = np.zeros(len(seated))
-    for chunk in range(q):
-        first = growth((chunk + 1) / q, phi) * seated
-        for j in range(1, remedy.size):
-            load = j + 1 - chunk / q
-            first = np.minimum(first, growth(load, phi) * np.roll(seated, j, axis=1))
-        last = np.maximum(last, first.max(1))
+    around = np.concatenate([seated[:, n - remedy.size + 1 :], seated], axis=1)
+    fastest_holder = seated
+    for j in range(remedy.size - 1):
+        fastest_holder = np.minimum(fastest_holder, around[:, j : j + n])
+    rows, seats = np.nonzero(seated >= fastest_holder.max(1)[:, None])
+    holders = [seated[rows, seats - j] for j in range(remedy.size)]
+    begins = np.flatnonzero(np.diff(rows, prepend=-1))  # every row has a share that counts
+    last = np.empty((len(phis), T))
+    for place, phi in enumerate(phis):
+        of_shares = np.zeros(len(rows))
+        for chunk in range(q):
+            first = growth((chunk + 1) / q, phi) * holders[0]
+            for j in range(1, remedy.size):
+                first = np.minimum(first, growth(j + 1 - chunk / q, phi) * holders[j])
+            of_shares = np.maximum(of_shares, first)
+        last[place] = np.maximum.reduceat(of_shares, begins)
     return last
 
 
@@ -224,58 +239,85 @@ def _searched(x: np.ndarray, groups: np.ndarray, awaited: int, seed: int) -> np.
         return groups
     spread = np.linspace(0, len(x) - 1, min(len(x), _ROWS)).astype(int)
     rows = x[np.unique(spread)]
-    by_worker = np.ascontiguousarray(rows.T)  # what is looked at are a few workers in all rows
     draw = rng(seed, "advice.search")
     one = draw.integers(count, size=_SWAPS)
     other = (one + 1 + draw.integers(count - 1, size=_SWAPS)) % count
     seats = draw.integers(size, size=(_SWAPS, 2))
     swaps = np.column_stack([one, other, seats])
 
-    groups = groups.copy()
-    done = _heard(by_worker[groups].swapaxes(1, 2), awaited)
-    best = done.max(0).sum()  # smallest where the mean is, and sooner there
+    # What is looked at are a few workers in all rows
+    found = _Groups(groups.copy(), awaited, np.ascontiguousarray(rows.T))
+    best = found.done.max(0).sum()  # smallest where the mean is, and sooner there
     begin = 0
     while begin < _SWAPS:
-        totals = _totals_after(swaps[begin : begin + _TOGETHER], groups, awaited, by_worker)
+        totals = found.totals_after(swaps[begin : begin + _TOGETHER])
         falls = totals < best
         tried = len(totals)
         if falls.any():
             kept = int(falls.argmax())
-            first, second, seat, other_seat = swaps[begin + kept]
-            groups[first, seat], groups[second, other_seat] = groups[second, other_seat], groups[first, seat]
+            found.swap(*swaps[begin + kept])
             best = totals[kept]
             tried = kept + 1
         begin += tried
-    return groups
+    return found.groups
 
 
-def _totals_after(swaps: np.ndarray, groups: np.ndarray, awaited: int, by_worker: np.ndarray) -> np.ndarray:
-    """Time (K,) that all rows take together after each of some swaps alone, from times `by_worker` (n, R).
+class _Groups:
+    """Groups of workers, and when each of them has finished, by times `by_worker` (n, R)."""
 
-    A swap is a row of `swaps` (K, 4): two groups, and the seat of each whose workers change places.
-    """
-    ordered = np.sort(by_worker[groups], axis=1)
-    never = np.full_like(ordered[:, :1], np.inf)
-    ordered = np.concatenate([-never, ordered, never], axis=1)
-    before = ordered[:, awaited - 1]
-    done = ordered[:, awaited]
-    behind = ordered[:, awaited + 1]
+    def __init__(self, groups: np.ndarray, awaited: int, by_worker: np.ndarray) -> None:
+        count, size = groups.shape
+        self.groups = groups
+        self.by_worker = by_worker
+        self._awaited = awaited
+        #: Of each group the times of the last worker that is awaited, and of those before and behind it, (count, 3, R).
+        self._around = np.empty((count, 3, by_worker.shape[1]))
+        self._look_at(np.arange(count))
 
-    def done_with(group: np.ndarray, leaving: np.ndarray, coming: np.ndarray) -> np.ndarray:
+    @property
+    def done(self) -> np.ndarray:
+        """When each group has finished, (count, R)."""
+        return self._around[:, 1]
+
+    def _look_at(self, some: np.ndarray) -> None:
+        """Sort the times of some groups, and say again which groups are the slowest."""
+        ordered = np.sort(self.by_worker[self.groups[some]], axis=1)
+        never = np.full_like(ordered[:, :1], np.inf)
+        ordered = np.concatenate([-never, ordered, never], axis=1)
+        self._around[some] = ordered[:, self._awaited - 1 : self._awaited + 2]
+        slowest = min(3, len(self.groups))
+        self._slowest = np.argpartition(-self.done, slowest - 1, axis=0)[:slowest]  # in no order
+
+    def swap(self, one: int, other: int, seat: int, other_seat: int) -> None:
+        """Let two workers of two groups change places."""
+        groups = self.groups
+        groups[one, seat], groups[other, other_seat] = groups[other, other_seat], groups[one, seat]
+        self._look_at(np.array([one, other]))
+
+    def totals_after(self, swaps: np.ndarray) -> np.ndarray:
+        """Time (K,) that all rows take together after each of some swaps alone.
+
+        A swap is a row of `swaps` (K, 4): two groups, and the seat of each whose workers change places.
+        """
+        one, other, seat, other_seat = swaps.T
+        of_one = self.by_worker[self.groups[one, seat]]
+        of_other = self.by_worker[self.groups[other, other_seat]]
+        of_pair = np.maximum(self._done_with(one, of_one, of_other), self._done_with(other, of_other, of_one))
+        # One of the three slowest groups of a row is in no pair, where there are that many
+        of_others = np.zeros_like(of_pair)
+        every = np.arange(self.done.shape[1])
+        for group in self._slowest:
+            is_in_pair = (group == one[:, None]) | (group == other[:, None])
+            of_others = np.maximum(of_others, np.where(is_in_pair, 0.0, self.done[group, every]))
+        return np.maximum(of_pair, of_others).sum(1)
+
+    def _done_with(self, group: np.ndarray, leaving: np.ndarray, coming: np.ndarray) -> np.ndarray:
         """When groups (K,) have finished in which one worker has left and another has come, (K, R)."""
+        before, done, behind = self._around[group].swapaxes(0, 1)
         # Whoever comes is the last that is awaited, if not earlier or later than these two of those who stay.
-        earliest = np.where(leaving <= before[group], done[group], before[group])
-        latest = np.where(leaving <= done[group], behind[group], done[group])
+        earliest = np.where(leaving <= before, done, before)
+        latest = np.where(leaving <= done, behind, done)
         return np.clip(coming, earliest, latest)
-
-    one, other, seat, other_seat = swaps.T
-    of_one = by_worker[groups[one, seat]]
-    of_other = by_worker[groups[other, other_seat]]
-    slowest_of_pair = np.maximum(done_with(one, of_one, of_other), done_with(other, of_other, of_one))
-    every = np.arange(len(groups))
-    is_in_pair = (every == one[:, None]) | (every == other[:, None])
-    slowest_of_others = np.where(is_in_pair[..., None], 0.0, done).max(1)
-    return np.maximum(slowest_of_pair, slowest_of_others).sum(1)
 
 
 def remedies(n: int, d_max: float, moves: bool = False) -> Iterator[Remedy]:

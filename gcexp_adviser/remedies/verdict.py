@@ -19,7 +19,7 @@ LEAST_ROWS = 16
 _SHORT, _BLOCKS = 40, 8  # fewer rows, or fewer blocks of dependent rows, are a short trace
 _OFTEN, _CLEARLY = 0.9, 0.9  # on a short trace: of the iterations, and of the time of waiting
 _GRID = np.linspace(0, 1, 201)  # values of phi between which means are interpolated
-_CLOCKED = np.linspace(0, 1, 21)  # the same where they take the clock, which is slower
+_COARSE = np.linspace(0, 1, 21)  # the same where times take longer to compute
 _FINE = 10_001  # values at which the kind of the pick is asked for
 _MOST_PER_MESSAGE = 0.05
 _SIMPLICITY = {kind: place for place, kind in enumerate(KINDS)}
@@ -127,16 +127,38 @@ class Comparison:
 
     def times(self, remedy: Remedy, phis: np.ndarray) -> np.ndarray:
         """Time (P, T) of each iteration, without overhead and messages."""
+        if self._is_growth(remedy):
+            return growth(remedy.load(self.n), phis[:, None]) * self._unloaded[remedy]
         halves = [
             plan.times(x, phis, self.terms.late, self.terms.data_bound) for plan, x in self.plans[remedy]
         ]
         return np.hstack(halves)
 
+    def _is_growth(self, remedy: Remedy) -> bool:
+        """Whether all workers carry the same load, so that times grow with it as a whole."""
+        if remedy.kind == "grouped":
+            return self.terms.late == "stop" and not self.terms.data_bound
+        return remedy.kind in ("wait", "exclude")
+
     @cached_property
-    def means(self) -> tuple[np.ndarray, np.ndarray]:
-        """Values of phi from 0 to 1, and the means of `times` at these, a row for each remedy."""
-        grid = _CLOCKED if self.terms.data_bound or self.terms.late != "stop" else _GRID
-        return grid, np.array([self.times(one, grid).mean(1) for one in self.plans])
+    def _unloaded(self) -> dict[Remedy, np.ndarray]:
+        """Times (T,) of such remedies if workers had a single share each."""
+        found = {}
+        for remedy, plans in self.plans.items():
+            if self._is_growth(remedy):
+                found[remedy] = np.hstack([plan.unloaded(x) for plan, x in plans])
+        return found
+
+    def means(self, remedy: Remedy, phis: np.ndarray) -> np.ndarray:
+        """Means (P,) of `times`; where they do not just grow with the load, interpolated between some values of phi."""
+        if self._is_growth(remedy):
+            return growth(remedy.load(self.n), phis) * self._unloaded[remedy].mean()
+        grid = _GRID
+        if remedy.kind == "chunks" or self.terms.data_bound or self.terms.late != "stop":
+            grid = _COARSE
+        if len(phis) <= len(grid):
+            return self.times(remedy, phis).mean(1)
+        return np.interp(phis, grid, self.times(remedy, grid).mean(1))
 
     def judged(self, remedy: Remedy, phi: float) -> Judged:
         """A remedy's ratio to waiting for all, with overhead and messages."""
@@ -171,7 +193,7 @@ class Comparison:
 
         Without `both_halves` a worker may also be excluded for what happened in one half.
         """
-        every = [self.judged(one, phi) for one in self.plans]
+        every = [self.judged(one, phi) for one in self.plans if not self.costs_more_than_waiting(one)]
         pick = self._picked(every)
         while (
             both_halves and pick.remedy.kind == "exclude" and not self.asked_by_both_halves(pick.remedy, phi)
@@ -256,7 +278,6 @@ class Comparison:
         ``at`` is the value of ``what`` from which on the pick is of the kind ``then``, all else unchanged; ``below``
         says whether it is below the one assumed. Of phi the nearest values on both sides are given.
         """
-        grid, means = self.means
         every = list(self.plans)
         loads = np.array([[one.load(self.n)] for one in every])
         messages = self.x.max(1).mean() * np.array([[one.messages(self.n)] for one in every])
@@ -267,23 +288,34 @@ class Comparison:
             near = times <= times.min(0) * (1 + self.terms.near)
             return np.where(near, simplicity, len(KINDS)).min(0)
 
-        now = np.array([[np.interp(phi, grid, mean)] for mean in means]) + self.terms.overhead
-        usual_cost = self.terms.per_message * messages
+        usual_cost = self.terms.per_message * messages + self.terms.overhead
+        now = np.array([self.means(one, np.array([phi])) for one in every])
         usual = picked(now + usual_cost)
 
         phis = np.linspace(0, 1, _FINE)
-        by_phi = np.array([np.interp(phis, grid, mean) for mean in means]) + self.terms.overhead
-        of_phi = _nearest_changes("phi", phi, phis, picked(by_phi + usual_cost), usual)
+        by_phi = np.full((len(every), _FINE), np.inf)
+        for place, one in enumerate(every):
+            if not self.costs_more_than_waiting(one):
+                by_phi[place] = self.means(one, phis) + usual_cost[place]
+        of_phi = _nearest_changes("phi", phi, phis, picked(by_phi), usual)
 
         costs = np.linspace(0, _MOST_PER_MESSAGE, _FINE)
         of_cost = _nearest_changes(
-            "per_message", self.terms.per_message, costs, picked(now + costs * messages), usual
+            "per_message",
+            self.terms.per_message,
+            costs,
+            picked(now + self.terms.overhead + costs * messages),
+            usual,
         )
 
         memory = np.arange(1, int(self.terms.d_max) + 1)
         stored = np.where(loads <= memory + 1e-9, now + usual_cost, np.inf)
         of_memory = _nearest_changes("d_max", self.terms.d_max, memory, picked(stored), usual)
         return [*of_phi, *of_cost[:1], *of_memory[:1]]
+
+    def costs_more_than_waiting(self, remedy: Remedy) -> bool:
+        """Whether messages alone take longer than iterations in which all workers are waited for."""
+        return self.extra(remedy) > self.waiting.mean() * (1 + self.terms.near)
 
 
 def _nearest_changes(

@@ -7,6 +7,7 @@ since the paper's text has lost its images and their numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,23 @@ from gcexp.seeding import rng
 from gcexp.theory.errors import Parameters, bibd_error, soft_smallest_mu
 
 from . import theory
+
+# --- (12): the system for three workers -----------------------------------------------------------------------
+
+
+@columns("row", *(f"{number:03b}" for number in range(8)))
+def system_of_three_workers():
+    """(12) for n = 3: the values of 1, of each variable, and of each product of two, at the eight points of {0, 1}^3.
+
+    A column is named after its point (x1 x2 x3): which of the three workers hold a partition.
+    """
+    points = np.array(list(product((0, 1), repeat=3)))
+    yield "1", *np.ones(8, dtype=int).tolist()
+    for worker in range(3):
+        yield f"x{worker + 1}", *points[:, worker].tolist()
+    for one, other in combinations(range(3), 2):
+        yield f"x{one + 1} x{other + 1}", *(points[:, one] * points[:, other]).tolist()
+
 
 # --- Figure 1: which parameters exist -------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from gcexp.delays import Trace
 from gcexp.errors import DataError, ParameterError, UserError
 from gcexp.schemes import Decodable, Fastest, Given, Greedy, Pairs, Scheme
 from gcexp.timeline import run_clock
+from gcexp.traces.clean import read_record
 from gcexp_adviser.diagnosis.trace_statistics import statistics
 from gcexp_adviser.logs.reading import trace_of
 from tests.conftest import refusals
@@ -40,6 +41,13 @@ def test_statistics_are_those_of_the_sources(name, row):
     found = statistics(trace_of(TRACES / f"{name}.csv").values["time"])
     keys = "mean cov row_cov max_over_median max_over_median_95 worker iteration rest lag1".split()
     assert [found[key] for key in keys] == pytest.approx(row, rel=2e-4, abs=0.0051)
+
+
+def test_bundled_faults_are_the_sources():
+    folder = TRACES.parent / "faults"
+    for line in (folder / "SHA256SUMS").read_text().splitlines():
+        digest, name = line.split("  ")
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest, name
 
 
 @pytest.mark.slow
@@ -217,6 +225,13 @@ def test_a_number_of_a_worker_is_a_name(tmp_path, capsys):
     (tmp_path / "many.csv").write_text(HEAD + many)
     with pytest.raises(DataError, match="6000 iterations and 6000 workers"):
         trace_of(tmp_path / "many.csv")
+
+
+def test_a_number_of_very_many_digits_is_a_name(tmp_path):
+    long = "1" * 5000
+    (tmp_path / "t.csv").write_text(HEAD + f"0,{long},1\n0,1,2\n1,{long},3\n1,1,4\n")
+    for reads in (read_record, trace_of):
+        assert reads(tmp_path / "t.csv").labels == ("1", long)
 
 
 def test_iterations_begin_with_any_number(tmp_path):

@@ -123,7 +123,7 @@ def test_a_claim_without_instances_or_about_another_statement_is_a_defect():
 
 def statement(**more) -> Statement:
     about = {"where": "I", "kind": "theorem", "statement": "x", "conditions": "", "target": "", "main": ""}
-    return Statement(**{"id": "a", "checkable": "no: by definition"} | about | more)
+    return Statement(**{"id": "a", "checkable": "no (by definition): so it is"} | about | more)
 
 
 @pytest.mark.parametrize(

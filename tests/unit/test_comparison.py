@@ -107,3 +107,34 @@ def test_a_missing_table_says_how_to_make_it(here, monkeypatch, refused_command,
     # Nothing is published either.
     monkeypatch.setattr("gcexp.report.published.bundled", lambda name: here / name)
     refused_command(f"snakemake {TARGET} --config preset=paper", "compare", TARGET)
+
+
+def test_ratios_are_paired_seed_by_seed(shown):
+    made, frame = shown
+    found = comparison(made, frame, 0.9, against="CGC, β = 30").set_index("label")
+    times = {}
+    for label in ("CGC, β = 30", "Forget-19"):
+        rows = frame[(frame["label"] == label) & (frame["seed"] < 5)]
+        times[label] = np.array([time_to(seed, "test_accuracy", 0.9) for _, seed in rows.groupby("seed")])
+    ratios = times["Forget-19"] / times["CGC, β = 30"]
+    told = found.loc["Forget-19", ["ratio", "ratio_low", "ratio_high"]].tolist()
+    assert told == pytest.approx([np.median(ratios), ratios.min(), ratios.max()])
+    assert found.loc["CGC, β = 30", ["ratio", "ratio_low", "ratio_high"]].tolist() == [1, 1, 1]
+    first = comparison(made, frame, 0.9)
+    assert first["ratio"].iloc[0] == 1 and (first["ratio"].iloc[1:] > 1).all()
+
+
+def test_a_label_that_nobody_has_is_refused(shown, refused_command):
+    refused_command(
+        ("CGC, β = 3", "CGC, β = 30"), "compare", TARGET, "--preset", "paper", "--against", "CGC, β = 3"
+    )
+
+
+def test_each_panel_has_a_first_run_of_its_own(published_figure):
+    made = published_figure("adaptive_fig6_seeds")
+    frame = read_table(table_of(made))
+    found = add_identifying_columns(comparison(made, frame), made)
+    panel = made.file.plot["panel"]
+    assert (found.groupby(panel)["ratio"].first() == 1).all() and found[panel].nunique() == 3
+    fastest = found.loc[found.groupby(panel)[f"time_to_{made.file.level:g}"].idxmin()]
+    assert (fastest["ratio"] == 1).all()

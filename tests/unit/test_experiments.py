@@ -436,3 +436,21 @@ def test_words_may_stand_behind_options(capsys):
     with pytest.raises(SystemExit):
         main(["simulate", "scheme=cgc", "--fromat", "csv", "n=4"])
     assert "--fromat" in capsys.readouterr().err
+
+
+def test_compare_tells_ratios_of_paired_seeds(refused):
+    table = gcexp.sweep(
+        {"scheme": ["uncoded", "forget"], "s": [1, 2]}, n=6, delay="pareto", iterations=20, seeds=6
+    )
+    point = {"scheme": "uncoded", "s": 1}
+    found = gcexp.compare(table, against=point)
+    by_seed = table.mean_time(per_seed=True)
+    times = {key: part["mean_iteration_time_s"].to_numpy() for key, part in by_seed.groupby(["scheme", "s"])}
+    row = found[(found["scheme"] == "forget") & (found["s"] == 2)].iloc[0]
+    ratios = times["forget", 2] / times["uncoded", 1]
+    assert row["ratio"] == np.median(ratios)
+    assert [row["ratio_low"], row["ratio_high"]] == [ratios.min(), ratios.max()]
+    assert gcexp.compare(table)["ratio"].iloc[0] == 1
+    refused(("2", "scheme"), lambda: gcexp.compare(table, against="uncoded"))
+    refused(("uncodd", "uncoded"), lambda: gcexp.compare(table, against={"scheme": "uncodd", "s": 1}))
+    refused("worker", lambda: gcexp.compare(table, against={"worker": 1}))

@@ -59,3 +59,11 @@ def test_mistakes_are_seen(checked, changed):
     good = {"title": "A", "source": "B", "kind": "curves", "plot": {"kind": "lines"}}
     assert checked.is_valid(good)
     assert not checked.is_valid(good | changed)
+
+
+def test_the_page_on_figure_files_names_the_schema_as_a_new_project_does():
+    root = Path(__file__).parents[2]
+    template = root / "gcexp" / "command" / "template" / "mypaper" / "figures" / "first.yaml"
+    first_line = template.read_text("utf-8").splitlines()[0]
+    assert first_line.startswith("# yaml-language-server: ")
+    assert first_line in (root / "docs" / "figure-file.md").read_text("utf-8").splitlines()

@@ -591,3 +591,13 @@ def test_render_options_are_handed_to_the_job_that_draws():
     look = RenderOptions.of({"plot_note": False, "plot_width": 3.5}, "plot_")
     told = parser.parse_args(["fig", "-i", "table", "-o", "drawing", *look.arguments])
     assert RenderOptions.of(vars(told)) == look and look.width == 3.5
+
+
+def test_the_panel_of_first_passages_has_the_axis_of_the_curves():
+    frame = curves(seeds=5)
+    frame.loc[frame["label"] == "b", "simulated_time_s"] *= 20
+    above, beside = draw(frame, LINES | {"time_to": 0.5}).axes[:2]
+    assert above.get_xscale() == beside.get_xscale() == "log"
+    assert beside.get_xlim() == pytest.approx(above.get_xlim(), rel=0.01)
+    above, beside = draw(curves(seeds=5), LINES | {"time_to": 0.5, "xlim": [0, 9]}).axes[:2]
+    assert beside.get_xlim() == (0, 9) == above.get_xlim()

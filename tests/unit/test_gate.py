@@ -269,6 +269,7 @@ STATEMENTS = (
 PRINTED = "x,column,expected,tolerance,source,assumed,answers,reason\n3,y,3,0,Sec. 3,,one,\n"
 OF_STATEMENTS = [
     ("statements.csv", "yes,yes", "maybe,yes", ("statements.csv: line 2", "checkable", "'maybe'")),
+    ("statements.csv", "yes,yes", "no: lost,yes", ("statements.csv: line 2", "no (text lost)", "'no: lost'")),
     ("statements.csv", "yes,yes", "yes,no", ("statements.csv: line 2", "main", "'no'")),
     ("statements.csv", "yes,yes", "yes", ("statements.csv: line 2", "cells")),
     ("statements.csv", "id,where", "name,where", ("statements.csv", "id", "name")),

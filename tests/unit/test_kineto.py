@@ -272,7 +272,7 @@ def test_marks_behind_the_forward_pass_without_an_optimizer_are_refused(tmp_path
 
 
 def test_steps_of_which_some_reduce_after_the_backward_pass_are_told_apart(tmp_path):
-    """A static graph reduces its gradients after the backward pass in the first two steps."""
+    """A static graph reduces its gradients after the backward pass at the beginning only."""
     behind = [step(k, reduced=False, after=[("all_reduce", 60)]) for k in range(2)]
     folder = written(tmp_path / "run", *[joined(*behind, *(step(k) for k in range(2, 6)))] * 2)
     assert np.allclose(matrix(folder).to_numpy()[:, 0], [0.060] * 2 + [0.047] * 4)

@@ -16,6 +16,7 @@ import pytest
 import yaml
 from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from gcexp.errors import EXTRAS
@@ -110,7 +111,8 @@ def test_the_wheel_holds_what_lies_beside_the_package(wheel):
     listed = called("git", "ls-files", cwd=ROOT)
     tracked = [Path(line) for line in listed.splitlines() if (ROOT / line).is_file()]
     beside = [path for path in tracked if path.parts[0] in ("conf", "workflow", "profiles")]
-    traces = [path for path in tracked if path.match("data/traces/*.csv") or path.match("licenses/*.txt")]
+    recorded = ("data/traces/*.csv", "data/faults/*.csv", "licenses/*.txt")
+    traces = [path for path in tracked if any(map(path.match, recorded))]
     published = [path for path in tracked if path.match("reports/published/data/*.csv")]
     assert len(beside) > 120 and len(traces) > 20 and published
     lacking = [path for path in [*beside, *traces, *published] if not (wheel / "gcexp" / path).is_file()]
@@ -120,8 +122,9 @@ def test_the_wheel_holds_what_lies_beside_the_package(wheel):
     found = [path.relative_to(wheel) for path in wheel.rglob("*") if path.is_file()]
     assert {path.parts[0].partition("-")[0] for path in found} == {"gcexp", "gcexp_adviser", "gcexp_papers"}
     assert not [path for path in found if path.suffix == ".pyc" or "raw" in path.parts]
-    texts = {path.name for path in wheel.glob("*.dist-info/licenses/data/traces/licenses/*")}
-    assert texts == {path.name for path in (ROOT / "data/traces/licenses").iterdir()}
+    for folder in ("data/traces/licenses", "data/faults/licenses"):
+        texts = {path.name for path in wheel.glob(f"*.dist-info/licenses/{folder}/*")}
+        assert texts == {path.name for path in (ROOT / folder).iterdir()}
 
 
 @pytest.mark.slow
@@ -238,6 +241,19 @@ def test_environments_have_the_versions_of_the_lock(file):
         text for extra in ours.extras for text in PROJECT["optional-dependencies"][extra]
     ]
     assert {Requirement(text).name for text in asked} <= {requirement.name for requirement in others}
+
+
+def test_the_conda_environment_installs_what_the_lock_pins():
+    """A conda that solves it is asked by continuous integration; here its parts are held against the project."""
+    python, pip, packages = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    name, _, version = python.partition("=")
+    assert name == "python" and version in SpecifierSet(PROJECT["requires-python"]) and pip == "pip"
+    assert packages["pip"] == ["-r requirements.lock", "-e ."]
+    asked = [*PROJECT["dependencies"]]
+    for extra in ("learn", "tables", "workflow", "test"):
+        asked += PROJECT["optional-dependencies"][extra]
+    for requirement in map(Requirement, asked):
+        assert PINS[canonicalize_name(requirement.name)] in requirement.specifier, requirement
 
 
 # --- What the Snakemake workflow catalog asks of a repository before it lists it

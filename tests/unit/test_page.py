@@ -100,9 +100,9 @@ def test_statements_stand_on_their_paper_and_in_their_figure(site):
     ]
     pages = site(stated)
     text = pages["adaptive"].text
-    table = text[text.index('<h2 id="statements"') :]
+    table = text[text.index('<h2 id="statements"') : text.index("<h2>Contents")]
     assert "1 partly" in table and "main says" in table and "the reason" in table
-    assert "parameters assumed by us" in table and "shown says" not in table
+    assert "inputs that we assumed" in table and "shown says" not in table
     article = text[text.index('id="adaptive_fig3"') : text.index('id="adaptive_table1"')]
     assert "shown says" in article and "chosen after the numbers had been seen" in article
     assert "elsewhere says" not in text and "elsewhere says" in pages["soft_bibd"].text
@@ -237,3 +237,68 @@ def test_a_build_ends_with_what_was_made_and_what_comes_next(here, monkeypatch):
     assert "reports/quick/index.html" in whole and "make verify" in whole
     assert f"{figures[0].target}: reports/quick/figures/{figures[0].target}.png" in one
     assert max(len(text.splitlines()) for text in (whole, all_named)) <= 10
+
+
+@pytest.mark.paper("partial_recovery", "dynamic_clustering", "adaptive", "comm_efficient", "soft_bibd")
+def test_papers_stand_in_the_order_of_the_readme():
+    readme = (PUBLISHED.parents[1] / "README.md").read_text("utf-8")
+    names = [name for name, paper in read_papers().items() if not paper.study]
+    counted = readme[readme.index("<!-- outcomes -->") :]
+    places = [counted.index(f"gcexp_papers/{name}/README.md") for name in names]
+    assert names[0] == "partial_recovery" and places == sorted(places)
+
+
+def test_the_readme_counts_the_outcomes_that_are_committed():
+    readme = (PUBLISHED.parents[1] / "README.md").read_text("utf-8")
+    every = committed_outcomes()
+    assert f"All together: {statements.outcomes_in_words(every)}." in readme
+    for name in {outcome.paper for outcome in every}:
+        counted = statements.outcomes_in_words(outcome for outcome in every if outcome.paper == name)
+        assert f"gcexp_papers/{name}/README.md): {counted}." in readme
+    untested = [outcome for outcome in every if outcome.outcome == "not testable here"]
+    assert untested and all(outcome.ground in statements.GROUNDS for outcome in untested)
+
+
+@pytest.mark.paper("adaptive")
+def test_main_statements_come_first_sorted_by_what_was_found(site):
+    stated = [
+        row(id="a", main="yes", outcome="not reproduced", statement="fails", target="adaptive_fig3"),
+        row(id="b", main="yes", statement="holds on assumed", assumed="yes", target="adaptive_fig3"),
+        row(id="c", main="yes", statement="holds alone", target="adaptive_fig3"),
+        row(id="d", outcome="not testable here", reason="Text lost. The number is lost."),
+    ]
+    text = site(stated)["adaptive"].text
+    places = [text.index(words) for words in ("holds alone", "holds on assumed", "fails", "<h2>Contents")]
+    assert places == sorted(places) and places[-1] < text.index('id="adaptive_fig3"')
+    table = text[: places[-1]]
+    assert table.count('href="#adaptive_fig3"') == 3
+    assert "2 reproduced (1 of them on assumed inputs), 1 not reproduced" in table
+    assert "1 text lost" in table
+
+
+@pytest.mark.paper("adaptive")
+def test_every_drawing_has_its_numbers_beside_it(site):
+    pages = site()
+    before_the_details = pages["adaptive"].text.partition("<details")[0]
+    assert 'href="data/adaptive_fig3.csv"' in before_the_details
+    assert "data/adaptive_fig3.csv" in pages["index"].links
+
+
+@pytest.mark.paper("partial_recovery")
+def test_a_figure_has_a_page_of_its_own(site, tmp_path):
+    target = "partial_recovery_fig4_fixed_s"
+    (tmp_path / "figures" / f"{target}.png").touch()
+    (tmp_path / "data" / f"{target}.csv").write_text("label,run,seed\nall,a,0\n")
+    (figure,) = named_figures([target], "quick")
+    page.write_figure_page(replace(figure, file=replace(figure.file, level=None)), tmp_path / f"{target}.html")
+    shown = Page((tmp_path / f"{target}.html").read_text("utf-8"))
+    assert {f"figures/{target}.png", f"data/{target}.csv"} <= set(shown.links)
+    assert not [link for link in shown.links if link.endswith(".html") and not link.startswith("http")]
+
+
+def test_a_table_of_first_passages_says_which_seeds_it_takes():
+    rows = (FirstPassage((), "A", 1.0, 0.9, 1.1, 5, 5),)
+    passages = FirstPassages(0.9, "test_accuracy", (), rows, more_seeds=("A",))
+    assert "5 seeds" in passages.about_seeds and "of A" in passages.about_seeds
+    assert "93.75 %" in passages.about_seeds
+    assert "of A" not in replace(passages, more_seeds=()).about_seeds

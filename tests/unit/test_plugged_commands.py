@@ -82,7 +82,7 @@ import sys
 import gcexp
 from gcexp.command.main import main
 from gcexp.errors import UserError
-for name in ("advise", "benchmark", "fit"):
+for name in ("advise", "benchmark", "fit", "goodput"):
     try:
         getattr(gcexp, name)
     except UserError as error:
@@ -126,7 +126,7 @@ def test_the_library_works_without_the_adviser(without_adviser):
     lines = [
         line for line in said.stdout.splitlines() if line.startswith(("face", "command", "core", "adviser"))
     ]
-    faces = [f"face {name} True" for name in ("advise", "benchmark", "fit")]
+    faces = [f"face {name} True" for name in ("advise", "benchmark", "fit", "goodput")]
     assert lines == [*faces, *["command 2"] * 4, "core 0", "core 0", "adviser False"], said.stderr
     sentences = said.stderr.splitlines()
     assert len([line for line in sentences if "gcexp_adviser, which is not there" in line]) == 4, sentences

@@ -15,12 +15,13 @@ import pytest
 from gcexp.command.init import init
 from gcexp.command.main import main
 from gcexp.errors import UserError
-from gcexp.report import tracking
+from gcexp.report import imported, tracking
 from gcexp.report.figure import Figure, FigureFile
 from gcexp.report.figurefile import named_figures
 from gcexp.report.jobs import make_table
 from gcexp.report.mlflow_store import Store, inputs_of, params_of
 from gcexp.report.tracking import DIGEST, track
+from gcexp.run import records
 from gcexp.run.provenance import provenance_file
 from gcexp.run.run import run_of_path
 from gcexp.tasks.training import Trajectory
@@ -101,7 +102,7 @@ def finished(tmp_path_factory, empty_store):
 
 
 @pytest.fixture
-def imported(finished, monkeypatch):
+def looked_at(finished, monkeypatch):
     """That folder itself, only to be looked at."""
     monkeypatch.chdir(finished)
 
@@ -147,7 +148,7 @@ def ids(runs):
     return {name: run.info.run_id for name, run in runs.items()}
 
 
-def test_the_default_database_keeps_everything_in_results_mlflow(imported, finished):
+def test_the_default_database_keeps_everything_in_results_mlflow(looked_at, finished):
     client, runs = stored()
     assert set(runs) == {*FAMILY, CLOCK}
     experiment = client.get_experiment_by_name("partial_recovery")
@@ -159,7 +160,7 @@ def test_the_default_database_keeps_everything_in_results_mlflow(imported, finis
     assert found["imported"] == ["partial_recovery_fig1", "partial_recovery_fig2"]
 
 
-def test_a_run_says_what_it_is_who_made_it_how_and_from_what(imported):
+def test_a_run_says_what_it_is_who_made_it_how_and_from_what(looked_at):
     _, runs = stored()
     expected = {
         "paper": "partial_recovery",
@@ -213,7 +214,7 @@ def test_the_example_of_the_page_ranks_within_one_figure(project, capsys):
     assert "CGC" in out and "Forget-2" in out and "0.75" in out and "uncoded" not in out
 
 
-def test_a_parent_answers_which_scheme_is_fastest(imported):
+def test_a_parent_answers_which_scheme_is_fastest(looked_at):
     client, runs = stored()
     found = runs[FAMILY[0]].data.metrics
     clock = np.cumsum(CGC.clock().duration, axis=1)
@@ -229,7 +230,7 @@ def test_a_parent_answers_which_scheme_is_fastest(imported):
     assert "partial_recovery_fig1.csv" in artifacts
 
 
-def test_relative_time_is_the_simulated_clock(imported):
+def test_relative_time_is_the_simulated_clock(looked_at):
     client, runs = stored()
     run = runs[FAMILY[2]]
     made = Path("reports/quick/data/partial_recovery_fig1.csv").stat().st_mtime
@@ -446,6 +447,41 @@ def test_a_useless_uri_is_one_sentence(project, refused, monkeypatch, uri, named
     assert "secret" not in refused(named, track, [figure(CGC)], Path("results/new.imported"), uri)
     assert not Path("results/new.imported").exists()
     assert {key: os.environ.get(key) for key in before} == before
+
+
+def test_a_locked_database_is_told_by_its_file_and_by_what_to_do(project, refused, monkeypatch):
+    import sqlite3
+
+    other = sqlite3.connect("results/mlflow/mlflow.db")
+    other.execute("BEGIN EXCLUSIVE")
+    uri = "sqlite:///results/mlflow/mlflow.db?timeout=0.1"
+    named = ("results/mlflow/mlflow.db", "locked")
+    sentence = refused(named, track, [figure(CGC)], Path("new.imported"), uri)
+    assert "http://" not in sentence
+    assert not is_planned_anew(MARKER), "nobody knows whether it is another one"
+    other.close()
+
+
+def is_planned_anew(listed):
+    """Whether a plan would import again, since the database is not the one that was filled."""
+    return imported._state(listed) != records.state(listed)
+
+
+@pytest.mark.parametrize("loss", ["deleted", "emptied", "damaged", "another"])
+def test_a_lost_database_is_planned_anew(project, loss):
+    assert project(figure(CGC)) and not is_planned_anew(MARKER)
+    database = Path("results/mlflow/mlflow.db")
+    database.unlink()
+    if loss == "emptied":
+        database.touch()
+    elif loss == "damaged":
+        database.write_text("not a database" * 100)
+    elif loss == "another":
+        Store(f"sqlite:///{database.resolve()}")
+    assert is_planned_anew(MARKER)
+    if loss in ("deleted", "emptied"):
+        project(figure(CGC), figure(LONG, name="fig2"))
+        assert set(stored()[1]) == {*FAMILY, CLOCK} and not is_planned_anew(MARKER)
 
 
 def test_a_database_that_was_not_finished_is_not_there(tmp_path, monkeypatch, empty_store, capfd):

@@ -180,6 +180,23 @@ def test_save_and_load(tmp_path):
             Trajectory.load(tmp_path / "broken.npz")
 
 
+def test_sixteen_changed_bytes_are_found_by_the_checksum(tmp_path):
+    """In any array, those too that stay in the file until a replay uses them."""
+    trajectory = trained([0, 1], [3, 5])
+    path = tmp_path / "trajectory.npz"
+    trajectory.save(path)
+    whole = path.read_bytes()
+    for name, array in trajectory.arrays().items():
+        stored = array.tobytes()[-16:]
+        if len(stored) < 16:
+            continue
+        place = whole.rindex(stored)
+        path.write_bytes(whole[:place] + bytes(255 - byte for byte in stored) + whole[place + 16 :])
+        with pytest.raises(UserError, match="trajectory.npz"):
+            Trajectory.load(path)
+            pytest.fail(name)
+
+
 # --- seeds together
 
 

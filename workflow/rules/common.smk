@@ -11,10 +11,11 @@ threadpool_limits(1)  # small systems of equations on several threads cost a pla
 from gcexp.command import failure, progress, snakemake_inside
 from gcexp.errors import UserError
 from gcexp.files import remove_half_written
-from gcexp.report import end_message, figurefile
+from gcexp.report import end_message, figurefile, imported
 from gcexp.report.plan import table_cost
 from gcexp.report.paper import papers_fingerprint
 from gcexp.report.request import Request, complete_settings, default_settings
+from gcexp.report.targets import target_files
 from gcexp.run import costs, datasets, dependencies, paths, records
 from gcexp.run.yaml_values import read_yaml
 from gcexp.run.run import run_of_path
@@ -115,9 +116,10 @@ def described_data(wildcards):
 
 def fingerprint_of_page(wildcards):
     files = REQUEST.shown_files(wildcards.preset).values()
+    return fingerprint_of_pages(files, REQUEST.shown_papers(wildcards.preset))
+
+
+def fingerprint_of_pages(files, papers):
+    # What pages say of figures and papers.
     shown = [dependencies.digest_of(read_yaml(path)) for path in files]
-    return [
-        *dependencies.stage_fingerprint("page"),
-        *shown,
-        *papers_fingerprint(REQUEST.shown_papers(wildcards.preset)),
-    ]
+    return [*dependencies.stage_fingerprint("page"), *shown, *papers_fingerprint(papers)]

@@ -6,6 +6,7 @@ for figure in FIGURES.values():
             figure.target
         input:
             figure.products,
+            paths.FIGURE_PAGE.format(preset=config["preset"], target=figure.target),
             REQUEST.import_files(figure.target),
 
 

@@ -13,7 +13,7 @@ rule tracking:
         runtime=60,
     params:
         fingerprint=lambda w: dependencies.stage_fingerprint("tracking"),
-        record=records.state_of(paths.IMPORTED),
+        record=imported.import_state_of(paths.IMPORTED),
         targets=lambda w: [*REQUEST.figures(w.preset)],
         uri=lambda w: ["--uri", config["tracking_uri"]] if config["tracking_uri"] else [],
     message:
@@ -34,7 +34,7 @@ use rule tracking as tracking_part with:
         part="|".join([*FIGURES, *PAPERS]) or "none",
     params:
         fingerprint=lambda w: dependencies.stage_fingerprint("tracking"),
-        record=records.state_of(paths.IMPORTED_PART),
+        record=imported.import_state_of(paths.IMPORTED_PART),
         targets=lambda w: [figure.target for figure in REQUEST.figures_of(w.part, w.preset)],
         uri=lambda w: ["--uri", config["tracking_uri"]] if config["tracking_uri"] else [],
     message:

@@ -160,12 +160,52 @@ def coefficients_of_a_union_of_cycles_are_equal():
             yield forced == [set(np.flatnonzero(held[worker]))]
 
 
+@claim("claim2", figure="fig5", assumed=True)
+def both_ends_of_e_are_seen_by_e_alone(table):
+    """In both halves of Fig. 5 four workers straggle and seven partitions are seen, those at e by no other worker."""
+    for _, panel in table.groupby("panel"):
+        edges = panel[panel["what"] == "edge"]
+        left = edges[~edges["struck"].astype(bool)]
+        e = left[left["label"] == "e"]
+        ends = {
+            (x, y) for x, y in [*zip(e["x"], e["y"], strict=True), *zip(e["to_x"], e["to_y"], strict=True)]
+        }
+        others = left[left["label"] != "e"]
+        other_ends = {
+            *zip(others["x"], others["y"], strict=True),
+            *zip(others["to_x"], others["to_y"], strict=True),
+        }
+        nodes = panel[panel["what"] == "node"]
+        yield len(edges) == len(nodes) == 10 and len(left) == 6
+        yield len(ends) == 2 and len(ends | other_ends) == 7 == nodes["seen"].astype(bool).sum()
+        yield not ends & other_ends
+
+
+@claim("appendix_e_paths", figure=("fig6", "fig7"), assumed=True)
+def paths_of_three_and_of_two_workers(fig6, fig7):
+    """Of the path of three workers all four partitions are recovered, of that of two workers two of three."""
+    for table, recovered in ((fig6, 4), (fig7, 2)):
+        edges = int((table["what"] == "edge").sum())
+        sums = np.eye(edges, edges + 1) + np.eye(edges, edges + 1, 1)
+        yield impossibility.most_recovered(sums) == recovered
+
+
 @claim("appendix_e_paths")
 def plain_sums_along_a_path():
     """Sums along paths of 1 to 10 edges recover all nodes if the number of edges is odd, one less if it is even."""
     for edges in range(1, 11):
         sums = np.eye(edges, edges + 1) + np.eye(edges, edges + 1, 1)
         yield impossibility.most_recovered(sums) == edges + edges % 2
+
+
+@claim("appendix_e_removal_order", figure="fig8", assumed=True)
+def at_most_one_node_more_than_edges_is_seen(table):
+    """In Fig. 8 at most n - k + 1 nodes are seen after k removals, and three are left with the triangle."""
+    counts = table[table["what"] == "count"].sort_values("number")["nodes_seen"].tolist()
+    n = int((table["what"] == "node").sum())
+    yield counts[0] == n == 17 and counts[-1] == 3
+    for k, seen in enumerate(counts):
+        yield seen <= n - k + 1
 
 
 @claim("appendix_e_removal_order", assumed=True)
