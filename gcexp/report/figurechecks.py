@@ -35,6 +35,7 @@ def check_figure(figure: Figure) -> None:
     _check_tasks(figure)
     _check_traces(figure)
     _check_own_columns(figure)
+    _check_labels(figure)
     _check_plot(figure)
     str(figure.note)  # the text with the values of the runs in it
 
@@ -133,6 +134,20 @@ def _check_own_columns(figure: Figure) -> None:
     for name in figure.own_columns:
         require(name != "", "columns.NAME: a column of the figure's own needs a name")
         require(name not in taken, f"columns.{name}: the table has a column {name!r} of this name already")
+
+
+def _check_labels(figure: Figure) -> None:
+    """Whether runs of one label differ in a column that says so: a table and MLflow know runs by these."""
+    known: dict[tuple, str] = {}
+    for row in _rows(figure):
+        run = row.pop("run")
+        told_apart_by = tuple(f"{name}={value}" for name, value in row.items())
+        other = known.setdefault(told_apart_by, run)
+        if other != run:
+            raise UserError(
+                f"runs: the label {row['label']!r} stands for two runs that no column tells apart, {other} and {run}; "
+                "give each a label of its own"
+            )
 
 
 def _check_plot(figure: Figure) -> None:

@@ -18,7 +18,18 @@ from gcexp.errors import UserError
 from gcexp.figures.tables import scores_of
 from gcexp.files import write_text
 from gcexp.report.comparison import medians
-from gcexp.report.mlflow_store import LEVELS, MOST_RUNS, PARENT, Point, Store, curves_of, tags_of
+from gcexp.report.mlflow_store import (
+    LEVELS,
+    MOST_RUNS,
+    PARENT,
+    Point,
+    Store,
+    curves_of,
+    inputs_of,
+    params_of,
+    points_of,
+    tags_of,
+)
 from gcexp.run.measurement import Measurement
 from gcexp.run.options import conf_dir
 from gcexp.run.own_checkpoint import OwnCheckpoint
@@ -167,8 +178,8 @@ class LiveRun:
             name=overrides or "default run",
             tags=tags,
             start=self._start,
-            config=self._run.config,
-            data=self._data,
+            params=params_of(self._run.config),
+            inputs=inputs_of(self._run.config, self._data),
             points=no_points,
         )
 
@@ -223,8 +234,7 @@ class LiveRun:
     def add(self, summary: dict[str, float], files: Iterable[Path] = ()) -> None:
         """Log numbers and files of the whole run."""
         with self._store.lock():
-            points = [Point(name, float(value)) for name, value in summary.items()]
-            self._store.log(self._ids[PARENT], self._start, points)
+            self._store.log(self._ids[PARENT], self._start, points_of(summary))
             for file in files:
                 self._store.client.log_artifact(self._ids[PARENT], str(file))
 

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 from gcexp.errors import UserError
 from gcexp.figures.tables import scores_of
@@ -40,6 +41,12 @@ PARENT = "parent"
 #: MLflow's tag of a child.
 PARENT_TAG = "mlflow.parentRunId"
 
+#: Tags of every run that `tags_of` writes.
+WRITTEN_TAGS = (
+    *("mlflow.user", "mlflow.source.name", "mlflow.source.type"),
+    *("mlflow.source.git.commit", "mlflow.source.git.repoURL", "exact", "commit", "dirty"),
+)
+_SHARED_VIEW = "mlflow.sharedViewState."  # tags of an experiment
 _DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
 _DIGEST_LENGTH = 36  # that MLflow stores of a data set's digest
 _LONGEST_NAME = 250  # of a run
@@ -196,37 +203,58 @@ class Store:
         name: str,
         tags: dict[str, str],
         start: int,
-        config: dict,
-        data: dict | None,
+        params: dict[str, str],
+        inputs: list[DatasetInput],
         points: dict[str, list[Point]],
-        ended: bool = False,
+        seconds: float | None = None,
         parent: str | None = None,
+        carried: dict[str, dict[str, str]] | None = None,
     ) -> dict[str, str]:
-        """Ids of a new parent run and of a child of it for each further seed, by the keys of `points`, `PARENT` first.
+        """Ids of a new run and of a child of it for each further seed, by the keys of `points`, `PARENT` first.
 
-        They began at `start`, in milliseconds, and with all their points they have ended. With `parent`, the id of a
-        run that shows the same config, that run is brought up to date in place of a new one.
+        They began at `start`, in milliseconds. With `seconds`, in which their job made them, they have all their
+        points, and have ended. With `parent`, the id of a run with the same params, that run is brought up to date in
+        place of a new one. `carried` are tags of people at earlier runs, by the same keys.
         """
         ids: dict[str, str] = {}
-        inputs = inputs_of(config, data)
-        params = params_of(config)
         for seed, of_run in points.items():
+            own = (carried or {}).get(seed, {}) | tags
+            began = start
             if seed != PARENT:
                 of_seed = {"kind": "seed", "seed": seed, PARENT_TAG: ids[PARENT]}
-                run = self._create_run(experiment, f"{name}, seed {seed}", tags | of_seed, start)
+                run = self._create_run(experiment, f"{name}, seed {seed}", own | of_seed, start)
             elif parent is None:
-                run = self._create_run(experiment, name, tags, start)
+                run = self._create_run(experiment, name, own, start)
             else:
                 run = parent
+                began = self.client.get_run(run).info.start_time
                 for tag, value in tags.items():
                     self.client.set_tag(run, tag, value, synchronous=True)
-            if ended:  # first: afterwards MLflow would read every point again
-                self.client.set_terminated(run, "FINISHED", start)
+            if seconds is not None:  # first: afterwards MLflow would read every point again
+                self.client.set_terminated(run, "FINISHED", began + round(1000 * seconds))
             if inputs:
                 self.client.log_inputs(run, datasets=inputs)
             self.log(run, start, of_run, params)
             ids[seed] = run
         return ids
+
+    def share_view(self, experiment: str, key: str, view: dict[str, Any]) -> str:
+        """Keep a view of the list of runs, as MLflow's button *Share* does; the part of the address that opens it."""
+        self.client.set_experiment_tag(experiment, f"{_SHARED_VIEW}{key}", json.dumps(view))
+        return f"#/experiments/{experiment}/runs?viewStateShareKey={quote(key)}"
+
+    @property
+    def address(self) -> str:
+        """Where a browser finds MLflow: the server, or where ``mlflow ui`` shows a local database."""
+        if self.shown.startswith("http"):
+            return self.shown.rstrip("/") + "/"
+        return "http://127.0.0.1:5000/"
+
+    def new_run(self, experiment: str, name: str, tags: dict[str, str], start: int, seconds: float) -> str:
+        """Id of a new run without params and points, which ended after so many seconds."""
+        run = self._create_run(experiment, name, tags, start)
+        self.client.set_terminated(run, "FINISHED", start + round(1000 * seconds))
+        return run
 
     def _create_run(self, experiment: str, name: str, tags: dict[str, str], start: int) -> str:
         """Id of a new run."""
@@ -313,6 +341,24 @@ def _mask_passwords(text: str) -> str:
     return re.sub(r"://[^/@\s]+@", "://***@", text)
 
 
+def spoken(name: str) -> str:
+    """A column's name as MLflow shows it; names with a slash are MLflow's own.
+
+    >>> spoken("mean_iteration_time_s"), spoken("time_to_0.9"), spoken("final_test_accuracy")
+    ('mean iteration time in s', 'time to 0.9 in s', 'final test accuracy')
+    """
+    if "/" in name:
+        return name
+    words = name.removesuffix("_s").replace("_", " ")
+    is_time = name.endswith("_s") or name.startswith("time_to_")
+    return f"{words} in s" if is_time else words
+
+
+def points_of(summary: dict[str, Any]) -> list[Point]:
+    """The numbers of a whole run as points, under the names that people read."""
+    return [Point(spoken(name), float(value)) for name, value in summary.items()]
+
+
 def curves_of(rows: pd.DataFrame) -> list[Point]:
     """Points of the scores in a seed's rows of a table, and of its clock; none of another table."""
     scores = scores_of(rows)
@@ -323,7 +369,7 @@ def curves_of(rows: pd.DataFrame) -> list[Point]:
     points = []
     for name in (*scores, "simulated_time_s"):
         for value, at, step in zip(rows[name].tolist(), times, steps, strict=True):
-            points.append(Point(name, value, at, step))
+            points.append(Point(spoken(name), value, at, step))
     return points
 
 

@@ -8,7 +8,7 @@ import sys
 import sysconfig
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -73,16 +73,25 @@ def _foreign_folders(here: str) -> tuple[str, ...]:
 
 def own_modules() -> dict[str, str]:
     """Where every loaded module of a person's own is, by name."""
-    found = {}
-    foreign = _foreign_folders(os.getcwd() + os.sep)
+    names = []
+    files = []
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__dict__", {}).get("__file__")  # of some modules getattr would import more
-        if not isinstance(file, str):
-            continue
-        if not os.path.isabs(file):
-            file = os.path.abspath(file)
-        if _is_own_outside(foreign, file):
-            found[name] = file
+        if isinstance(file, str):
+            names.append(name)
+            files.append(file)
+    return dict(_own_among(os.getcwd(), tuple(names), tuple(files)))
+
+
+@lru_cache(maxsize=1)  # a job asks after each of its points, between which few import anything
+def _own_among(here: str, names: tuple[str, ...], files: tuple[str, ...]) -> dict[str, str]:
+    """Those of some loaded modules that are a person's own, as they are seen from a folder."""
+    found = {}
+    foreign = _foreign_folders(here + os.sep)
+    for name, file in zip(names, files, strict=True):
+        path = os.path.abspath(file)
+        if _is_own_outside(foreign, path):
+            found[name] = path
     return found
 
 

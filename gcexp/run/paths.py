@@ -22,7 +22,7 @@ CHECKPOINTS = "results/checkpoints"
 SWEPT = f"{CHECKPOINTS}/sweep/{{point}}.npz"
 #: A sweep that is submitted: its plan, a file for each of its points, and trainings that points share.
 SWEEP_PLAN = "results/sweep/plan/{name}.json"
-SWEEP_POINT = "results/sweep/point/{name}.npz"
+SWEEP_POINT = "results/sweep/point/{name}.columns"
 SWEEP_TRAINING = "results/sweep/training/{task}/{name}.npz"
 #: Written at the end of a job that measures several points, without and with trainings of their own.
 SWEEP_POINTS = "results/sweep/points/{name}.json"

@@ -53,7 +53,7 @@ def stored(folder, database="store.db"):
 
 
 def steps(client, run):
-    return [metric.step for metric in client.get_metric_history(run.info.run_id, "test_accuracy")]
+    return [metric.step for metric in client.get_metric_history(run.info.run_id, "test accuracy")]
 
 
 def interrupted(monkeypatch, saves, *overrides):
@@ -93,14 +93,14 @@ def test_a_run_has_its_curves_its_summary_and_where_it_came_from(folder_with_pic
             assert steps(client, run) == [*range(T + 1)]
     with np.load("out/timeline.npz") as timeline:
         clock = np.pad(np.cumsum(timeline["duration"][1]), (1, 0))
-    history = client.get_metric_history(runs["1"].info.run_id, "test_accuracy")
+    history = client.get_metric_history(runs["1"].info.run_id, "test accuracy")
     stamps = [metric.timestamp - runs["1"].info.start_time for metric in history]
     assert stamps == pytest.approx(1000 * clock, abs=0.5)
     assert {
-        "number_of_seeds",
-        "final_test_accuracy",
-        "computation_load",
-        "decoded_error",
+        "number of seeds",
+        "final test accuracy",
+        "computation load",
+        "decoded error",
     } <= parent.data.metrics.keys()
     assert {"curve.csv", "curve.png"} <= {file.path for file in client.list_artifacts(parent.info.run_id)}
 
@@ -109,7 +109,7 @@ def test_a_resumed_run_continues_its_own(folder, monkeypatch):
     begun = interrupted(monkeypatch, T + 3)  # while the second seed is trained
     client, *_ = stored(folder)
     assert {client.get_run(run_id).info.status for run_id in begun.values()} == {"KILLED"}
-    done = len(client.get_metric_history(begun["0"], "test_accuracy"))
+    done = len(client.get_metric_history(begun["0"], "test accuracy"))
     assert 0 < done <= T + 1
     for _ in range(2):  # what is finished stays as it is
         assert main([*RUN, "--mlflow"]) == 0
