@@ -91,7 +91,7 @@ def outlast_controller(workflow: Any) -> None:
 
     def submit_later(job: Any) -> None:
         slurm.wait_until_it_answers()
-        named = getattr(executor, "_failed_nodes", set())
+        named: set[str] = getattr(executor, "_failed_nodes", set())
         executor._failed_nodes = named | _nodes_left_out(job)
         try:
             submit(job)
