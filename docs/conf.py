@@ -9,6 +9,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 os.chdir(HERE.parent)  # options and figures are found from the project's folder
 
+import drawings_page  # noqa: E402
 import options_page  # noqa: E402
 
 import gcexp  # noqa: E402
@@ -73,6 +74,7 @@ def write_generated(app):
     folder = HERE / "generated"
     folder.mkdir(exist_ok=True)
     (folder / "options.md").write_text(options_page.document(), encoding="utf-8")
+    (folder / "drawings.md").write_text(drawings_page.document(), encoding="utf-8")
     (folder / "papers").mkdir(exist_ok=True)
     for place in paper_folders().values():
         (folder / "papers" / f"{place.name}.md").write_text(as_page(place), encoding="utf-8")

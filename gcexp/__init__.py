@@ -6,6 +6,7 @@ __version__ = "1.0.0"
 __all__ = [
     "advise",
     "benchmark",
+    "build",
     "compare",
     "error",
     "fit",

@@ -1,5 +1,6 @@
 """What editors and type checkers see: `gcexp.__init__` loads it when it is used."""
 
+from gcexp.experiments.building import build as build
 from gcexp.experiments.comparing import compare as compare
 from gcexp.experiments.error_table import error as error
 from gcexp.experiments.plotting import plot as plot

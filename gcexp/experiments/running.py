@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from gcexp.errors import UserError
+from gcexp.run.run import Run
 from gcexp.run.sweep import Sweep, name_of_point
 from gcexp.schema import fitted
 
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
 ROWS = Literal["seeds", "running", "iterations"]
 
 
-def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys: Any) -> Result:
+def simulate(*overrides: str | Run, rows: str = "seeds", progress: bool = True, **keys: Any) -> Result:
     """Clock of one scheme under one delay model; nothing is trained.
 
     Parameters
     ----------
     *overrides : str
-        Hydra overrides, as on the command line: ``"code.beta=15"``.
+        Hydra overrides, as on the command line: ``"code.beta=15"``. In their place one run that `gcexp.build` made.
     rows : {"seeds", "running", "iterations"}
         One row per seed; per seed and iteration 1, 2, 5, 10, ...; or per seed and iteration.
     progress : bool
@@ -53,13 +54,13 @@ def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys
     """
     rows = fitted(ROWS, rows, "rows")
     progress = fitted(bool, progress, "progress")
-    run = Sweep.of(overrides, keys, trains=False)
+    run = _alone(overrides, keys, trains=False)
     table = run.clocks(rows, progress=progress)
     _warn_of_silence(table, run)
     return table
 
 
-def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: Any) -> Result:
+def train(*overrides: str | Run, verify: bool = True, progress: bool = True, **keys: Any) -> Result:
     """Train a task with the coefficients that a scheme decodes, on its clock.
 
     Parameters
@@ -91,7 +92,7 @@ def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: A
     ([0, 1, 2, 3], True)
     """
     progress = fitted(bool, progress, "progress")
-    run = Sweep.of(overrides, keys, trains=True)
+    run = _alone(overrides, keys, trains=True)
     table, reports = run.trainings(verify=verify, resume=False, progress=progress)
     _warn_of_silence(table, run)
     if verify:
@@ -191,6 +192,19 @@ def sweep(
         table.attrs["verification"] = report_of_point
         _warn_of_failures(report_of_point)
     return table
+
+
+def _alone(given: Sequence[str | Run], keys: Mapping[str, Any], trains: bool) -> Sweep:
+    """A sweep of one run: one that was made before, or what overrides and keys compose."""
+    overrides: list[str] = []
+    for one in given:
+        if not isinstance(one, Run):
+            overrides.append(one)
+        elif len(given) > 1 or keys:
+            raise UserError("a run is given alone, since it has its options already")
+        else:
+            return Sweep.of_run(one.that(trains=trains))
+    return Sweep.of(overrides, keys, trains=trains)
 
 
 def _names_a_task(grid: object, overrides: Sequence[str], keys: Mapping[str, Any]) -> bool:

@@ -89,7 +89,7 @@ def _layers(choices: dict[str, str], folders: Folders) -> tuple[dict[str, Any], 
 
     An option of a group is the one that is given, else the scheme's, else that of run.yaml.
     """
-    run, defaults = _run_file(folders)
+    run, defaults = run_file(folders)
     chosen = defaults | choices
     of_scheme: list[Option] = []
     scheme = chosen.get("scheme")
@@ -110,7 +110,7 @@ def _layers(choices: dict[str, str], folders: Folders) -> tuple[dict[str, Any], 
     return run, layers
 
 
-def _run_file(folders: Folders) -> tuple[dict[str, Any], dict[str, str | None]]:
+def run_file(folders: Folders) -> tuple[dict[str, Any], dict[str, str | None]]:
     """What run.yaml sets, and its list of defaults: the option of each group, `SELF` for its own values."""
     file = f"{folders[0]}/run.yaml"
     run = dict(mapping_in(file, text_of(file)))

@@ -143,7 +143,10 @@ def search_path() -> Folders:
             found.append(_absolute_path(f"{folder}/conf", here))
     for name in plugins():
         if name not in papers_found:
-            found.append(_listed_folder(f"pkg://{name}", here))
+            folder = _listed_folder(f"pkg://{name}", here)
+            if os.path.isdir(f"{folder}/conf"):  # a package with options; else the folder of options itself
+                folder = f"{folder}/conf"
+            found.append(folder)
     return tuple(found)
 
 

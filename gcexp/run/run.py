@@ -126,13 +126,31 @@ class Run:
         objects = dict(objects or {})
         numbers = numbers_of(objects["code"], overrides) if "code" in objects else []
         config = compose([*overrides, *numbers], folders) | objects
-        run = cls(overrides, config, trains, label, codes=codes or Codes())
+        return cls.of_config(config, overrides, trains=trains, checked=checked, label=label, codes=codes)
+
+    @classmethod
+    def of_config(
+        cls,
+        config: dict[str, Any],
+        overrides: Iterable[str],
+        *,
+        trains: bool,
+        checked: bool = True,
+        label: str = "",
+        codes: Codes | None = None,
+    ) -> Run:
+        """The run of a config that was composed before, with the overrides that are known; else as `Run.of`."""
+        run = cls(tuple(overrides), config, trains, label, codes=codes or Codes())
         run._check_length()
         if trains:
             require_trainable(run.config)
         if checked:
             run.check()
         return run
+
+    def that(self, *, trains: bool) -> Run:
+        """The same run, with its training or without, checked as such."""
+        return Run.of_config(self.config, self.overrides, trains=trains, label=self.label, codes=self.codes)
 
     def _check_length(self) -> None:
         """Refuse iterations, a horizon, seeds or a folder of data that are none."""

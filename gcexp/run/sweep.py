@@ -23,6 +23,7 @@ from gcexp.run.measurement import HomeTrainings, Measurement
 from gcexp.run.own_checkpoint import OwnCheckpoint
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
+from gcexp.run.yaml_values import read_value
 
 if TYPE_CHECKING:  # pandas and torch are slow to import: not before a mistake is told
     import numpy as np
@@ -101,6 +102,17 @@ class Sweep:
             runs.append(run)
             shown.append(_keys_shown(given.keys, lists))
         return cls(tuple(runs), tuple(shown), tuple(impossible))
+
+    @classmethod
+    def of_run(cls, run: Run) -> Sweep:
+        """One run that was made before, under its label."""
+        keys: dict[str, Any] = {}
+        if run.label:
+            keys["run"] = run.label
+        for override in run.overrides:
+            key, _, _ = override.partition("=")
+            keys[key] = read_value(override)
+        return cls((run,), (_keys_shown(keys, ()),))
 
     # --- Here
 

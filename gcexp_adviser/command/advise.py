@@ -6,9 +6,8 @@ import shlex
 from pathlib import Path
 
 from gcexp.command.arguments import keywords, new_folder
-from gcexp_adviser.command.fit import trace
+from gcexp_adviser.command.fit import sources_and_options, trace
 from gcexp_adviser.logs.how import OF_A_LOG
-from gcexp_adviser.logs.reading import located
 
 
 def add(parser) -> None:
@@ -32,23 +31,26 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Print it, and write it where a folder or an option file is named."""
-    located(arguments.file)  # a wrong name is reported before pandas is imported
+    sources, options = sources_and_options(arguments)
     from gcexp.traces.clean import is_clean
     from gcexp_adviser.remedies.advise import CLEAN, advise
 
-    found = advise(arguments.file, **keywords(arguments.options, advise))
+    found = advise(sources if len(sources) > 1 else arguments.file, **keywords(options, advise))
     line = found.write_scheme(arguments.write) if arguments.write else None
     # Files come first, since what reads the text may close the pipe, as head does
     written = found.write(arguments.folder) if arguments.folder else []
     print(found.page().text(), end="")
-    of_log = [word for word in arguments.options if word.partition("=")[0] in OF_A_LOG]
-    on_missing = [word for word in arguments.options if word.startswith(("absent=", "timeout="))]
+    of_log = [word for word in options if word.partition("=")[0] in OF_A_LOG]
+    on_missing = [word for word in options if word.startswith(("absent=", "timeout="))]
     benchmark = ["gcexp", "benchmark", arguments.file, *of_log, *on_missing]
-    print(f"All schemes and bounds on these times: {shlex.join(benchmark)}")
+    imported = ["gcexp", "trace", "import", *sources, *of_log, "-o", CLEAN]
+    if len(sources) > 1:
+        print(f"These times as one file, which gcexp benchmark takes: {shlex.join(imported)}")
+    else:
+        print(f"All schemes and bounds on these times: {shlex.join(benchmark)}")
     for path in written:
         print(f"wrote {path}")
     if line:
-        if not is_clean(arguments.file):
-            imported = shlex.join(["gcexp", "trace", "import", arguments.file, *of_log, "-o", CLEAN])
-            print(f"for replaying these times: {imported}")
+        if len(sources) > 1 or not is_clean(arguments.file):
+            print(f"for replaying these times: {shlex.join(imported)}")
         print(f"wrote {arguments.write}; it runs with: {line}")

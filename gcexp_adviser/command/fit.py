@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gcexp.command.arguments import keywords, new_folder
 from gcexp_adviser.logs.reading import located
 
@@ -21,18 +23,34 @@ def add(parser) -> None:
 def trace(parser, options: str) -> None:
     """A trace and options of what is done with it."""
     parser.add_argument(
-        "file", metavar="TRACE", help="CSV with iteration, worker, time; or a bundled trace's name"
+        "file",
+        metavar="TRACE",
+        help="a log, a folder of logs, a bundled trace's name; or several files of one log",
     )
     parser.add_argument("options", nargs="*", metavar="KEY=VALUE", help=options)
     parser.set_defaults(rest="options")
 
 
+def sources_and_options(arguments) -> tuple[list[str], list[str]]:
+    """The files of a log, and what is said of it; raise `UserError` for a file that is not there."""
+    sources = [arguments.file]
+    options = []
+    for word in arguments.options:
+        if re.match(r"\w+=", word):
+            options.append(word)
+        else:
+            sources.append(word)
+    for source in sources:
+        located(source)  # a wrong name is reported before pandas is imported
+    return sources, options
+
+
 def run(arguments) -> None:
     """Print it, and write it where a folder is named."""
-    located(arguments.file)  # a wrong name is reported before pandas is imported
+    sources, options = sources_and_options(arguments)
     from gcexp_adviser.diagnosis.fit import fit
 
-    found = fit(arguments.file, **keywords(arguments.options, fit))
+    found = fit(sources if len(sources) > 1 else arguments.file, **keywords(options, fit))
     # Files come first, since what reads the text may close the pipe, as head does
     written = found.write(arguments.folder) if arguments.folder else []
     print(found.page().text(), end="")

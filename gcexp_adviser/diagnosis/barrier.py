@@ -6,6 +6,8 @@ import numpy as np
 
 _EQUAL, _NEARLY_EQUAL = 0.006, 0.03  # scatter of the times of one iteration, in logarithms
 
+_FOLLOWS = 0.3  # slope of the times over the compute times, below which they do not follow these
+
 
 def barrier(times: np.ndarray) -> tuple[str, str]:
     """Whether times look as if they had been stamped after a barrier, so that every worker has the slowest one's time.
@@ -47,3 +49,41 @@ def barrier(times: np.ndarray) -> tuple[str, str]:
             "barrier"
         )
     return "", ""
+
+
+def stamped_after_waiting(times: np.ndarray, compute: np.ndarray) -> str:
+    """A sentence where times (T, n) do not follow the compute times of the workers, as after a barrier; else empty.
+
+    With dt and dc the deviations of a worker's time and compute time from the means of its iteration, dt = b dc with
+    b = 1 where a worker's other work has nothing to do with its computing, and b = 0 where everybody has waited for
+    the slowest, whatever the jitter of the stamps. It is told where b < .3, and is more than three standard errors
+    below .5.
+
+    Examples
+    --------
+    >>> draw = np.random.default_rng(0)
+    >>> compute = draw.gamma(100, 0.01, (100, 6))
+    >>> after = compute.max(1, keepdims=True) * draw.gamma(900, 1 / 900, (100, 6))
+    >>> stamped_after_waiting(compute + 0.1 * draw.random((100, 6)), compute)
+    ''
+    >>> stamped_after_waiting(after, compute)[:60]
+    'the times of workers that compute longer are no longer: they'
+    """
+    T, n = times.shape
+    if n < 2 or T < 10:
+        return ""
+    x = compute - compute.mean(axis=1, keepdims=True)
+    y = times - times.mean(axis=1, keepdims=True)
+    squares = float((x * x).sum())
+    if not squares:
+        return ""
+    slope = float((x * y).sum()) / squares
+    error = float(np.sqrt(((y - slope * x) ** 2).sum() / (x.size - T) / squares))
+    if not (slope < _FOLLOWS and slope + 3 * error < 0.5):
+        return ""
+    usual = np.median(compute, axis=0)
+    return (
+        "the times of workers that compute longer are no longer: they seem to be stamped after the barrier, and hold "
+        "the waiting for the slowest. The usual compute times of workers differ by a factor of "
+        f"{usual.max() / usual.min():.3g}"
+    )

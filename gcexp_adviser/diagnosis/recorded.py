@@ -14,8 +14,10 @@ from gcexp.errors import DataError, UserError, require_known
 from gcexp.traces.missing import LEFT_OUT, Absent, MissingRows, described, late_otherwise, ways
 from gcexp.traces.record import TraceFile
 from gcexp_adviser.diagnosis.barrier import barrier as barrier_test
+from gcexp_adviser.diagnosis.barrier import stamped_after_waiting
 from gcexp_adviser.diagnosis.phi import share_of_compute, share_of_loads
 from gcexp_adviser.diagnosis.resampling import Number
+from gcexp_adviser.logs.ledger import as_many_but_others
 from gcexp_adviser.logs.reading import read
 from gcexp_adviser.page import counted
 
@@ -96,6 +98,8 @@ def ways_of(gaps: TraceFile, absent: Absent | None, timeout: float | None = None
     Where nothing was said they are late, and the answers beside that are: late by another time, and left out with their
     iterations.
     """
+    if absent is None:
+        _refuse_sampled(gaps)
     traces = ways(gaps, absent, timeout)
     if absent is not None:
         return [Way(traces[absent], absent, timeout=timeout)]
@@ -109,6 +113,26 @@ def ways_of(gaps: TraceFile, absent: Absent | None, timeout: float | None = None
     if "skip" in traces:
         found.append(Way(traces["skip"], "skip", LEFT_OUT))
     return found
+
+
+def _refuse_sampled(gaps: TraceFile) -> None:
+    """Raise `UserError` where as many workers have a row in each iteration, and not the same ones: two answers fit."""
+    if gaps.missing is None or not gaps.lacks_rows:
+        return
+    times = gaps.values["time"]
+    asked = as_many_but_others(~gaps.missing)
+    if not asked:
+        return
+    waiting = float(np.nanmax(times, axis=1).mean())
+    own = np.nanmedian(times / np.nanmedian(times, axis=1, keepdims=True), axis=0)
+    slowest = int(own.argmax())
+    raise UserError(
+        f"{gaps.name}: {asked} of {times.shape[1]} workers have a row in each iteration, and not the same ones. Either "
+        f"{asked} are sampled and asked in each: then waiting for those takes {waiting:.4g} on the mean, nobody is "
+        f"missing, and worker {gaps.labels[slowest]} is the slowest, {own[slowest]:.3g} times as long as the middle of "
+        f"its iterations. Or the fastest {asked} are kept: then those who are missing are stragglers: absent=late. "
+        "The log cannot tell which"
+    )
 
 
 def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", seed: int = 0) -> Recorded:
@@ -170,6 +194,14 @@ def recorded_without_gaps(gaps: TraceFile, way: Way, barrier: str = "check", see
 
 def _doubts(trace: TraceFile, every: np.ndarray) -> list[str]:
     """What speaks for a stamp after the all-reduce; `UserError` where the times (T0, n) tell nothing of the workers."""
+    compute = trace.values.get("compute")
+    if compute is not None:
+        waited = stamped_after_waiting(every, compute[loads_of(trace).own_rows])
+        if waited:
+            raise UserError(
+                f"{trace.name}: {waited}. Take the compute times: columns=time:compute; where the times are right: "
+                "barrier=no"
+            )
     verdict, said = barrier_test(every)
     if verdict == "equalised":
         raise UserError(f"{trace.name}: {said}; if these are compute times, say barrier=no{_hint(trace)}")

@@ -1,4 +1,4 @@
-"""What a person says of a log: its columns, the unit of its times, and how its lines and numbers are written."""
+"""What a person says of a log: its columns, the unit of its times, which of its rows count, and how it is written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from gcexp.errors import ParameterError, UserError, require_known, unknown
 from gcexp.schema import arguments
-from gcexp_adviser.logs.names import roles_given, unit_named
+from gcexp_adviser.logs.names import NOT_USED, roles_given, unit_named
 
 #: Decimal signs, by what may be typed for them.
 _DECIMAL = {",": ",", "comma": ",", ".": ".", "point": "."}
@@ -30,14 +30,25 @@ class How:
         The decimal sign of numbers, a comma or a point; the other one divides thousands.
     pattern : str
         A regular expression whose named groups are the columns of a line.
+    run : str
+        Which of several runs is meant: a number from 1, ``last``, or ``all`` for one after another.
+    without : tuple of (str, tuple of str)
+        A column, and the words in it that mark rows to be left out; both empty where nothing was said.
+    every_row : bool
+        Whether a person said that all rows count.
     """
 
     roles: tuple[tuple[str, str], ...] = ()
     unit: str = ""
     decimal: str = ""
     pattern: str = ""
+    run: str = ""
+    without: tuple[str, tuple[str, ...]] = ("", ())
+    every_row: bool = False
 
 
+#: What ``run=`` may say beside a number.
+RUNS = ("last", "all")
 #: Nothing was said of a log.
 ANYHOW = How()
 
@@ -47,6 +58,8 @@ def how_given(
     unit: str | None = None,
     decimal: str | None = None,
     pattern: str | None = None,
+    run: str | int | None = None,
+    without: str | None = None,
 ) -> How:
     r"""What a person has said of a log; raise `ParameterError` for what has no meaning.
 
@@ -66,11 +79,17 @@ def how_given(
     pattern : str, optional
         A regular expression that is searched in each line of a text; its named groups are the columns, as in
         ``step (?P<iteration>\d+) of rank (?P<worker>\d+) took (?P<time_ms>[\d.]+)``. Other lines are left out.
+    run : int or {"last", "all"}, optional
+        Which run is meant where a log holds several, from 1; ``all`` takes them for one, one after another.
+    without : str, optional
+        Rows that do not count, as ``without=phase:eval`` or ``without=phase:eval+warmup``: a column and the words in
+        it. ``without=none`` says that all rows count.
 
     Examples
     --------
-    >>> how_given("iteration:step", "msec", "comma")
-    How(roles=(('iteration', 'step'),), unit='ms', decimal=',', pattern='')
+    >>> how = how_given("iteration:step", "msec", "comma")
+    >>> how.roles, how.unit, how.decimal
+    ((('iteration', 'step'),), 'ms', ',')
     >>> how_given(pattern=r"step (?P<step>\d+) took (?P<time_ms>\d+)").pattern
     'step (?P<step>\\d+) took (?P<time_ms>\\d+)'
     """
@@ -81,7 +100,44 @@ def how_given(
         sign = _DECIMAL[decimal]
     if pattern is not None:
         _check_pattern(pattern)
-    return How(roles, unit_named(unit) if unit else "", sign, pattern or "")
+    left_out = _rows_left_out(without)
+    return How(
+        roles=roles,
+        unit=unit_named(unit) if unit else "",
+        decimal=sign,
+        pattern=pattern or "",
+        run=_run_named(run),
+        without=left_out,
+        every_row=without is not None and not left_out[0],
+    )
+
+
+def _run_named(given: str | int | None) -> str:
+    """Which run a person means; raise `ParameterError` for what names none."""
+    if given is None:
+        return ""
+    text = str(given).strip()
+    if text not in RUNS and not (text.isdecimal() and int(text) > 0):
+        raise ParameterError(
+            f"run={text} names no run; wanted is a number from 1, last, or all for one after another"
+        )
+    return text
+
+
+def _rows_left_out(given: str | None) -> tuple[str, tuple[str, ...]]:
+    """The column and the words that ``without=`` names; both empty where all rows count.
+
+    >>> _rows_left_out("phase:eval+warmup"), _rows_left_out("none")
+    (('phase', ('eval', 'warmup')), ('', ()))
+    """
+    if given is None or given == NOT_USED:
+        return "", ()
+    column, _, words = given.partition(":")
+    if not column.strip() or not words.strip():
+        raise ParameterError(
+            f"without={given} is no COLUMN:WORD; an example is without=phase:eval, and without=none takes all rows"
+        )
+    return column.strip(), tuple(word.strip() for word in words.split("+"))
 
 
 #: Names of what may be said of a log, which functions that take any log hand on to `how_of`.

@@ -17,6 +17,7 @@ from gcexp_adviser.logs.recipes import NESTED_JSON, see
 from gcexp_adviser.logs.tables import Table
 
 _DIGITS = 18  # of a whole number in a file
+_EXACT = 2**53  # up to which floats hold all whole numbers
 #: What may stand before the number of a worker; what else stands there belongs to its name.
 _NUMBERED = ("", "w", "worker", "r", "rank", "p", "proc", "process")
 
@@ -91,8 +92,9 @@ def workers_of(
     if None not in numbers:
         return np.array(numbers, np.int64)[codes], ()
     hosts = [str(value).strip() for value in values]
-    if are_numbered:
-        told = listed(str(value).strip() for value in others)
+    words = [host for host in hosts if not host.isdecimal()]
+    if are_numbered and words:
+        told = listed(words)
         decisions.append(f"took all workers for names, since some are no numbers: {told}")
     names = tuple(sorted(set(hosts), key=by_number))
     place_of = {name: place for place, name in enumerate(names)}
@@ -107,7 +109,11 @@ def _is_nobody(value: Any) -> bool:
     """
     if isinstance(value, str):
         return not value.strip() or bool(re.fullmatch(r"\s*-\d+\s*", value))
+    if isinstance(value, int) and abs(value) > _EXACT:  # of JSON, of any length
+        return value < 0
     if value is None or isinstance(value, bool | np.bool_) or not np.isfinite(value):
+        return True
+    if isinstance(value, float | np.floating) and abs(value) > _EXACT:  # not known to the last digit
         return True
     return value < 0 or value != int(value)
 

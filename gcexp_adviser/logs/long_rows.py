@@ -7,17 +7,24 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from gcexp.errors import DataError
+from gcexp.errors import DataError, ParameterError
 from gcexp.schema import quoted
 from gcexp.traces.assembling import Lines, with_times
 from gcexp.traces.record import LEAST, MOST
 from gcexp_adviser.logs.keys import whole_numbers, workers_of
+from gcexp_adviser.logs.ledger import longer_than_the_run, tiles_the_run
 from gcexp_adviser.logs.matching import Matched
 from gcexp_adviser.logs.names import listed, name_of, typed
 from gcexp_adviser.logs.numbers import Writing, cells_of, floats, in_seconds, instants, is_numeric
+from gcexp_adviser.logs.runs import chosen, one_after_another, refuse_several, runs_of, without_repeated
 from gcexp_adviser.logs.tables import Table
 from gcexp_adviser.logs.times import known_unit, made_seconds, refuse_text
 from gcexp_adviser.logs.twice import refuse_twice
+
+#: Columns that say how much data a worker had in a step, by their names.
+SIZES = frozenset(
+    "num_examples num_samples n_samples examples samples batch_size local_batch_size tokens num_tokens".split()
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,25 +37,34 @@ class Rows(Lines):
         The columns of the table that they come from.
     unit : str
         ``s`` where it is known that times are seconds now, else empty.
+    sizes : dict of arrays (L,)
+        Columns that say how much data a worker had.
     """
 
     found: Matched
     unit: str = ""
     decisions: list[str] = field(default_factory=list)
+    sizes: dict[str, np.ndarray] = field(default_factory=dict)
 
 
-def long_rows(table: Table, found: Matched, unit: str, writing: Writing) -> Rows:
-    """Times that stand in rows."""
+def long_rows(table: Table, found: Matched, unit: str, writing: Writing, run: str = "") -> Rows:
+    """Times that stand in rows, of the run that a person named where there are several."""
     decisions = list(found.decisions)
-    workers, hosts = workers_of(table, found.worker, writing, decisions)
-    iterations = _iterations(table, found.iteration, workers, writing, decisions)
-    chunks = None
-    if found.chunk:
-        chunks = whole_numbers(table, found.chunk, "chunk", writing)
+    keys = _keys(table, found, writing, decisions)
+    told: list[str] = []
+    if found.iteration:
+        table, iterations, told = _of_one_run(table, found, keys, run)
+        if len(table.frame) < len(keys.iterations):
+            decisions = list(found.decisions)
+            keys = _keys(table, found, writing, decisions)
+        if run == "all":
+            keys = replace(keys, iterations=iterations)
+    decisions += told
+    workers, hosts, iterations, chunks = keys.workers, keys.hosts, keys.iterations, keys.chunks
     if found.times:
         times, known = _durations(table, found, unit, writing, decisions)
     elif found.start:
-        times, known = _from_start_to_end(table, found, unit, writing, decisions)
+        times, known = _from_start_to_end(table, found, unit, writing, decisions, iterations, workers)
     else:
         times, known = _from_end_to_end(table, found, unit, writing, decisions, iterations, workers)
     values = {"time": times}
@@ -68,8 +84,67 @@ def long_rows(table: Table, found: Matched, unit: str, writing: Writing) -> Rows
         hosts=hosts,
         unit="s" if known else "",
         decisions=decisions,
+        sizes=_sizes(table, found),
     )
     return _with_times(rows, table)
+
+
+def _sizes(table: Table, found: Matched) -> dict[str, np.ndarray]:
+    """The numbers of columns that say how much data a worker had."""
+    sizes = {}
+    for column in table.names.without(found.used).where(lambda name: name.base in SIZES):
+        sizes[column] = _numbers_or_nan(table.frame[column])
+    return sizes
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """Of what worker, iteration and micro-batch each row is."""
+
+    workers: np.ndarray
+    hosts: tuple[str, ...]
+    iterations: np.ndarray
+    chunks: np.ndarray | None
+
+
+def _keys(table: Table, found: Matched, writing: Writing, decisions: list[str]) -> _Keys:
+    """Of what worker, iteration and micro-batch each row is."""
+    workers, hosts = workers_of(table, found.worker, writing, decisions)
+    iterations = _iterations(table, found.iteration, workers, writing, decisions)
+    chunks = None
+    if found.chunk:
+        chunks = whole_numbers(table, found.chunk, "chunk", writing)
+    return _Keys(workers, hosts, iterations, chunks)
+
+
+def _of_one_run(table: Table, found: Matched, keys: _Keys, run: str) -> tuple[Table, np.ndarray, list[str]]:
+    """The table of the run that is meant, without iterations that it repeated; its iterations; and what is told."""
+    iterations, chunks = keys.iterations, keys.chunks
+    workers, numbers = pd.factorize(keys.workers)
+    labels = [keys.hosts[number] if keys.hosts else str(number) for number in numbers]
+    told = []
+    several = runs_of(table, found.used, iterations, workers, chunks, labels)
+    if several is None and run not in ("", "last", "all", "1"):
+        raise ParameterError(f"{table.place}: run={run} is not there; it holds one run")
+    if several is not None and not run:
+        refuse_several(several, table, iterations, workers, found.worker)
+    if several is not None and run == "all":
+        told.append(f"put {several.count} runs after one another, told apart by {several.how}")
+        iterations = one_after_another(several.of_rows, iterations)
+    elif several is not None:
+        rows = chosen(several, run, table.place)
+        told.append(
+            f"took run {several.of_rows[rows][0] + 1} of {several.count}, told apart by {several.how}"
+        )
+        table = table.keep(rows)
+        iterations, workers = iterations[rows], workers[rows]
+        chunks = None if chunks is None else chunks[rows]
+    repeated = without_repeated(iterations, workers, chunks)
+    if repeated is not None:
+        rows, sentence = repeated
+        table, iterations = table.keep(rows), iterations[rows]
+        told.append(sentence)
+    return table, iterations, told
 
 
 def _with_further(
@@ -105,6 +180,7 @@ def _with_times(rows: Rows, table: Table) -> Rows:
     if there.all():
         return rows
     kept = with_times(rows, table.place)
+    kept = replace(kept, sizes={name: numbers[there] for name, numbers in rows.sizes.items()})
     if not rows.found.times:
         return kept
     return replace(kept, decisions=[*rows.decisions, *_without_times(rows, there)])
@@ -245,7 +321,13 @@ def _compute(
 
 
 def _from_start_to_end(
-    table: Table, found: Matched, unit: str, writing: Writing, decisions: list[str]
+    table: Table,
+    found: Matched,
+    unit: str,
+    writing: Writing,
+    decisions: list[str],
+    iterations: np.ndarray,
+    workers: np.ndarray,
 ) -> tuple[np.ndarray, str]:
     """Times between the starts and the ends of the rows, and their unit."""
     starts, unit_of_starts = instants(table.frame[found.start], writing)
@@ -268,7 +350,34 @@ def _from_start_to_end(
         raise DataError(
             f"{table.place}: {table.place_of(row)} starts at {start} and ends at {end}, wanted is a later end"
         )
+    _refuse_waiting(table, starts, ends, iterations, workers)
     return times, known
+
+
+def _refuse_waiting(
+    table: Table, starts: np.ndarray, ends: np.ndarray, iterations: np.ndarray, workers: np.ndarray
+) -> None:
+    """Raise `DataError` where starts and ends say that the rows hold the waiting for other workers."""
+    codes, labels = pd.factorize(workers)
+    if len(labels) < 2:
+        return
+    first = starts.min()
+    begins = np.asarray(starts - first, float)
+    finishes = np.asarray(ends - first, float)
+    stamps = "stamp the end of each worker's own work, before it waits"
+    if tiles_the_run(begins, finishes, codes):
+        raise DataError(
+            f"{table.place}: each row begins where the worker's row before ended: the rows tile the run and hold the "
+            f"waiting for others, so nothing can be said of workers; {stamps}"
+        )
+    longer = longer_than_the_run(begins, finishes, iterations)
+    if longer is not None:
+        total, wall = longer
+        raise DataError(
+            f"{table.place}: the longest rows of all iterations add up to {total / wall:.2f} times what lies between "
+            "the first start and the last end: the rows hold the waiting for others, or workers do not wait for each "
+            f"other, so nothing can be said of workers; {stamps}"
+        )
 
 
 def _from_end_to_end(

@@ -12,6 +12,7 @@ from gcexp.errors import DataError, ParameterError
 from gcexp.traces.record import NEEDED
 from gcexp_adviser.logs.names import NOT_USED, Names, column_given, listed, names_of, typed
 from gcexp_adviser.logs.numbers import cells_of, is_empty
+from gcexp_adviser.logs.runs import run_columns
 from gcexp_adviser.logs.tables import Table
 from gcexp_adviser.logs.unmatched import no_iteration, no_time, no_worker
 
@@ -256,6 +257,7 @@ def _that_tell_rows_apart(table, by_iteration, by_worker, chunk) -> list[tuple]:
             columns = [*iteration, *worker]
             if chunk:
                 columns.append(chunk)
+            columns += [name for name in run_columns(table.columns) if name not in columns]
             codes = key_of(table, columns)
             if codes.max(initial=-1) + 1 == len(codes):
                 fitting.append((iteration, worker))

@@ -78,6 +78,13 @@ class Name:
         return self.base.endswith(("_per_s", "_per_sec", "_per_second"))
 
     @property
+    def is_percent_of_compute(self) -> bool:
+        """Whether such a column says what share of a time is computing: ``compute_pct``, ``compute %``."""
+        return self.base.startswith("compute") and self.base.endswith(
+            ("_pct", "_percent", "_%", "_percentage")
+        )
+
+    @property
     def group(self) -> str:
         """What the columns of workers have in common with one of this name; empty for a column that is no worker's.
 
@@ -95,7 +102,7 @@ class Name:
         worker = found["worker"].strip("_")
         if not worker and not found["time"]:
             return "*"
-        if worker not in SYNONYMS["worker"]:
+        if worker not in SYNONYMS["worker"] and worker != "w":
             return ""
         if not found["time"]:
             return worker

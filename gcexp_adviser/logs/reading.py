@@ -13,11 +13,11 @@ from gcexp.traces.clean import read_recorder_folder, when_in, without_gaps
 from gcexp.traces.missing import Absent, resolved, without_first
 from gcexp.traces.places import flags_of, located
 from gcexp.traces.record import Flags, TraceFile, is_recorder_folder
+from gcexp_adviser.logs.file_names import parts_of, stem, unrotated
 from gcexp_adviser.logs.how import ANYHOW, How, how_of
 from gcexp_adviser.logs.names import listed
 
 _ENDINGS = (".csv", ".tsv", ".txt", ".log", ".out", ".json", ".jsonl", ".ndjson", ".parquet", ".npy", ".npz")
-_PACKED = (".gz", ".zip", ".xz", ".bz2")
 _MOST_FILES = 4096
 
 
@@ -132,13 +132,13 @@ def _recorded(table: Any, name: str, flags: Flags, how: How, alone: bool = False
     from gcexp_adviser.logs.arranging import arranged
     from gcexp_adviser.logs.rows import read_rows
 
-    trace = arranged(read_rows(table, how, alone), table, name, flags, how.unit)
+    trace = arranged(read_rows(table, how, alone), table, name, flags, how)
     return replace(trace, decisions=(*table.decisions, *trace.decisions))
 
 
 @lru_cache(maxsize=8)
 def _read(path: Path, flags: Flags, how: How, *_when: int) -> TraceFile:
-    return _recorded(_table(path, how), _stem(path), flags, how)
+    return _recorded(_table(path, how), stem(path), flags, how)
 
 
 def _table(path: Path, how: How) -> Any:
@@ -150,14 +150,6 @@ def _table(path: Path, how: How) -> Any:
     data, told = content_of(path, place)
     table = table_of(data, place, how.pattern)
     return replace(table, decisions=[*told, *table.decisions])
-
-
-def _stem(path: Path) -> str:
-    """A file's name without what says its form: ``times`` of ``times.csv.gz``."""
-    name = path.name
-    for ending in _PACKED:
-        name = name.removesuffix(ending)
-    return Path(name).stem or path.stem
 
 
 # --- several files ----------------------------------------------------------------------------------------------------
@@ -185,6 +177,8 @@ def _logs_in(folder: Path) -> tuple[list[Path], list[Path]]:
         _refuse_without_times(others)
         inner, inner_others = _logs_among(sorted(folder.rglob("*")))
         names = sorted({path.name for path in inner})
+        if any(part.run for part in parts_of(inner)[0]):
+            names = names[:1]  # each folder holds the logs of a run
         if len(names) != 1:
             _refuse_without_times(inner_others)
         if len(names) > 1:
@@ -234,9 +228,7 @@ def _logs_among(paths: list[Path]) -> tuple[list[Path], list[Path]]:
     for path in paths:
         if not path.is_file() or path.name.startswith(".") or path.name == "index.json":
             continue
-        ending = path.suffix
-        if ending in _PACKED:
-            ending = Path(path.stem).suffix
+        ending = Path(unrotated(path)[0]).suffix
         if ending in _ENDINGS and not told_of(head_of(path)):
             files.append(path)
         else:
@@ -273,24 +265,8 @@ def _of_files(paths: list[Path], how: How, name: str = "") -> TraceFile:
             raise DataError(f"{path} is a folder; name one folder, or files")
     if all(is_trace(path) for path in paths):
         return _of_profiler(paths, name or paths[0].parent.name or "profiler", how)
-    tables = [_table(path, how) for path in paths]
-    table = one_table(tables, _names_of(paths), dict(how.roles))
-    return _recorded(table, name or _stem(paths[0]), Flags(), how, alone=True)
-
-
-def _names_of(paths: list[Path]) -> list[str]:
-    """What files are called, so that no two are called alike: ``rank0`` of ``logs/rank0/metrics.csv``.
-
-    >>> (
-    ...     _names_of([Path("a/rank0/log.csv"), Path("a/rank1/log.csv")]),
-    ...     _names_of([Path("x.csv"), Path("y.csv.gz")]),
-    ... )
-    (['rank0', 'rank1'], ['x', 'y'])
-    """
-    names = list(map(_stem, paths))
-    if len(set(names)) == len(names):
-        return names
-    folders = [path.parent.name for path in paths]
-    if len(set(names)) == 1 and len(set(folders)) == len(folders):
-        return folders
-    return [str(path.with_suffix("")) for path in paths]
+    parts, told = parts_of(paths)
+    tables = [_table(part.path, how) for part in parts]
+    table = one_table(tables, parts, dict(how.roles))
+    table = replace(table, decisions=[*told, *table.decisions])
+    return _recorded(table, name or stem(paths[0]), Flags(), how, alone=True)

@@ -8,10 +8,14 @@ import numpy as np
 import pandas as pd
 
 from gcexp.errors import DataError
+from gcexp_adviser.logs.file_names import Part
 from gcexp_adviser.logs.keys import labels_of
 from gcexp_adviser.logs.names import listed, names_of
 from gcexp_adviser.logs.numbers import is_numeric
 from gcexp_adviser.logs.tables import MATRIX, Table
+
+#: What ``columns=`` calls the name of each row's file, where workers of several files have the same names.
+FILE = "file"
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class _Places:
         return f"{table.place_of(number - int(self.starts[which]))} of {table.place.removeprefix('trace ')}"
 
 
-def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> Table:
+def one_table(tables: list[Table], parts: list[Part], given: dict[str, str]) -> Table:
     """The rows of all tables below each other.
 
     Where no column says the worker, each file is that of one, which is called after it; where none says the iteration,
@@ -53,22 +57,32 @@ def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> T
     for table in tables:
         frames.append(table.frame[columns])
     decisions += _told_of(tables)
+    stems = list(dict.fromkeys(part.name for part in parts))
+    numbers, hosts = labels_of(stems)
+    label_of = dict(zip(stems, hosts or numbers, strict=True))
+    is_numbered = False
     if "worker" not in given and not names.has("worker"):
-        numbers, hosts = labels_of(stems)
-        labels = hosts or numbers
-        for place, label in enumerate(labels):
-            frames[place] = frames[place].assign(worker=label)
-        decisions.append(
-            f"took each of {len(tables)} files for that of one worker: {stems[0]} to {stems[-1]}"
-        )
+        for place, part in enumerate(parts):
+            frames[place] = frames[place].assign(worker=label_of[part.name])
+        decisions.append(f"took each of {len(stems)} files for that of one worker: {stems[0]} to {stems[-1]}")
         if "iteration" not in given and not names.has("iteration"):
-            for place, frame in enumerate(frames):
-                frames[place] = frame.assign(iteration=np.arange(len(frame)))
+            is_numbered = True
+            counted: dict[tuple[str, str], int] = {}
+            for place, part in enumerate(parts):
+                begin = counted.get((part.run, part.name), 0)
+                counted[part.run, part.name] = begin + len(frames[place])
+                frames[place] = frames[place].assign(iteration=np.arange(begin, counted[part.run, part.name]))
             decisions.append("no column says the iteration: the rows of each file are numbered")
     else:
         decisions.append(f"put the rows of {len(tables)} files together")
+        if FILE in given.get("worker", "").split("+") and FILE not in columns:
+            for place, part in enumerate(parts):
+                frames[place] = frames[place].assign(**{FILE: part.name})
     lengths = list(map(len, frames))
     starts = np.append(0, np.cumsum(lengths)[:-1])
+    runs = None
+    if len({part.run for part in parts}) > 1:
+        runs = np.repeat([part.run for part in parts], lengths)
     return Table(
         place=f"trace of {len(tables)} files",
         frame=pd.concat(frames, ignore_index=True),
@@ -76,6 +90,9 @@ def one_table(tables: list[Table], stems: list[str], given: dict[str, str]) -> T
         decisions=decisions,
         named=first.named or is_bare,
         semicolons=first.semicolons,
+        files=np.repeat(np.arange(len(parts)), lengths),
+        runs=runs,
+        is_numbered=is_numbered,
     )
 
 

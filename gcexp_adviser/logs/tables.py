@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,12 @@ class Table:
         Whether semicolons divide the cells, as where numbers have decimal commas.
     nested : tuple of str
         Columns whose cells are lists or objects.
+    files : array of int, optional
+        From which file each row comes, where there are several.
+    runs : array of str, optional
+        To which run each row belongs by the name or the folder of its file.
+    is_numbered : bool
+        Whether the rows of each file were numbered, since no column says the iteration.
     """
 
     place: str
@@ -60,6 +66,20 @@ class Table:
     named: bool = True
     semicolons: bool = False
     nested: tuple[str, ...] = ()
+    files: np.ndarray | None = None
+    runs: np.ndarray | None = None
+    is_numbered: bool = False
+
+    def keep(self, rows: np.ndarray) -> Table:
+        """The table with some of its rows alone, which `rows` (L,) of bool says."""
+        places = np.flatnonzero(rows)
+        return replace(
+            self,
+            frame=self.frame[rows].reset_index(drop=True),
+            place_of=lambda number: self.place_of(int(places[number])),
+            files=None if self.files is None else self.files[rows],
+            runs=None if self.runs is None else self.runs[rows],
+        )
 
     @cached_property
     def columns(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -172,6 +173,11 @@ def _guessed_workers(table: Table, names: Names) -> list[str]:
         f"column for each worker; it has {listed(table.columns)}: say which are which, as in {example_of(table)}, or "
     )
     pattern, group = numbered(table.columns)
+    if group and re.search(r"bytes|count|num_|_size|examples|samples|tokens", name_of(pattern).base):
+        raise DataError(
+            f"{table.place}: the columns {pattern} seem to hold counts or bytes, and no times of workers; where they "
+            f"are times: columns=workers:{typed(pattern)}"
+        )
     if not group or pattern == "*":
         raise DataError(f"{told}columns=workers:* where each column is a worker{where_nested(table)}")
     raise DataError(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import os
 import re
+import runpy
 import shlex
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +24,7 @@ from gcexp.command.init import init
 from gcexp.command.main import COMMANDS, main, parser
 from gcexp.command.plugged import phrase_of, plugged
 from gcexp.report.targets import RULES, target_files
+from gcexp.run.options import option_names
 from tests.conftest import Project, unload, write_files
 
 ROOT = Path(__file__).parents[2]
@@ -81,6 +85,27 @@ def test_adding_a_scheme(tmp_path, monkeypatch, forget, capsys, no_picture):
         assert any(part in name for name in passed), output
 
 
+def test_a_package_with_a_code_and_a_delay_model_alone(tmp_path, monkeypatch, here):
+    """Without a paper.yaml its conf/ was silently ignored. The classes are those of the other page."""
+    shared = dict(FILES.findall((ROOT / "docs" / "own-project.md").read_text()))
+    classes = dict(FILES.findall((ROOT / "docs" / "adding-a-scheme.md").read_text()))
+    files = {name: text for name, text in shared.items() if name.startswith("mylab/")}
+    for name in ("mylab/mirror.py", "mylab/hiccups.py"):
+        files[name] = classes[name]
+    site = tmp_path / "site"
+    write_files(site, files | {"mylab/__init__.py": ""})
+    (point,) = tomllib.loads(shared["pyproject.toml"])["project"]["entry-points"]["gcexp.plugins"].values()
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.setattr("gcexp.run.options.plugins", lambda: (point,))
+    unload("mylab")
+    assert {"mirror"} <= {*option_names("scheme")} and {"hiccups"} <= {*option_names("delay")}
+    table = gcexp.simulate(scheme="mirror", delay="hiccups", n=6, iterations=10, seeds=1)
+    assert table["min_recovered_fraction"].tolist() == [1]
+    monkeypatch.setattr("gcexp.run.options.plugins", lambda: (f"{point}.conf",))
+    assert "hiccups" in option_names("delay")
+    unload("mylab")
+
+
 @pytest.mark.slow
 def test_from_ones_own_files_to_an_answer(tmp_path, monkeypatch, forget, capsys, no_picture):
     """The section runs as it is written, with fewer iterations."""
@@ -126,6 +151,33 @@ def test_examples_of_the_gallery_run(script, monkeypatch):
     exec(program, found)
     lines = [line for axes in found["figure"].axes for line in axes.lines]
     assert lines and all(len(line.get_xdata()) for line in lines), "a drawing of something"
+
+
+@pytest.mark.slow
+def test_the_notebook_runs(away):
+    """Cell after cell, with few iterations, as a kernel would run them."""
+    notebook = json.loads((ROOT / "examples/sweep_to_figure.ipynb").read_text("utf-8"))
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert len(cells) > 4 and not any(cell["outputs"] for cell in cells)
+    names: dict = {}
+    for cell in cells:
+        program = "".join(cell["source"])
+        exec(re.sub(r"(iterations)=\d+", r"\1=8", program), names)
+    assert Path("learning.pdf").stat().st_size and Path("learning.csv").stat().st_size
+    for figure in (names["figure"], names["learning"]):
+        assert all(line.get_xdata().size for axes in figure.axes for line in axes.lines)
+        assert any(axes.lines for axes in figure.axes)
+
+
+def test_every_published_drawing_is_on_the_page_of_drawings(monkeypatch):
+    monkeypatch.chdir(ROOT)  # as `make docs` does
+    page = runpy.run_path(str(ROOT / "docs/drawings_page.py"))["document"]()
+    shown = re.findall(r"^!\[.+\]\(\.\./\.\./(.+)\)$", page, re.M)
+    published = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("reports/published/figures/*.png")}
+    assert len(shown) == len({*shown}) and {*shown} == published
+    made = re.findall(r"^snakemake (\w+) ", page, re.M)
+    assert made == [Path(place).stem for place in shown]
 
 
 #: A program, and what it prints where a block without a language follows.

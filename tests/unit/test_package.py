@@ -117,10 +117,11 @@ def test_the_wheel_holds_what_lies_beside_the_package(wheel):
     assert len(beside) > 120 and len(traces) > 20 and published
     lacking = [path for path in [*beside, *traces, *published] if not (wheel / "gcexp" / path).is_file()]
     assert not lacking
-    for path in (path for path in tracked if path.parts[0] in ("gcexp", "gcexp_adviser", "gcexp_papers")):
+    packages = {"gcexp", "gcexp_adviser", "gcexp_papers", "hydra_plugins"}
+    for path in (path for path in tracked if path.parts[0] in packages):
         assert (wheel / path).is_file() != ("gcexp_papers" in path.parts and "tests" in path.parts), path
     found = [path.relative_to(wheel) for path in wheel.rglob("*") if path.is_file()]
-    assert {path.parts[0].partition("-")[0] for path in found} == {"gcexp", "gcexp_adviser", "gcexp_papers"}
+    assert {path.parts[0].partition("-")[0] for path in found} == packages
     assert not [path for path in found if path.suffix == ".pyc" or "raw" in path.parts]
     for folder in ("data/traces/licenses", "data/faults/licenses"):
         texts = {path.name for path in wheel.glob(f"*.dist-info/licenses/{folder}/*")}
@@ -152,6 +153,8 @@ import gcexp
 from hydra import compose, initialize_config_dir
 with initialize_config_dir(os.getcwd(), version_base="1.3"):
     print(compose("config", ["delay.shape=3"])["delay"]["shape"], os.path.dirname(gcexp.__file__))
+    run = gcexp.build(compose("config", ["+gcexp=run", "gcexp/scheme=frc", "gcexp.n=4", "gcexp.s=1"]))
+    print(run.scheme.code)
 """
 SHOWN = re.search(r"^gcexp (simulate .*)$", (ROOT / "docs/package.md").read_text(), re.M)[1]
 COMMANDS = {
@@ -178,9 +181,10 @@ def test_an_installed_wheel_works_without_the_clone_and_the_extras(installed, tm
     command = [installed / "bin/python", "-c", ALONE, *COMMANDS]
     done = subprocess.run(command, capture_output=True, text=True, check=False, **where)
     (packages,) = (installed / "lib").glob("python*/site-packages")
-    *printed, codes, composed = done.stdout.splitlines()
+    *printed, codes, composed, built = done.stdout.splitlines()
     assert codes == f"{[*COMMANDS.values()]}", done.stdout[-2000:] + done.stderr
     assert composed.split() == ["3", str(packages / "gcexp")]
+    assert built == "FractionalRepetition(n=4, d=2, k=4)"  # by the plug-in for Hydra
     _, *seeds = printed[:6]  # by the command of the page, behind a head
     assert [line.split()[0] for line in seeds] == ["cgc"] * 5
     learn, workflow = done.stderr.strip().splitlines()
@@ -277,3 +281,17 @@ def test_its_settings_say_how_it_is_used():
     assert all(
         isinstance(value, bool) for value in [*usage["software-stack-deployment"].values(), usage["report"]]
     )
+
+
+@pytest.mark.slow
+@pytest.mark.workflow
+def test_its_test_folder_is_a_small_project(tmp_path):
+    """Continuous integration of a workflow types `snakemake --directory .test`: a project with one figure."""
+    made = [line.strip("/") for line in (ROOT / ".test/.gitignore").read_text().split()]
+    folder = shutil.copytree(ROOT / ".test", tmp_path / "test", ignore=shutil.ignore_patterns(*made))
+    known = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    assert set(yaml.safe_load((folder / "config/config.yaml").read_text())) <= set(known)
+    command = [sys.executable, "-m", "snakemake", "-n", "--directory", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    jobs = re.findall(r"^ (data|train|train exact|table|draw|page) +1 *$", done.stderr, re.M)
+    assert done.returncode == 0 and len(jobs) == 6, done.stderr

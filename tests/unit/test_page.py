@@ -290,7 +290,9 @@ def test_a_figure_has_a_page_of_its_own(site, tmp_path):
     (tmp_path / "figures" / f"{target}.png").touch()
     (tmp_path / "data" / f"{target}.csv").write_text("label,run,seed\nall,a,0\n")
     (figure,) = named_figures([target], "quick")
-    page.write_figure_page(replace(figure, file=replace(figure.file, level=None)), tmp_path / f"{target}.html")
+    page.write_figure_page(
+        replace(figure, file=replace(figure.file, level=None)), tmp_path / f"{target}.html"
+    )
     shown = Page((tmp_path / f"{target}.html").read_text("utf-8"))
     assert {f"figures/{target}.png", f"data/{target}.csv"} <= set(shown.links)
     assert not [link for link in shown.links if link.endswith(".html") and not link.startswith("http")]

@@ -1,0 +1,322 @@
+"""How many runs of a job a log holds, and which rows are of which: runs are never merged without being asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from gcexp.errors import DataError, ParameterError
+from gcexp_adviser.logs.names import name_of, typed
+from gcexp_adviser.logs.tables import Table
+
+_NAMES = ("job", "run", "session", "attempt", "restart", "trial")
+_MOST_RUNS = 50  # that a column tells apart
+_NEAR_FIRST = 0.02  # share of the iterations before, up to which a worker falls to its first one
+_SHOWN = 4  # runs of which the sizes are told
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs of the rows of a log.
+
+    Attributes
+    ----------
+    of_rows : array of int (L,)
+        The number of each row's run, from 0.
+    how : str
+        By what they are told apart, as a sentence goes on.
+    """
+
+    of_rows: np.ndarray
+    how: str
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return int(self.of_rows.max()) + 1
+
+
+def run_columns(columns: Sequence[str]) -> list[str]:
+    """Columns that may tell runs apart, by their names.
+
+    >>> run_columns(["job_id", "step", "attempt"])
+    ['job_id', 'attempt']
+    """
+    found = []
+    for column in columns:
+        base = name_of(column).base
+        for ending in ("_id", "_index", "_number", "id"):
+            base = base.removesuffix(ending)
+        if base in _NAMES:
+            found.append(column)
+    return found
+
+
+def runs_of(
+    table: Table,
+    used: set[str],
+    iterations: np.ndarray,
+    workers: np.ndarray,
+    chunks: np.ndarray | None,
+    labels: Sequence[str],
+) -> Runs | None:
+    """The runs of a log; None for one run.
+
+    Parameters
+    ----------
+    table : Table
+    used : set of str
+        Columns that are something else.
+    iterations, workers : arrays of int (L,)
+        Numbers of the iterations, and of the workers from 0.
+    chunks : array of int (L,), optional
+    labels : sequence of str
+        Labels of the workers.
+    """
+    if table.runs is not None:
+        codes, _ = pd.factorize(table.runs)
+        found = Runs(codes, "the names of folders or files")
+        return None if goes_on(found.of_rows, iterations) else found
+    for column in run_columns(table.columns):
+        if column in used:
+            continue
+        codes, values = pd.factorize(table.frame[column])
+        if 1 < len(values) <= _MOST_RUNS and not _names_workers(codes, workers):
+            found = Runs(codes, f"the column {column}")
+            return None if goes_on(codes, iterations) else found
+    sessions = sessions_of(iterations, workers, chunks)
+    if sessions.max(initial=0) > 0:
+        return Runs(sessions, "the iterations, which begin again")
+    stretches = stretches_of(iterations, workers, table.files)
+    if stretches is not None and not (_count_on(labels) and _same_iterations(stretches, iterations)):
+        return Runs(stretches, "the workers: those of one part do not occur in the next")
+    return None
+
+
+def _names_workers(codes: np.ndarray, workers: np.ndarray) -> bool:
+    """Whether numbers of runs say the same as those of workers."""
+    pairs = codes.astype(np.int64) * (int(workers.max(initial=0)) + 1) + workers
+    return len(np.unique(pairs)) == codes.max() + 1 == workers.max() + 1
+
+
+def goes_on(runs: np.ndarray, iterations: np.ndarray) -> bool:
+    """Whether runs are attempts of one job: each begins behind the first iteration of the one before, none from anew.
+
+    >>> runs = np.array([0, 0, 1, 1])
+    >>> goes_on(runs, np.array([0, 1, 2, 3])), goes_on(runs, np.array([0, 1, 0, 1]))
+    (True, False)
+    """
+    firsts = []
+    lasts = []
+    for run in range(int(runs.max()) + 1):
+        own = iterations[runs == run]
+        firsts.append(int(own.min()))
+        lasts.append(int(own.max()))
+    for before in range(len(firsts) - 1):
+        is_later = (
+            firsts[before] < firsts[before + 1] <= lasts[before] + max(1, lasts[before] - firsts[before])
+        )
+        if not (is_later and lasts[before + 1] > lasts[before]):
+            return False
+    return True
+
+
+def sessions_of(iterations: np.ndarray, workers: np.ndarray, chunks: np.ndarray | None = None) -> np.ndarray:
+    """The number of each row's session: a worker begins a new one where its iteration falls to its first one.
+
+    Rows in any order are one session, as long as none stands twice.
+
+    >>> sessions_of(np.array([0, 1, 2, 0, 1]), np.zeros(5, int)).tolist()
+    [0, 0, 0, 1, 1]
+    >>> (
+    ...     sessions_of(np.array([0, 1, 2, 1, 2]), np.zeros(5, int)).tolist(),
+    ...     sessions_of(np.array([2, 0, 1]), np.zeros(3, int)).tolist(),
+    ... )
+    ([0, 0, 0, 0, 0], [0, 0, 0])
+    """
+    none = np.zeros(len(iterations), np.int64)
+    if not _falls_anywhere(iterations, workers) or not twice(iterations, workers, chunks).any():
+        return none
+    order = np.argsort(workers, kind="stable")
+    numbers = iterations[order]
+    begins = np.append(True, np.diff(workers[order]) != 0)
+    least = pd.Series(numbers).groupby(workers[order]).transform("min").to_numpy()
+    before = np.append(numbers[0], numbers[:-1])
+    is_first = numbers - least <= _NEAR_FIRST * (before - least)
+    falls = (numbers < before) & ~begins & is_first
+    sessions = np.cumsum(falls)
+    at_begin = np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
+    found = none.copy()
+    found[order] = sessions - sessions[at_begin]
+    return found
+
+
+def _falls_anywhere(iterations: np.ndarray, workers: np.ndarray) -> bool:
+    """Whether some worker's iteration is less than in its row before."""
+    if not (np.diff(iterations) < 0).any():
+        return False
+    order = np.argsort(workers, kind="stable")
+    same = np.diff(workers[order]) == 0
+    return bool((same & (np.diff(iterations[order]) < 0)).any())
+
+
+def twice(iterations: np.ndarray, workers: np.ndarray, chunks: np.ndarray | None = None) -> np.ndarray:
+    """Which rows (L,) are followed by another one of the same iteration, worker and micro-batch."""
+    columns = {"iteration": iterations, "worker": workers}
+    if chunks is not None:
+        columns["chunk"] = chunks
+    return pd.DataFrame(columns).duplicated(keep="last").to_numpy()
+
+
+def stretches_of(
+    iterations: np.ndarray, workers: np.ndarray, files: np.ndarray | None = None
+) -> np.ndarray | None:
+    """Parts (L,) of a log, each with several workers that occur in no other part; None where there is one.
+
+    Parts with the same iterations are those of one run where they stand in a file each, as those of nodes do.
+
+    >>> iterations = np.array([0, 0, 1, 1, 0, 0, 1, 1])
+    >>> stretches_of(iterations, np.array([0, 1, 0, 1, 2, 3, 2, 3])).tolist()
+    [0, 0, 0, 0, 1, 1, 1, 1]
+    """
+    rows = np.arange(len(workers))
+    number = int(workers.max(initial=0)) + 1
+    last = np.zeros(number, np.int64)
+    last[workers] = rows
+    reached = np.maximum.accumulate(last[workers])  # the last row of any worker that has begun
+    ends = np.flatnonzero(reached == rows)
+    if not 1 < len(ends) <= _MOST_RUNS:
+        return None
+    parts = np.searchsorted(ends, rows)
+    for part in range(len(ends)):
+        if len(np.unique(workers[parts == part])) < 2:
+            return None
+    if files is not None and _same_iterations(parts, iterations):
+        return None
+    return parts
+
+
+def _same_iterations(parts: np.ndarray, iterations: np.ndarray) -> bool:
+    """Whether all parts (L,) of a log have the same iterations."""
+    first = np.unique(iterations[parts == 0])
+    return all(
+        np.array_equal(np.unique(iterations[parts == part]), first) for part in range(int(parts.max()) + 1)
+    )
+
+
+def _count_on(labels: Sequence[str]) -> bool:
+    """Whether workers are called by one word and numbers without a gap, as those of one run are.
+
+    >>> _count_on(["w0", "w1", "w2"]), _count_on(["w0", "w7"]), _count_on(["a", "b"])
+    (True, False, False)
+    """
+    words = set()
+    numbers = []
+    for label in labels:
+        found = re.fullmatch(r"(.*?)(\d{1,18})", label)
+        if not found:
+            return False
+        words.add(found[1])
+        numbers.append(int(found[2]))
+    return len(words) == 1 and min(numbers) <= 1 and max(numbers) - min(numbers) + 1 == len(set(numbers))
+
+
+def chosen(runs: Runs, run: str, place: str) -> np.ndarray:
+    """Which rows (L,) are of the run that a person named; raise `ParameterError` for one that is not there."""
+    number = runs.count if run == "last" else int(run)
+    if number > runs.count:
+        raise ParameterError(f"{place}: run={run} is not there; it holds {runs.count} runs")
+    return runs.of_rows == number - 1
+
+
+def one_after_another(runs: np.ndarray, iterations: np.ndarray) -> np.ndarray:
+    """Numbers of iterations where each run goes on behind the one before.
+
+    >>> one_after_another(np.array([0, 0, 1, 1]), np.array([5, 6, 0, 1])).tolist()
+    [5, 6, 7, 8]
+    """
+    numbers = iterations.copy()
+    for run in range(1, int(runs.max()) + 1):
+        own = runs == run
+        before = numbers[runs == run - 1].max()
+        numbers[own] += before + 1 - numbers[own].min()
+    return numbers
+
+
+def refuse_several(
+    runs: Runs, table: Table, iterations: np.ndarray, workers: np.ndarray, keys: tuple[str, ...]
+) -> None:
+    """Raise `DataError`: the log holds several runs; the sentence says how large they are and what to type."""
+    sizes = []
+    for run in range(min(runs.count, _SHOWN)):
+        own = runs.of_rows == run
+        count = len(np.unique(workers[own]))
+        sizes.append(
+            f"run {run + 1} has {int(own.sum())} rows of {count} workers, iterations {iterations[own].min()} to "
+            f"{iterations[own].max()}"
+        )
+    if runs.count > _SHOWN:
+        sizes.append("...")
+    told = f"{table.place}: holds {runs.count} runs by {runs.how} ({'; '.join(sizes)})"
+    cures = "say which: run=2 or run=last, or run=all where they are one run, one after another"
+    nodes = _where_nodes(runs, table, keys)
+    raise DataError(f"{told}: {nodes}{cures}" if not nodes else f"{told}: {nodes}; or {cures}")
+
+
+def _where_nodes(runs: Runs, table: Table, keys: tuple[str, ...]) -> str:
+    """What to type where files are of nodes that count their own ranks; empty where each run is not one file."""
+    if table.files is None or len(keys) != 1 or table.runs is not None:
+        return ""
+    pairs = np.unique(runs.of_rows * (int(table.files.max()) + 1) + table.files)
+    if not len(pairs) == int(table.files.max()) + 1 == runs.count:
+        return ""
+    return (
+        f"where each file is that of a node, whose {keys[0]} is counted on it: columns=worker:"
+        f"{typed(f'file+{keys[0]}')}"
+    )
+
+
+def without_repeated(
+    iterations: np.ndarray, workers: np.ndarray, chunks: np.ndarray | None
+) -> tuple[np.ndarray, str] | None:
+    """Which rows (L,) count where a run went back to a checkpoint and repeated iterations, and a sentence; else None.
+
+    >>> kept, told = without_repeated(np.array([0, 1, 2, 3, 2, 3, 4]), np.zeros(7, int), None)
+    >>> kept.tolist(), told.partition(",")[0]
+    ([True, True, False, False, True, True, True], 'went back from iteration 3 to 2')
+    """
+    if not _falls_anywhere(iterations, workers):
+        return None
+    repeated = twice(iterations, workers, chunks)
+    if not repeated.any():
+        return None
+    order = np.argsort(workers, kind="stable")
+    numbers = iterations[order]
+    same = np.diff(workers[order]) == 0
+    at = np.flatnonzero(same & (np.diff(numbers) < 0))
+    if len(at) > _MOST_RUNS * (workers.max() + 1):  # rows in no order: not those of a run that went back
+        return None
+    if not _repeats_in_a_row(numbers, at, repeated[order]):
+        return None
+    first, back = int(numbers[at[0]]), int(numbers[at[0] + 1])
+    told = (
+        f"went back from iteration {first} to {back}, as to a checkpoint: of iterations that stand twice the last rows "
+        f"count, and {int(repeated.sum())} earlier ones are left out"
+    )
+    return ~repeated, told
+
+
+def _repeats_in_a_row(numbers: np.ndarray, falls: np.ndarray, repeated: np.ndarray) -> bool:
+    """Whether the rows before each fall of the iteration, down to where it falls, are those that are repeated."""
+    expected = np.zeros(len(numbers), bool)
+    for at in falls:
+        back = numbers[at + 1]
+        row = int(at)
+        while row >= 0 and numbers[row] >= back and (row == at or numbers[row] <= numbers[row + 1]):
+            expected[row] = True
+            row -= 1
+    return bool((repeated <= expected).all())

@@ -1,0 +1,308 @@
+"""What the rows of a log are: runs, rows that do not count, counters, waiting, units; each is asked about or told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gcexp
+from gcexp.command.main import main
+from gcexp_adviser.logs.reading import read
+
+ITERATIONS, WORKERS = 60, 6
+
+
+def drawn(iterations=ITERATIONS, workers=WORKERS, slow=2, factor=1.7, seed=0):
+    """Times of a cluster with one slow worker."""
+    times = 0.35 * np.exp(0.08 * np.random.default_rng(seed).normal(size=(iterations, workers)))
+    times[:, slow] *= factor
+    return times.round(4)
+
+
+def rows_of(times, first=0, labels=None, **columns):
+    """A frame of rows, iteration by iteration."""
+    iterations, workers = times.shape
+    labels = range(workers) if labels is None else labels
+    frame = pd.DataFrame(
+        {
+            "step": np.repeat(np.arange(first, first + iterations), workers),
+            "rank": list(labels) * iterations,
+            "time": times.ravel(),
+        }
+    )
+    for name, values in columns.items():
+        frame[name] = np.broadcast_to(values, times.shape).ravel()
+    return frame.dropna(subset="time").reset_index(drop=True)
+
+
+def slow_in(advice):
+    return set(
+        advice.diagnosis.table.query("mechanism == 'bad_node' and status == 'found'")["workers"].astype(str)
+    )
+
+
+def appended(*frames):
+    return pd.concat(frames, ignore_index=True)
+
+
+def told(trace, word):
+    return any(word in decision for decision in trace.decisions)
+
+
+def test_two_sessions_are_asked_about(refused):
+    log = appended(rows_of(drawn()), rows_of(drawn(40, slow=4, seed=1)))
+    refused(("2 runs", "run=2", "run=last"), gcexp.advise, log)
+    assert slow_in(gcexp.advise(log, run=1)) == {"2"}
+    assert slow_in(gcexp.advise(log, run="last")) == {"4"}
+    assert read_with(log, run="all").values["time"].shape == (100, WORKERS)
+    refused("run=3", lambda: gcexp.advise(log, run=3))
+
+
+def read_with(log, **said):
+    from gcexp_adviser.logs.how import how_given
+
+    return read(log, how_given(**said))
+
+
+def test_other_workers_in_the_next_part_are_another_run(refused):
+    names = ["alpha", "beta", "gamma", "delta", "rho", "tau"]
+    others = ["one", "two", "three", "four", "five", "six"]
+    again = appended(rows_of(drawn(), labels=names), rows_of(drawn(seed=1), labels=others))
+    later = appended(rows_of(drawn(), labels=names), rows_of(drawn(seed=1), first=ITERATIONS, labels=others))
+    refused("2 runs", read, again)
+    refused("2 runs", read, later)
+    nodes = appended(rows_of(drawn(), labels=range(6)), rows_of(drawn(seed=1), labels=range(6, 12)))
+    assert read(nodes).values["time"].shape == (ITERATIONS, 12)
+
+
+@pytest.mark.parametrize("column", ["job", "run_id", "session", "attempt"])
+def test_a_column_tells_runs_apart(column, refused):
+    log = appended(rows_of(drawn()).assign(**{column: 1}), rows_of(drawn(seed=1)).assign(**{column: 2}))
+    refused((column, "run=2"), read, log.sort_values("step", kind="stable"))
+    on = appended(
+        rows_of(drawn()).assign(**{column: 1}), rows_of(drawn(seed=1), first=ITERATIONS).assign(**{column: 2})
+    )
+    assert read(on).values["time"].shape == (2 * ITERATIONS, WORKERS)
+
+
+def write_ranks(folder, times, pattern, first=0):
+    folder.mkdir(parents=True, exist_ok=True)
+    for worker, column in enumerate(times.T):
+        frame = rows_of(column[:, None], first).drop(columns="rank")
+        frame.to_csv(folder / pattern.format(worker), index=False)
+
+
+def test_folders_of_attempts(tmp_path, refused):
+    write_ranks(tmp_path / "log" / "attempt_0", drawn(), "rank{}.csv")
+    write_ranks(tmp_path / "log" / "attempt_1", drawn(seed=1), "rank{}.csv")
+    refused(("2 runs", "run=2"), read, tmp_path / "log")
+    write_ranks(tmp_path / "on" / "attempt_0", drawn(), "rank{}.csv")
+    write_ranks(tmp_path / "on" / "attempt_1", drawn(seed=1), "rank{}.csv", first=ITERATIONS)
+    assert read(tmp_path / "on").values["time"].shape == (2 * ITERATIONS, WORKERS)
+
+
+def test_files_of_two_jobs(tmp_path, refused):
+    write_ranks(tmp_path, drawn(), "slurm-1001_{}.out")
+    assert read(tmp_path).values["time"].shape == (ITERATIONS, WORKERS)
+    write_ranks(tmp_path, drawn(seed=1), "slurm-1002_{}.out")
+    refused(("2 runs", "run=2"), read, tmp_path)
+    assert slow_in(gcexp.advise(tmp_path, run=2)) == {"2"}
+
+
+def test_a_run_that_went_back_to_a_checkpoint_counts_its_last_rows():
+    times = drawn()
+    log = appended(rows_of(drawn(seed=1)[:50]), rows_of(times[40:], first=40))
+    trace = read(log)
+    np.testing.assert_array_equal(trace.values["time"][40:], times[40:])
+    assert told(trace, "went back from iteration 49 to 40")
+
+
+def test_local_ranks_of_nodes(tmp_path, refused):
+    for node, slow in enumerate((3, 0)):
+        frame = rows_of(drawn(workers=4, slow=slow, factor=1.7 if node == 0 else 1, seed=node))
+        frame.rename(columns={"rank": "local_rank"}).to_csv(tmp_path / f"node{node}.csv", index=False)
+    refused("columns=worker:file+local_rank", gcexp.advise, tmp_path)
+    advice = gcexp.advise(tmp_path, columns="worker:file+local_rank")
+    assert advice.recorded.x.shape == (ITERATIONS, 8)
+    assert slow_in(advice) == {"node0/3"}
+
+
+def test_rows_that_hold_the_waiting_are_refused(refused):
+    times = drawn()
+    ends = 1.7e9 + np.cumsum(times.max(axis=1) + 0.02)
+    begins = np.append(1.7e9, ends[:-1])[:, None]
+    own = begins + times
+    tiled = np.vstack([np.full(WORKERS, 1.7e9), own[:-1]])
+    refused("hold the waiting", read, rows_of(times, start=tiled + 1e-5, end=own).drop(columns="time"))
+    assert (
+        read(rows_of(times, start=begins, end=own).drop(columns="time")).values["time"].shape == times.shape
+    )
+
+
+def test_counters_become_differences():
+    times = drawn()
+    counters = times.cumsum(axis=0)
+    np.testing.assert_allclose(read(rows_of(counters)).values["time"], times[1:])
+    counters[30:, 4] -= counters[30, 4] - 0.001
+    trace = read(rows_of(counters))
+    assert trace.values["time"].shape == (ITERATIONS - 2, WORKERS)
+    assert told(trace, "differences")
+    epochs = np.vstack([part.cumsum(axis=0) for part in np.split(times, 4)])
+    assert read(rows_of(epochs)).values["time"].shape == (ITERATIONS - 4, WORKERS)
+
+
+def test_clocks_that_keep_pace_are_refused(refused):
+    times = drawn()
+    starts = np.append(0, np.cumsum(times.max(axis=1))[:-1])[:, None]
+    refused("keep pace", read, rows_of(starts + times))
+
+
+def test_times_behind_the_barrier_do_not_follow_the_compute_times(refused):
+    compute = drawn()
+    ends = compute.max(axis=1, keepdims=True) + 0.05
+    times = ends * (1 + 0.03 * np.random.default_rng(1).normal(size=compute.shape))
+    log = rows_of(times, compute=compute)
+    refused(("barrier", "columns=time:compute"), gcexp.advise, log)
+    assert slow_in(gcexp.advise(log, columns="time:compute")) == {"2"}
+    own = rows_of(compute + 0.1 * np.random.default_rng(2).random(compute.shape), compute=compute)
+    assert slow_in(gcexp.advise(own)) == {"2"}
+
+
+@pytest.mark.parametrize("name, scale", [("compute", 0.0007), ("compute_pct", 70), ("compute", 1000)])
+def test_compute_in_another_unit_is_asked_about(name, scale, refused):
+    log = rows_of(drawn(), **{name: scale * drawn()})
+    refused(("compute", "columns=compute:none"), read, log)
+    assert "compute" not in read_with(log, columns="compute:none").values
+
+
+@pytest.mark.parametrize(
+    "column, usual, other", [("is_warmup", 0, 1), ("phase", "train", "eval"), ("valid", True, False)]
+)
+def test_rows_that_do_not_count_are_left_out(column, usual, other):
+    times = drawn()
+    log = rows_of(times)
+    log[column] = [other if step < 5 else usual for step in log["step"]]
+    trace = read(log)
+    np.testing.assert_array_equal(trace.values["time"], times[5:])
+    assert told(trace, column)
+    assert len(read_with(log, without="none").values["time"]) == ITERATIONS
+
+
+def test_marks_of_unknown_meaning_are_asked_about(refused):
+    log = rows_of(drawn())
+    log["phase"] = ["blue" if step < 5 else "green" for step in log["step"]]
+    refused(("phase", "without=phase:blue"), read, log)
+    assert len(read_with(log, without="phase:blue").values["time"]) == ITERATIONS - 5
+    refused("without=phase:red", lambda: read_with(log, without="phase:red"))
+
+
+def test_a_stage_of_each_worker_marks_no_rows():
+    log = rows_of(drawn(), stage=np.arange(WORKERS) % 2)
+    assert read(log).values["time"].shape == (ITERATIONS, WORKERS)
+    assert not told(read(log), "left out")
+
+
+def test_an_asynchronous_run_is_refused(refused):
+    log = pd.DataFrame({"step": range(60), "rank": np.arange(60) % 4, "time": drawn().ravel()[:60]})
+    refused("asynchronous", read, log)
+
+
+def test_sampled_clients_have_two_answers(refused):
+    times = drawn(slow=0, factor=1)
+    times[np.random.default_rng(1).random(times.shape).argsort(axis=1) >= 3] = np.nan
+    refused(("3 of 6 workers", "sampled", "absent=late"), gcexp.advise, rows_of(times))
+    assert gcexp.advise(rows_of(times), absent="late").recorded.absent == "late"
+
+
+def test_files_of_unequal_length_without_a_step(tmp_path, refused):
+    common = np.exp(0.4 * np.random.default_rng(1).normal(size=(ITERATIONS, 1)))
+    times = common * drawn(slow=0, factor=1)
+    for worker, column in enumerate(times.T):
+        kept = np.delete(column, 20) if worker == 3 else column
+        np.savetxt(tmp_path / f"rank{worker}.txt", kept, fmt="%.4f")
+    refused(("worker 3", "cannot be aligned", "columns=iteration:none"), read, tmp_path)
+    assert read_with(tmp_path, columns="iteration:none").missing.sum() == 1
+
+
+def test_workers_that_join_later_are_told_and_make_no_drift():
+    times = drawn(120, slow=0, factor=1)
+    times[:60, 3:] = np.nan
+    advice = gcexp.advise(rows_of(times))
+    assert told(advice.recorded.trace, "joined later, with iteration 60")
+    assert advice.recorded.x.shape == (60, WORKERS)
+    assert "drift" not in advice.diagnosis.found
+
+
+def test_ranks_at_another_cadence_are_read_at_common_steps():
+    times = drawn(slow=0, factor=1)
+    times[np.arange(ITERATIONS) % 5 != 0, :2] = np.nan
+    trace = read(rows_of(times))
+    assert trace.values["time"].shape == (12, WORKERS) and trace.missing is None
+    assert told(trace, "every 5 iterations") and trace.flags.sampled
+
+
+def test_rotated_files_belong_to_their_log(tmp_path):
+    times = drawn()
+    write_ranks(tmp_path, times[:20], "rank{}.log.2")
+    write_ranks(tmp_path, times[20:40], "rank{}.log.1", first=20)
+    write_ranks(tmp_path, times[40:], "rank{}.log", first=40)
+    trace = read(tmp_path)
+    np.testing.assert_array_equal(trace.values["time"], times)
+    assert told(trace, "rotated")
+
+
+def test_unequal_data_are_told():
+    sizes = np.full((ITERATIONS, WORKERS), 32)
+    sizes[:, 2] = 64
+    times = drawn(factor=1) * sizes / 32
+    assert told(read(rows_of(times, num_examples=sizes)), "num_examples differs by worker")
+    assert not told(read(rows_of(times, num_examples=32)), "num_examples differs")
+
+
+def test_equal_cells_are_no_times(refused):
+    refused("equal", read, rows_of(np.full((20, 4), 30.0)))
+    refused("equal", read, np.full((16, 4), 0.5))
+    assert read_with(np.full((16, 4), 0.5), unit="s").values["time"].shape == (16, 4)
+
+
+def test_a_server_among_workers_is_asked_about(refused):
+    log = rows_of(drawn(), labels=["w0", "w1", "w2", "w3", "w4", "server"])
+    refused(("server", "without=rank:server"), read, log)
+    assert read_with(log, without="rank:server").labels == ("w0", "w1", "w2", "w3", "w4")
+    assert len(read_with(log, without="none").labels) == WORKERS
+
+
+def test_ids_of_any_length_are_names(tmp_path):
+    ids = [
+        11065368093729246000,
+        786962950137860000,
+        1964828366450082000,
+        18446744073709551615,
+        7,
+        6069840273052575000,
+    ]
+    log = rows_of(drawn(), labels=ids)
+    path = tmp_path / "log.csv"
+    log.to_csv(path, index=False)
+    for source in (path, log, log.astype({"rank": "uint64"}), log.astype({"rank": str})):
+        trace = read(source)
+        assert set(trace.labels) == set(map(str, ids))
+        assert not told(trace, "names, since")
+        assert slow_in(gcexp.advise(source)) == {str(ids[2])}
+
+
+def test_advise_takes_several_files(here, capsys):
+    write_ranks(here, drawn(), "rank{}.csv")
+    files = [f"rank{worker}.csv" for worker in range(WORKERS)]
+    assert main(["advise", *files, "phi=0.5"]) == 0
+    told = capsys.readouterr().out
+    assert f"{ITERATIONS} iterations of {WORKERS} workers" in told
+    assert "gcexp trace import rank0.csv rank1.csv" in told
+
+
+def test_counts_in_columns_of_workers_are_no_times(refused):
+    log = pd.DataFrame({"step": range(20), "num_batches_1": 20, "num_batches_2": range(20)})
+    refused("counts", read, log)
+    wide = pd.DataFrame(drawn(), columns=[f"w{worker}" for worker in range(WORKERS)])
+    assert read(wide).values["time"].shape == (ITERATIONS, WORKERS)
