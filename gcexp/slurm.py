@@ -60,6 +60,13 @@ def end_of(job: str) -> tuple[str, str] | None:
     return (word, node) if word in _ENDED_BADLY else None
 
 
+def usable_nodes(partition: str | None = None) -> set[str]:
+    """Names of the nodes that run jobs or could, in a partition or anywhere; none where Slurm does not answer."""
+    asked = ["--partition", partition] if partition else []
+    said = _told("sinfo", "--noheader", "--Node", "--states=idle,mixed,allocated", "--format=%N", *asked)
+    return set((said or "").split())
+
+
 def ran_out_of_memory(log: str) -> bool:
     """Whether Slurm wrote into the log of a job that it needed more memory than it was granted.
 

@@ -24,6 +24,10 @@ _CAUSES = {
     "NODE_FAIL": "Its node failed",
     slurm.LOST: "Slurm has lost the job: its controller answers, and does not know it",
 }
+#: States for which the node may be to blame: others name a limit, a person or the controller.
+_OF_THE_NODE = ("FAILED", "NODE_FAIL", "BOOT_FAIL")
+#: So many submissions that failed on a node make a retry leave it out.
+_FAILURES_OF_A_NODE = 2
 #: What stays of such a job, by its rule.
 _KEPT = {
     "train": "goes on from its checkpoint",
@@ -71,6 +75,7 @@ class _Watch(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.submissions: dict[int, _Submission] = {}
+        self.failed_on: dict[str, set[str]] = defaultdict(set)  # node to numbers of submissions
         self.began = time.monotonic()
         self.jobs: dict[int, Any] = {}
         self.failed: dict[int, None] = {}
@@ -104,7 +109,15 @@ class _Watch(logging.Handler):
             if known.number == number and (known.state == slurm.LOST) == lost:
                 self.submissions[job] = known
                 return
-        self.submissions[job] = _Submission.of(str(number), logs, lost)
+        found = _Submission.of(str(number), logs, lost)
+        self.submissions[job] = found
+        if found.node and found.state in _OF_THE_NODE:
+            self.failed_on[found.node].add(found.number)
+
+    def suspected(self) -> dict[str, int]:
+        """Nodes on which several submissions failed, and how many."""
+        counted = {node: len(numbers) for node, numbers in sorted(self.failed_on.items())}
+        return {node: count for node, count in counted.items() if count >= _FAILURES_OF_A_NODE}
 
     def line_of_finished(self, job: int) -> str:
         """Line of a finished job: how many are done, the time left if the others take as long, what it was."""
@@ -128,6 +141,11 @@ def watch(logger: logging.Logger, total: int, again: str = "") -> None:
     logger.addHandler(_WATCH)
 
 
+def suspected_nodes() -> set[str]:
+    """Nodes of Slurm on which several submissions of this build failed."""
+    return set(_WATCH.suspected())
+
+
 def failures() -> str:
     """Every failed job with the last lines of its log, and the command that repeats it, or goes on on the cluster."""
     lines = []
@@ -145,6 +163,12 @@ def failures() -> str:
         began = [about for about in members if _last_lines(_logs(about))]
         for about in began or members[:1]:
             lines += _lines_about_submitted(about, submission)
+    suspected = _WATCH.suspected()
+    for node, count in suspected.items():
+        lines.append(f"node {node}: {count} submissions failed on it")
+    if suspected:
+        option = f"--slurm-exclude-failed-nodes={','.join(suspected)}"
+        lines.append(f"If the jobs are not to blame, {option} keeps later jobs away from there.")
     if submitted:
         lines.append(f"go on: {_WATCH.again}")
     return "\n".join(lines)

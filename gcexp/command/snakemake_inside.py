@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gcexp import slurm
+from gcexp.command import progress
 from gcexp.run.costs import Cost, memory_asked, minutes_asked
 
 #: Version that it was tried with; `tests/workflow/test_plans.py` asks every function of this module.
@@ -90,10 +91,24 @@ def outlast_controller(workflow: Any) -> None:
 
     def submit_later(job: Any) -> None:
         slurm.wait_until_it_answers()
-        submit(job)
+        named: set[str] = getattr(executor, "_failed_nodes", set())
+        executor._failed_nodes = named | _nodes_left_out(job)
+        try:
+            submit(job)
+        finally:
+            executor._failed_nodes = named
 
     executor.check_active_jobs = check_again
     executor.run_job = submit_later
+
+
+def _nodes_left_out(job: Any) -> set[str]:
+    """Nodes that the retry of a job leaves out, since several submissions failed there; never all that are usable."""
+    suspected = progress.suspected_nodes()
+    if not suspected or job.attempt == 1:
+        return set()
+    others = slurm.usable_nodes(job.resources.get("slurm_partition")) - suspected
+    return suspected if others else set()
 
 
 def _fail_as_lost(executor: Any, job: Any) -> None:

@@ -12,7 +12,7 @@ from gcexp.run.for_hydra import KEY, RUN
 from gcexp.run.given import spell_value
 from gcexp.run.options import GROUPS, search_path
 from gcexp.run.run import Run
-from gcexp.schema import fitted, quoted
+from gcexp.schema import fitted, is_whole, quoted
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -60,6 +60,7 @@ def build(config: DictConfig | Mapping[str, Any], label: str = "") -> Run:
     composed = _resolved(node)
     run, _ = run_file(search_path())
     _require_keys_of_a_run(composed, run, node)
+    _require_others(composed["delay"])
     overrides = []
     for key, default in run.items():
         if composed[key] != default and key not in _DECLARED:
@@ -111,3 +112,15 @@ def _require_keys_of_a_run(composed: dict[str, Any], run: dict[str, Any], node: 
     for key in composed:
         if key not in known and key not in referred_to:
             raise UserError(f"{KEY}: {unknown('key', key, known)}")
+
+
+def _require_others(delay: Any) -> None:
+    """Refuse numbers of some workers alone: Hydra has put them in the place of the number of all others."""
+    if not isinstance(delay, dict):
+        return
+    for key, value in delay.items():
+        if isinstance(value, dict) and value and all(is_whole(worker) for worker in value):
+            raise UserError(
+                f"{KEY}.delay.{key}: name the number of all other workers too, as in {{3: 2.0, others: 1.0}}, "
+                f"got {quoted(value)}"
+            )

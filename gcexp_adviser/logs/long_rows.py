@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -257,7 +258,11 @@ def _durations(
     if row is not None:
         _check_twice(table, found)
         cell = table.frame[found.times[0]].iloc[row]
-        raise DataError(f"{table.place}: time in {table.place_of(row)} is {_wanted(cell)}")
+        told = f"{table.place}: time in {table.place_of(row)} is {_wanted(cell)}"
+        if sums[row] < 0 and len(found.times) == 1:
+            mark = typed(f"{found.times[0]}:{cell}")
+            told += f"; where it stands for a worker that was too late: without={mark}"
+        raise DataError(told)
     return sums, known
 
 
@@ -349,9 +354,17 @@ def _from_start_to_end(
         end = quoted(str(table.frame[found.end].iloc[row]))
         raise DataError(
             f"{table.place}: {table.place_of(row)} starts at {start} and ends at {end}, wanted is a later end"
+            f"{_over_midnight(start, end)}"
         )
     _refuse_waiting(table, starts, ends, iterations, workers)
     return times, known
+
+
+def _over_midnight(start: str, end: str) -> str:
+    """What to write where midnight lies between two times of day, as a sentence goes on; empty for others."""
+    if all(re.fullmatch(r"\W?\d{1,2}:\d\d(:\d\d([.,]\d+)?)?\W?", text) for text in (start, end)):
+        return "; where midnight lies between them, write dates too, as 2024-05-31 23:59:59"
+    return ""
 
 
 def _refuse_waiting(

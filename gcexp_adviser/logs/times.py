@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from gcexp.errors import DataError, ParameterError
@@ -59,8 +61,22 @@ def refuse_text(table: Table, column: str, values: np.ndarray, hint: str = "") -
         if not is_empty(cells.iloc[row]):
             raise DataError(
                 f"{table.place}: {column} in {table.place_of(int(row))} is {quoted(cells.iloc[row])}, wanted is a "
-                f"number > 0, or nothing where a worker has no time{hint}"
+                f"number > 0, or nothing where a worker has no time{how_to_write(cells.iloc[row])}{hint}"
             )
+
+
+def how_to_write(cell: object) -> str:
+    """How what a cell seems to mean is written, as a sentence goes on; empty where that is not known.
+
+    >>> how_to_write("1.5D-03"), how_to_write("01:23.4"), how_to_write("soon")
+    ('; write E in place of D, as 1.5E-03', '; of minutes and seconds write hours too, as 00:01:23.4', '')
+    """
+    text = str(cell).strip()
+    if re.fullmatch(r"[-+]?\d*\.?\d+[dD][-+]?\d+", text):
+        return f"; write E in place of D, as {text.upper().replace('D', 'E')}"
+    if re.fullmatch(r"\d{1,2}:\d\d([.,]\d+)?", text):
+        return f"; of minutes and seconds write hours too, as 00:{text}"
+    return ""
 
 
 def made_seconds(unit: str) -> str:

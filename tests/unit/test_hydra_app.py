@@ -155,6 +155,8 @@ def test_what_is_no_run_is_one_sentence(app, refused):
     refused(("gcexp.scheme", "gcexp/scheme=cgc"), gcexp.build, app("+gcexp.scheme=cgc"))
     refused(("n=12", "d=5"), gcexp.build, app("gcexp/scheme=frc", "gcexp.n=12", "gcexp.s=4"))
     refused(("s=2", "s=3"), gcexp.build, app("gcexp/scheme=cgc", "gcexp.s=2", "gcexp.code.s=3"))
+    refused(("delay.shape", "others"), gcexp.build, app("gcexp.delay.shape={3: 2.0}"))
+    assert gcexp.build(app("gcexp.delay.shape={3: 2.0, others: 1.2}")).delay_model
     refused("gcexp.n", gcexp.build, app("gcexp.n=???"))
     refused(("gcexp.n", "nowhere"), gcexp.build, app("gcexp.n=${nowhere}"))
     refused(("n", "gcexp/run"), gcexp.build, {"gcexp": {"s": 1}})

@@ -306,3 +306,28 @@ def test_counts_in_columns_of_workers_are_no_times(refused):
     refused("counts", read, log)
     wide = pd.DataFrame(drawn(), columns=[f"w{worker}" for worker in range(WORKERS)])
     assert read(wide).values["time"].shape == (ITERATIONS, WORKERS)
+
+
+@pytest.mark.parametrize("cell, cure", [("1.5D-03", "1.5E-03"), ("01:23.4", "00:01:23.4")])
+def test_cells_in_other_writings_end_in_a_sentence_with_the_cure(cell, cure, refused):
+    log = rows_of(drawn()).astype({"time": object})
+    log.loc[7, "time"] = cell
+    refused(cure, read, log)
+    log.loc[7, "time"] = cure
+    assert read(log).missing is None
+
+
+def test_a_mark_for_a_late_worker_is_left_out(tmp_path, refused):
+    log = rows_of(drawn())
+    log.loc[7, "time"] = -1
+    path = tmp_path / "log.csv"
+    log.to_csv(path, index=False)
+    refused("without=time:-1.0", read, path)
+    refused("without=time:-1.0", read, log)
+    for source in (path, log):
+        assert read_with(source, without="time:-1.0").missing.sum() == 1
+
+
+def test_midnight_between_start_and_end(refused):
+    log = pd.DataFrame({"step": [0, 0], "rank": [0, 1], "start": ["23:59:59"] * 2, "end": ["00:00:01"] * 2})
+    refused("dates", read, log)

@@ -200,6 +200,31 @@ def test_a_lost_job_has_failed_and_the_last_lines_say_so(programs, clock, monkey
     assert "training (job 7: TIMEOUT on n1" in progress.failures()
 
 
+def test_a_retry_leaves_out_a_node_on_which_two_jobs_failed(programs, monkeypatch):
+    """Unless no other node is usable; what a limit of its own ended says nothing of the node."""
+    watch = progress._Watch()
+    monkeypatch.setattr(progress, "_WATCH", watch)
+    monkeypatch.setattr("gcexp.slurm.wait_until_it_answers", lambda: None)
+    submitted = []
+    executor = SimpleNamespace(run_uuid="name", _failed_nodes={"n9"}, check_active_jobs=None)
+    executor.run_job = lambda job: submitted.append(executor._failed_nodes)
+    snakemake_inside.outlast_controller(SimpleNamespace(scheduler=SimpleNamespace(_executor=executor)))
+    watch.emit(SimpleNamespace(event="job_info", jobid=1, rule_name="train", rule_msg="training", log=[]))
+    jobs = [SimpleNamespace(attempt=attempt, resources={}) for attempt in (1, 2)]
+    for number, state in (("4", "TIMEOUT"), ("5", "FAILED"), ("6", "FAILED")):
+        executor.run_job(jobs[1])
+        programs(squeue=f"{state}|n1", sinfo="n1\nn2")
+        watch.emit(SimpleNamespace(event="job_error", jobid=1, log=[], aux={"external_jobid": number}))
+    assert submitted == [{"n9"}] * 3
+    executor.run_job(jobs[0])
+    executor.run_job(jobs[1])
+    programs(sinfo="n1")
+    executor.run_job(jobs[1])
+    assert submitted[3:] == [{"n9"}, {"n9", "n1"}, {"n9"}] and executor._failed_nodes == {"n9"}
+    told = progress.failures()
+    assert "node n1: 2 submissions failed" in told and "--slurm-exclude-failed-nodes=n1" in told
+
+
 def test_a_failed_job_is_told_by_its_state_and_the_log_that_has_content(programs, tmp_path, monkeypatch):
     programs(squeue="TIMEOUT|n1")
     empty, written = tmp_path / "rule.log", tmp_path / "slurm.log"
