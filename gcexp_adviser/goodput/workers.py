@@ -79,12 +79,12 @@ class Workers:
                 "say who works: a log of workers' times, or a number of equal workers (n=64)"
             )
         if delay is None:
-            replay = Replay.of(trace_of(np.ones((_EQUAL_ROWS, n))), phi)
+            replay = Replay.of(trace_of(np.ones((_EQUAL_ROWS, n)), unit="s"), phi)
             return cls(replace(replay, notes=()), f"{n} equal workers, phi {phi:g}")
         model, name = _law(delay, n)
         draws = model.draw((seed,), _LAW_ROWS, n)
         require(not draws.counts, f"delay={name} counts epochs and gives no times")
-        replay = Replay.of(trace_of(np.array(draws.arrival(1 / n, 1.0)[0])), phi)
+        replay = Replay.of(trace_of(np.array(draws.arrival(1 / n, 1.0)[0]), unit="s"), phi)
         words = f"{n} workers by {name}, {replay.rows} scored rows, phi {phi:g}"
         return cls(replace(replay, notes=()), words, drawn=True)
 

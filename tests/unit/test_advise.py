@@ -327,7 +327,8 @@ def test_neither_unit_nor_names_nor_one_pause_nor_one_glitch_change_the_verdict(
 
 
 def test_equal_times_and_too_few(refused):
-    assert advise(np.ones((16, 4))).verdict == "do nothing"
+    assert advise(np.ones((16, 4)), unit="s").verdict == "do nothing"
+    refused("equal", advise, np.ones((16, 4)))  # a setting or a count, perhaps
     few = advise(times("pai-job4")[:15], phi=0.5)
     assert few.verdict == "not enough data" and few.scheme is None
     refused("worker", advise, np.ones((50, 1)))
@@ -404,7 +405,7 @@ BAD = [
     ("fit", ["phi=1.2"], "1.2"),
     ("fit", ["absent=never"], "skip"),
     ("fit", ["phy=1"], "phi"),
-    ("fit", ["phi"], "KEY=VALUE"),
+    ("fit", ["phi"], "trace phi"),  # several logs may be named
     ("fit", ["phi=0", "phi=1"], "twice"),
     ("advise", ["phi=1.2"], "1.2"),
     ("advise", ["d_max=0.5"], "d_max"),

@@ -48,11 +48,11 @@ def test_a_key_that_is_given_as_an_option_and_an_option_as_a_key(refused_command
 
 @pytest.mark.parametrize("verb", [["run", "--cfg", "job"], ["show"], ["simulate"], ["error"]])
 def test_config_dir_adds_options(verb, refused_command):
-    Path("mine/delay").mkdir(parents=True)
-    Path("mine/delay/slow.yaml").write_text("defaults: [pareto]\nscale: 7.0\n")
-    assert "slow" not in option_names("delay")
-    assert main.main([*verb, "code=uncoded", "delay=slow", "n=6", "--config-dir", "mine"]) == 0
-    refused_command("nowhere", *verb, "delay=slow", "--config-dir", "nowhere")
+    Path("mine/code").mkdir(parents=True)
+    Path("mine/code/twice.yaml").write_text("defaults: [fractional_repetition]\nd: 2\n")
+    assert "twice" not in option_names("code")
+    assert main.main([*verb, "code=twice", "n=6", "--config-dir", "mine"]) == 0
+    refused_command("nowhere", *verb, "code=twice", "--config-dir", "nowhere")
 
 
 def test_a_searchpath_that_names_our_options(forget):
