@@ -23,7 +23,8 @@ LEFT_OUT = {
     *("comm_efficient_stability", "dynamic_clustering_fig4", "dynamic_clustering_fig5"),
     *("dynamic_clustering_heterogeneous", "dynamic_clustering_losses", "dynamic_clustering_map"),
     *("soft_bibd_fig2", "stragglers_advice"),
-    *("stragglers_breakeven", "stragglers_fair", "stragglers_late", "stragglers_map", "stragglers_placement"),
+    *("stragglers_breakeven", "stragglers_fair", "stragglers_goodput_map", "stragglers_goodput_rate"),
+    *("stragglers_late", "stragglers_map", "stragglers_placement"),
 }
 MANY = 24  # runs of a figure
 TARGETS = [
