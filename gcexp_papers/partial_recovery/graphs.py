@@ -47,8 +47,11 @@ class Graph:
     def seen(self, struck: Iterable[int]) -> set[int]:
         """The nodes at which an edge is left when some edges are struck."""
         gone = set(struck)
-        left = [edge for number, edge in enumerate(self.edges) if number not in gone]
-        return {node for edge in left for node in edge}
+        nodes = set[int]()
+        for number, ends in enumerate(self.edges):
+            if number not in gone:
+                nodes.update(ends)
+        return nodes
 
 
 def circle(nodes: list[int], centre: Place, radius: float, first: float = pi / 2) -> dict[int, Place]:
