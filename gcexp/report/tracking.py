@@ -185,8 +185,11 @@ def _share_view(store: Store, experiment: str, figure: Figure) -> str:
     first = spoken((times or ["mean_iteration_time_s"])[0])
     shown = [first, *map(spoken, ("low", "high", "mean_iteration_time_s", "computation_load"))]
     columns = [f"metrics.`{name}`" for name in dict.fromkeys(shown)]
-    params = params_in_figure(figure)
-    columns += [f"params.`{key}`" for key in dict.fromkeys(key for of_run in params for key in of_run)]
+    for of_run in params_in_figure(figure):
+        for key in of_run:
+            column = f"params.`{key}`"
+            if column not in columns:
+                columns.append(column)
     view = {
         "searchFilter": f"tags.kind = 'scheme' and tags.`{KEY}` = '{_key(figure)}'",
         "orderByKey": f"metrics.`{first}`",

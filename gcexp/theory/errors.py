@@ -116,7 +116,7 @@ def least_worst_error_of_largest_load(n: int, d: int, s: int) -> Fraction:
     -------
     Fraction
         Of ||c - 1||^2 / n over the worst set of s stragglers; never below `least_worst_error`, which also holds where d
-        is the mean load. It is at least (s - 1) / n for d = 2.
+        is the mean load. For d = 2 and 3 <= n <= 12 it is (s - 1) / n (2 <= s < n), as tests try.
 
     References
     ----------
