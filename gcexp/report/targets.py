@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gcexp.errors import ParameterError, UserError
 from gcexp.run import paths
-from gcexp.run.options import paper_folders, project
+from gcexp.run.options import packages_without_paper, paper_folders, project
 from gcexp.run.yaml_values import read_yaml
 
 #: Names of rules: no folder or target can be called so.
@@ -28,9 +28,10 @@ def paper_of(path: Path) -> str:
 def target_files() -> dict[str, Path]:
     """The figure files of all papers by the names of their targets, in the order of papers and names; none is read.
 
-    Refused are names that cannot be targets of Snakemake, or that another file, a folder or a rule has already, and
-    papers that are no packages.
+    Refused are names that cannot be targets of Snakemake, or that another file, a folder or a rule has already, papers
+    that are no packages, and packages with figure files that are no papers.
     """
+    _require_papers()
     files: dict[str, Path] = {}
     owners: dict[str, object] = dict.fromkeys(RULES, "a rule of the workflow")
     for package, folder in sorted(paper_folders().items(), key=lambda item: item[1].name):
@@ -47,6 +48,16 @@ def target_files() -> dict[str, Path]:
             _take_name(owners, target, figure_place)
             files[target] = path
     return files
+
+
+def _require_papers() -> None:
+    """Refuse a package whose figure files nobody would find."""
+    for package in packages_without_paper():
+        place = place_of(package)
+        raise UserError(
+            f"{place / 'figures'} has figure files, and {place} has no paper.yaml, which makes it a paper: write"
+            " one with a title, or move the files"
+        )
 
 
 def _require_package(folder: Path, place: Path) -> None:

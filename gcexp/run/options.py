@@ -187,30 +187,44 @@ def paper_folders() -> dict[str, Path]:
     return {package: Path(folder) for package, folder in _papers(_conf_dir()).items()}
 
 
+def packages_without_paper() -> dict[str, Path]:
+    """Packages with figure files where papers lie that have no ``paper.yaml``, by their dotted names."""
+    found = {}
+    for package, place in _places_of_papers(_conf_dir()):
+        folder = Path(place)
+        is_package = (folder / "__init__.py").is_file()
+        if is_package and not (folder / "paper.yaml").is_file() and any(folder.glob("figures/*.yaml")):
+            found[package] = folder
+    return found
+
+
 def _papers(conf: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for package, place in _places_of_papers(conf):
+        if package not in found and os.path.isfile(f"{place}/paper.yaml"):
+            found[package] = place
+    return found
+
+
+def _places_of_papers(conf: str) -> list[tuple[str, str]]:
+    """Folders that may be papers, with the dotted names of their packages."""
     beside_conf = os.path.dirname(conf)
     if conf == _absolute_path(_bundled_path("conf"), os.getcwd()):
-        found = _papers_in(_bundled_path(PAPERS), f"{PAPERS}.")
+        found = _packages_in(_bundled_path(PAPERS), f"{PAPERS}.")
     else:
-        found = _papers_in(f"{beside_conf}/{PAPERS}", f"{PAPERS}.")
-    found |= _papers_in(beside_conf)
+        found = _packages_in(f"{beside_conf}/{PAPERS}", f"{PAPERS}.")
+    found += _packages_in(beside_conf)
     if _is_project():
-        found |= _papers_in(os.getcwd())
+        found += _packages_in(os.getcwd())
     for name in plugins():
-        for place in _folders_of(name):
-            if name not in found and os.path.isfile(f"{place}/paper.yaml"):
-                found[name] = str(Path(place).resolve())
+        found += [(name, str(Path(place).resolve())) for place in _folders_of(name)]
     return found
 
 
-def _papers_in(folder: str, package: str = "") -> dict[str, str]:
+def _packages_in(folder: str, package: str = "") -> list[tuple[str, str]]:
     if not os.path.isdir(folder):
-        return {}
-    found = {}
-    for place in _folders_in(folder):
-        if os.path.isfile(f"{place}/paper.yaml"):
-            found[f"{package}{os.path.basename(place)}"] = place
-    return found
+        return []
+    return [(f"{package}{os.path.basename(place)}", place) for place in _folders_in(folder)]
 
 
 def project() -> Path | None:

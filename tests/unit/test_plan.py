@@ -385,6 +385,19 @@ def test_names_that_no_target_can_have(refused, name, names):
     refused(names, target_files)
 
 
+def test_figures_of_a_package_that_is_no_paper(refused, monkeypatch):
+    write_files(Path("mylab"), {"__init__.py": "", "figures/a.yaml": SMALL})
+    with monkeypatch.context() as patch:
+        refused(("mylab/figures", "paper.yaml"), target_files)
+        patch.chdir("mylab")  # found by the entry point, from another folder
+        patch.syspath_prepend("..")
+        target_files()
+        patch.setattr("gcexp.run.options.plugins", lambda: ("mylab",))
+        refused(("mylab/figures", "paper.yaml"), target_files)
+    (Path("mylab") / "__init__.py").unlink()
+    target_files()  # a folder that is no package
+
+
 def test_the_rules_are_known():
     files = [ROOT / "workflow/Snakefile", *(ROOT / "workflow/rules").glob("*.smk")]
     rules = "".join(path.read_text() for path in files)
