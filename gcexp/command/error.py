@@ -49,6 +49,9 @@ def errors(given: list[str]) -> dict:
         notes.append("The code's own weights are not the optimal ones: decoding=own gives their error.")
     if "seeds" not in options and is_redrawn(config):
         notes.append("This is one draw of a random code: seeds=10 tells the spread over ten.")
+    built_for = _built_for_another(config, options.get("s", []))
+    if built_for is not None:
+        notes.append(f"The code is built for s={built_for}, since no code.s is given.")
     if kind == "worst" and "seeds" not in options:
         found["exact"] = found["lower"] == found["upper"]
         reason = _why_not_compared(code, decoding)
@@ -66,6 +69,14 @@ def errors(given: list[str]) -> dict:
         "note": " ".join(notes),
         "errors": plain(found.to_dict("records")),
     }
+
+
+def _built_for_another(config: dict, asked: list[int]) -> int | None:
+    """The default s for which a code is built, where none of the numbers of stragglers that are asked for is that."""
+    default = config["code"].get("s")
+    if not is_whole(default) or "code.s" in config["named"] or not asked or default in asked:
+        return None
+    return default
 
 
 def _why_not_compared(code: Code, decoding: str) -> str | None:

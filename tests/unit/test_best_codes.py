@@ -177,3 +177,11 @@ def test_checking_a_new_code(judge):
     assert judge.worst_and_mean(worse, 2)[0] == Fraction(1, 5)
     assert judge.mistake(judge.matrix_of("circulant 0 1 2", 6), 6, 2, "plain") is not None
     assert judge.mistake([[2]], 1, 1, "plain") is not None and judge.mistake([[2]], 1, 1, "any") is None
+
+
+def test_a_code_that_is_built_for_another_s_is_told():
+    """``s`` says how many stragglers are asked about, and ``code.s`` what the code is built for."""
+    of_code = ["code=best", "n=10", "code.d=3"]
+    assert "s=4" in errors_of_command([*of_code, "s=3"])["note"]
+    for words in (["s=3", "code.s=3"], ["s=3", "code.s=4"], ["s=4"], ["s=3,4"], []):
+        assert not errors_of_command([*of_code, *words])["note"]
