@@ -17,8 +17,8 @@ from gcexp_adviser.diagnosis.barrier import barrier as barrier_test
 from gcexp_adviser.diagnosis.barrier import stamped_after_waiting
 from gcexp_adviser.diagnosis.phi import share_of_compute, share_of_loads
 from gcexp_adviser.diagnosis.resampling import Number
-from gcexp_adviser.logs.ledger import as_many_but_others
 from gcexp_adviser.logs.reading import read
+from gcexp_adviser.logs.taking_part import as_many_but_others
 from gcexp_adviser.page import counted
 
 #: How far the middle worker of a pause is above its usual time: in logarithms, and in median absolute deviations.

@@ -10,8 +10,10 @@ from typing import Any
 
 from gcexp.errors import ParameterError, UserError, require_known, unknown
 from gcexp.schema import arguments
-from gcexp_adviser.logs.names import NOT_USED, roles_given, unit_named
+from gcexp_adviser.logs.names import COLUMNS_EXAMPLE, NOT_USED, SYNONYMS, UNIT_OF, UNITS
 
+#: What ``columns=`` may name: columns of a long table, or all columns of workers of a wide one, by a pattern.
+_ROLES = (*SYNONYMS, "workers")
 #: Decimal signs, by what may be typed for them.
 _DECIMAL = {",": ",", "comma": ",", ".": ".", "point": "."}
 
@@ -45,6 +47,11 @@ class How:
     run: str = ""
     without: tuple[str, tuple[str, ...]] = ("", ())
     every_row: bool = False
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns of roles."""
+        return dict(self.roles)
 
 
 #: What ``run=`` may say beside a number.
@@ -93,7 +100,7 @@ def how_given(
     >>> how_given(pattern=r"step (?P<step>\d+) took (?P<time_ms>\d+)").pattern
     'step (?P<step>\\d+) took (?P<time_ms>\\d+)'
     """
-    roles = tuple(roles_given(columns).items())
+    roles = tuple(_roles_given(columns).items())
     sign = ""
     if decimal is not None:
         require_known("decimal sign", decimal, _DECIMAL)
@@ -103,13 +110,49 @@ def how_given(
     left_out = _rows_left_out(without)
     return How(
         roles=roles,
-        unit=unit_named(unit) if unit else "",
+        unit=_unit_named(unit) if unit else "",
         decimal=sign,
         pattern=pattern or "",
         run=_run_named(run),
         without=left_out,
         every_row=without is not None and not left_out[0],
     )
+
+
+def _unit_named(given: str) -> str:
+    """The unit that a person named, one of `UNITS`; raise `ParameterError` for an unknown one."""
+    require_known("unit", UNIT_OF.get(given.strip().lower(), given), UNITS)
+    return UNIT_OF[given.strip().lower()]
+
+
+def _roles_given(columns: str | Mapping[str, object] | None) -> dict[str, str]:
+    """What ``columns=`` says, as a mapping of roles to columns.
+
+    Examples
+    --------
+    >>> _roles_given("iteration:step, worker:host"), _roles_given({"time": "ms_per_step"})
+    ({'iteration': 'step', 'worker': 'host'}, {'time': 'ms_per_step'})
+    """
+    if columns is None:
+        return {}
+    if isinstance(columns, Mapping):
+        parts = [f"{role}:{column}" for role, column in columns.items()]
+    else:
+        parts = str(columns).split(",")
+    found: dict[str, str] = {}
+    for part in parts:
+        role, _, column = part.partition(":")
+        role = role.strip()
+        column = column.strip()
+        if not column:
+            raise ParameterError(
+                f"columns={columns}: {part!r} is no ROLE:COLUMN; an example is {COLUMNS_EXAMPLE}"
+            )
+        require_known("role in columns=", role, _ROLES)
+        if role in found:
+            raise ParameterError(f"columns={columns}: {role} is given twice")
+        found[role] = column
+    return found
 
 
 def _run_named(given: str | int | None) -> str:

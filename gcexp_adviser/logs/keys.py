@@ -1,8 +1,9 @@
-"""The keys of a table's rows: numbers of iterations, and numbers or names of workers."""
+"""The keys of a table's rows: of which iteration, worker and micro-batch each one is."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,32 +12,73 @@ import pandas as pd
 from gcexp.errors import DataError
 from gcexp.schema import quoted
 from gcexp.traces.assembling import by_number
-from gcexp_adviser.logs.names import listed, name_of
-from gcexp_adviser.logs.numbers import Writing, cells_of, is_empty
+from gcexp_adviser.logs.columns import Column
+from gcexp_adviser.logs.matching import Matched
+from gcexp_adviser.logs.names import listed
+from gcexp_adviser.logs.numbers import Writing, is_empty
 from gcexp_adviser.logs.recipes import NESTED_JSON, see
 from gcexp_adviser.logs.tables import Table
 
 _DIGITS = 18  # of a whole number in a file
 _EXACT = 2**53  # up to which floats hold all whole numbers
-#: What may stand before the number of a worker; what else stands there belongs to its name.
-_NUMBERED = ("", "w", "worker", "r", "rank", "p", "proc", "process")
 
 
-def whole_numbers(table: Table, column: str, role: str, writing: Writing) -> np.ndarray:
+@dataclass(frozen=True)
+class Keys:
+    """Of which iteration, worker and micro-batch each row (L,) is.
+
+    Attributes
+    ----------
+    iterations, workers : arrays of int (L,)
+        Numbers; those of workers are places in `hosts` where they have names.
+    hosts : tuple of str
+        Names of the workers, or empty.
+    chunks : array of int (L,), optional
+    told : list of str
+        What was decided.
+    """
+
+    iterations: np.ndarray
+    workers: np.ndarray
+    hosts: tuple[str, ...] = ()
+    chunks: np.ndarray | None = None
+    told: list[str] = field(default_factory=list)
+
+
+def keys_of(table: Table, found: Matched) -> Keys:
+    """Of which iteration, worker and micro-batch the rows of a table are.
+
+    Raises
+    ------
+    DataError
+        For the first cell that names no worker, or is no number of an iteration.
+    """
+    for name in found.worker:
+        if name in table.nested:
+            raise DataError(f"{table.place}: {name}, the worker, holds lists or objects; {see(NESTED_JSON)}")
+    workers, hosts, told = _workers([table[name] for name in found.worker])
+    iterations, numbered = _iterations([table[name] for name in found.iteration], workers)
+    chunks = None
+    if found.chunk:
+        chunks = whole_numbers(table[found.chunk], "chunk")
+    return Keys(iterations, workers, hosts, chunks, [*told, *numbered])
+
+
+def whole_numbers(column: Column, role: str) -> np.ndarray:
     """Whole numbers of a column; raise `DataError` for the first cell that is none."""
-    cells = cells_of(table.frame[column])
+    cells = column.cells
     if cells.dtype.kind == "i" and cells.min() >= 0:
         return cells.astype(np.int64, copy=False)
     codes, values = pd.factorize(cells, use_na_sentinel=False)
     numbers = np.zeros(len(values), np.int64)
     for place, value in enumerate(values):
-        number = _whole(value, writing)
+        number = _whole(value, column.writing)
         if number is None:
             row = int(np.flatnonzero(codes == place)[0])
-            told = f"{role} in {table.place_of(row)} is {quoted(value)}, wanted is a whole number >= 0"
+            told = f"{role} in {column.place_of(row)} is {quoted(value)}, wanted is a whole number >= 0"
             if role == "iteration":
                 told += "; where another column is the iteration: columns=iteration:NAME"
-            raise DataError(f"{table.place}: {told}")
+            raise DataError(f"{column.place}: {told}")
         numbers[place] = number
     return numbers[codes]
 
@@ -58,47 +100,56 @@ def _whole(value: Any, writing: Writing) -> int | None:
     return int(value)
 
 
-def workers_of(
-    table: Table, columns: tuple[str, ...], writing: Writing, decisions: list[str]
-) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Numbers of the rows' workers, and the names that they are places of, where workers have names.
+def _iterations(columns: list[Column], workers: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Numbers of the rows' iterations, and what was decided."""
+    if not columns:
+        numbers = pd.Series(workers).groupby(workers).cumcount().to_numpy()
+        return numbers, ["no column says the iteration: the rows of each worker are numbered in their order"]
+    parts = []
+    for column in columns:
+        parts.append(whole_numbers(column, "iteration"))
+    if len(parts) == 1:
+        return parts[0], []
+    _, numbers = np.unique(np.stack(parts, axis=1), axis=0, return_inverse=True)
+    names = " and ".join(column.name.written for column in columns)
+    return numbers.ravel(), [f"numbered the pairs of {names} in their order"]
+
+
+def _workers(columns: list[Column]) -> tuple[np.ndarray, tuple[str, ...], list[str]]:
+    """Numbers of the rows' workers; the names that they are places of, where workers have names; what was decided.
 
     Where any worker is no whole number, all have names; nan, none and the like are names only among names.
     """
-    for column in columns:
-        if column in table.nested:
-            raise DataError(
-                f"{table.place}: {column}, the worker, holds lists or objects; {see(NESTED_JSON)}"
-            )
-    cells = cells_of(table.frame[columns[0]])
-    if len(columns) > 1:
-        joined = _text_of(table, columns[0])
-        for column in columns[1:]:
-            joined = joined.str.cat(_text_of(table, column), sep="/")
+    first, *others = columns
+    cells = first.cells
+    if others:
+        joined = _text_of(first)
+        for column in others:
+            joined = joined.str.cat(_text_of(column), sep="/")
         cells = joined.to_numpy(object)
     elif cells.dtype.kind == "i" and cells.min() >= 0:
-        return cells.astype(np.int64, copy=False), ()
+        return cells.astype(np.int64, copy=False), (), []
     codes, values = pd.factorize(cells, use_na_sentinel=False)
-    numbers = [_whole(value, writing) for value in values]
-    others = [value for value, number in zip(values, numbers, strict=True) if number is None]
-    are_numbered = len(others) < len(values)
-    has_names = not are_numbered or not all(map(is_empty, others))
+    numbers = [_whole(value, first.writing) for value in values]
+    no_numbers = [value for value, number in zip(values, numbers, strict=True) if number is None]
+    are_numbered = len(no_numbers) < len(values)
+    has_names = not are_numbered or not all(map(is_empty, no_numbers))
     for place, value in enumerate(values):
         if numbers[place] is None and (_is_nobody(value) or (is_empty(value) and not has_names)):
             row = int(np.flatnonzero(codes == place)[0])
             raise DataError(
-                f"{table.place}: worker in {table.place_of(row)} is {quoted(value)}, wanted is a number or a name"
+                f"{first.place}: worker in {first.place_of(row)} is {quoted(value)}, wanted is a number or a name"
             )
     if None not in numbers:
-        return np.array(numbers, np.int64)[codes], ()
+        return np.array(numbers, np.int64)[codes], (), []
     hosts = [str(value).strip() for value in values]
     words = [host for host in hosts if not host.isdecimal()]
+    told = []
     if are_numbered and words:
-        told = listed(words)
-        decisions.append(f"took all workers for names, since some are no numbers: {told}")
+        told.append(f"took all workers for names, since some are no numbers: {listed(words)}")
     names = tuple(sorted(set(hosts), key=by_number))
     place_of = {name: place for place, name in enumerate(names)}
-    return np.array([place_of[host] for host in hosts])[codes], names
+    return np.array([place_of[host] for host in hosts])[codes], names, told
 
 
 def _is_nobody(value: Any) -> bool:
@@ -118,36 +169,5 @@ def _is_nobody(value: Any) -> bool:
     return value < 0 or value != int(value)
 
 
-def _text_of(table: Table, column: str) -> pd.Series:
-    return table.frame[column].astype(str).str.strip()
-
-
-def labels_of(columns: list[str], is_numbered: bool = False) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Numbers of the workers that columns or files are named after, and no names; or places, and their names.
-
-    Examples
-    --------
-    >>> labels_of(["rank_1", "rank_0"]), labels_of(["node7 [ms]", "node8 [ms]"])
-    (((1, 0), ()), ((0, 1), ('node7', 'node8')))
-    """
-    places = tuple(range(len(columns)))
-    if is_numbered:
-        return places, ()
-    numbers = []
-    for column in columns:
-        found = re.fullmatch(r"([a-z]*)_?(\d{1,18})", name_of(column).base)
-        if found and found[1] in _NUMBERED:
-            numbers.append(int(found[2]))
-    if len(set(numbers)) == len(columns):
-        return tuple(numbers), ()
-    return places, tuple(map(_without_unit, columns))
-
-
-def _without_unit(column: str) -> str:
-    """A worker's name without the unit of its times in brackets.
-
-    >>> _without_unit("GPU 5 [ms]"), _without_unit("node (old)")
-    ('GPU 5', 'node (old)')
-    """
-    bare = re.sub(r"\s*[(\[]\w+[)\]]\s*$", "", column)
-    return bare if name_of(column).unit and bare else column.strip()
+def _text_of(column: Column) -> pd.Series:
+    return column.series.astype(str).str.strip()

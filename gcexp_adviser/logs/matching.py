@@ -8,11 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from gcexp.errors import DataError, ParameterError
+from gcexp.errors import DataError
 from gcexp.traces.record import NEEDED
-from gcexp_adviser.logs.names import NOT_USED, Names, column_given, listed, names_of, typed
-from gcexp_adviser.logs.numbers import cells_of, is_empty
-from gcexp_adviser.logs.runs import run_columns
+from gcexp_adviser.logs.names import NOT_USED, Names, listed, names_of, typed
 from gcexp_adviser.logs.tables import Table
 from gcexp_adviser.logs.unmatched import no_iteration, no_time, no_worker
 
@@ -39,6 +37,11 @@ class Matched:
     decisions: list[str] = field(default_factory=list)
 
     @property
+    def is_clean(self) -> bool:
+        """Whether the table has the columns of a clean record, of which nothing has to be told."""
+        return not self.decisions
+
+    @property
     def used(self) -> set[str]:
         """Names of all these columns."""
         single = {self.start, self.end, self.compute, self.load, self.chunk}
@@ -49,22 +52,10 @@ class Matched:
         return replace(self, **{role: column})  # type: ignore[arg-type]
 
 
-def is_canonical(table: Table) -> bool:
-    """Whether a table has the three columns of this project's format, by their very names."""
-    return set(NEEDED) <= set(table.columns)
-
-
-def canonical(table: Table) -> Matched:
-    """The columns of this project's format; others are further columns, whatever they are called."""
-    found = Matched(("iteration",), ("worker",), ("time",))
-    for name in ("compute", "load", "chunk"):
-        if name in table.columns:
-            found = found.with_column(name, name)
-    return found
-
-
-def looks_long(table: Table, given: dict[str, str]) -> bool:
+def is_long(table: Table, given: dict[str, str]) -> bool:
     """Whether a table has a row for each iteration and worker, and not a column for each worker."""
+    if _is_clean(table, given):
+        return True
     if "workers" in given:
         return False
     if {"time", "start", "end", "worker"} & set(given):
@@ -76,22 +67,39 @@ def looks_long(table: Table, given: dict[str, str]) -> bool:
     return has_time and not names.of_workers()
 
 
-def matched(table: Table, given: dict[str, str], alone: bool) -> Matched:
+def _is_clean(table: Table, given: dict[str, str]) -> bool:
+    """Whether a table has the three columns of a clean record by their very names, and nothing else was said."""
+    return not given and set(NEEDED) <= set(table.columns)
+
+
+def _columns_of_clean(table: Table) -> Matched:
+    """The columns of a clean record; others are further columns, whatever they are called."""
+    found = Matched(("iteration",), ("worker",), ("time",))
+    for name in ("compute", "load", "chunk"):
+        if name in table.columns:
+            found = found.with_column(name, name)
+    return found
+
+
+def matched(table: Table, given: dict[str, str]) -> Matched:
     """Match the columns of a long table.
+
+    In a table of several files, each may be that of a worker; then no column need say the worker or the iteration.
 
     Parameters
     ----------
     table : Table
     given : dict
         What ``columns=`` says.
-    alone : bool
-        Whether the table is that of one worker, whose name is that of its file; then no column need say the worker.
 
     Raises
     ------
     DataError
         Where a column is missing or several fit; the sentence shows what to type.
     """
+    if _is_clean(table, given):
+        return _columns_of_clean(table)
+    of_one_file = table.files is None
     chosen: dict[str, tuple[str, ...]] = {}
     names = table.names
     for role, column in given.items():
@@ -108,9 +116,9 @@ def matched(table: Table, given: dict[str, str], alone: bool) -> Matched:
     names = names.without(found.used)
     iterations = _columns_of("iteration", chosen, names)
     workers = _columns_of("worker", chosen, names)
-    if not workers and not alone:
+    if not workers and of_one_file:
         raise DataError(f"{table.place}: {no_worker(table)}")
-    if not iterations and not alone and "iteration" not in chosen:
+    if not iterations and of_one_file and "iteration" not in chosen:
         raise DataError(f"{table.place}: {no_iteration(table)}")
     iteration, worker = _keys(table, iterations, workers, found, given)
     found = replace(found, iteration=iteration, worker=worker)
@@ -147,7 +155,7 @@ def _columns_given(role: str, column: str, table: Table) -> tuple[str, ...]:
     parts = [column]
     if _JOINS in column and column not in table.columns and role in ("iteration", "worker", "time"):
         parts = column.split(_JOINS)
-    return tuple(column_given(part, table.columns, table.place) for part in parts)
+    return tuple(map(table.column_named, parts))
 
 
 def _columns_of(role: str, chosen: dict[str, tuple[str, ...]], names: Names) -> tuple[str, ...]:
@@ -191,15 +199,6 @@ def _joined(columns: tuple[str, ...]) -> str:
 # --- keys -------------------------------------------------------------------------------------------------------------
 
 
-def key_of(table: Table, columns: Sequence[str]) -> np.ndarray:
-    """Numbers of the rows' distinct values in some columns, in the order of their appearance."""
-    codes = np.zeros(len(table.frame), np.int64)
-    for column in columns:
-        found, values = pd.factorize(table.frame[column])
-        codes, _ = pd.factorize(codes * (len(values) + 1) + found)
-    return codes
-
-
 def _keys(
     table: Table, iterations: tuple[str, ...], workers: tuple[str, ...], found: Matched, given: dict[str, str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -217,14 +216,20 @@ def _keys(
         by_worker = [(name,) for name in workers]
     if len(by_iteration) == len(by_worker) == 1:
         return by_iteration[0], by_worker[0]
-    table = _with_times(table, found.times)
-    fitting = _that_tell_rows_apart(table, by_iteration, by_worker, found.chunk)
+    beside = table.names.where(lambda name: name.is_run)
+    if found.chunk:
+        beside.append(found.chunk)
+    there = np.ones(len(table.frame), bool)
+    for name in found.times:
+        there &= ~table[name].empty
+    codes = {name: table[name].codes[there] for name in (*iterations, *workers, *beside)}
+    fitting = _that_tell_rows_apart(codes, by_iteration, by_worker, beside)
     if not fitting:
         if len(by_iteration) > 1:
-            by_iteration.append(_coarsest_first(table, iterations))
+            by_iteration.append(_coarsest_first(codes, iterations))
         if len(by_worker) > 1:
-            by_worker.append(_coarsest_first(table, workers))
-        fitting = _that_tell_rows_apart(table, by_iteration, by_worker, found.chunk)
+            by_worker.append(_coarsest_first(codes, workers))
+        fitting = _that_tell_rows_apart(codes, by_iteration, by_worker, beside)
     if not fitting and len(by_worker) > 1:
         _ask("worker", workers, table)
     if not fitting:
@@ -232,53 +237,42 @@ def _keys(
     first = fitting[0]
     for other in fitting[1:]:
         for role, mine, its in zip(("iteration", "worker"), first, other, strict=True):
-            if not _same(table, mine, its):
+            if not _same(codes, mine, its):
                 _ask(role, [_joined(mine), _joined(its)], table)
     return first
 
 
-def _with_times(table: Table, times: tuple[str, ...]) -> Table:
-    """The rows of a table in which all columns of times have something."""
-    empty = np.zeros(len(table.frame), bool)
-    for column in times:
-        cells = cells_of(table.frame[column])
-        if cells.dtype == object:
-            empty |= [is_empty(cell) for cell in cells]
-        else:
-            empty |= np.isnan(cells)
-    return replace(table, frame=table.frame[~empty])
+def _distinct(codes: dict[str, np.ndarray], columns: Sequence[str]) -> int:
+    """How many distinct rows there are in some columns, whose distinct cells have numbers in `codes`."""
+    (first, *others) = columns
+    found = codes[first]
+    for name in others:
+        own = codes[name]
+        found, _ = pd.factorize(found * (own.max(initial=-1) + 2) + own)
+    return len(np.unique(found))
 
 
-def _that_tell_rows_apart(table, by_iteration, by_worker, chunk) -> list[tuple]:
-    """Pairs of keys with which no row stands twice."""
+def _that_tell_rows_apart(
+    codes: dict[str, np.ndarray],
+    by_iteration: list[tuple[str, ...]],
+    by_worker: list[tuple[str, ...]],
+    beside: list[str],
+) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Pairs of keys with which no row stands twice, where `beside` are columns of micro-batches and of runs."""
     fitting = []
     for iteration in by_iteration:
         for worker in by_worker:
-            columns = [*iteration, *worker]
-            if chunk:
-                columns.append(chunk)
-            columns += [name for name in run_columns(table.columns) if name not in columns]
-            codes = key_of(table, columns)
-            if codes.max(initial=-1) + 1 == len(codes):
+            columns = list(dict.fromkeys([*iteration, *worker, *beside]))
+            if _distinct(codes, columns) == len(codes[columns[0]]):
                 fitting.append((iteration, worker))
     return fitting
 
 
-def _coarsest_first(table: Table, columns: tuple[str, ...]) -> tuple[str, ...]:
+def _coarsest_first(codes: dict[str, np.ndarray], columns: tuple[str, ...]) -> tuple[str, ...]:
     """Columns in the order of their number of values, as an epoch stands before a batch."""
-    return tuple(sorted(columns, key=lambda column: table.frame[column].nunique()))
+    return tuple(sorted(columns, key=lambda name: codes[name].max(initial=-1)))
 
 
-def _same(table: Table, mine: tuple[str, ...], its: tuple[str, ...]) -> bool:
+def _same(codes: dict[str, np.ndarray], mine: tuple[str, ...], its: tuple[str, ...]) -> bool:
     """Whether two keys divide the rows alike."""
-    together = key_of(table, (*mine, *its)).max() + 1
-    return together == key_of(table, mine).max() + 1 == key_of(table, its).max() + 1
-
-
-def refuse_wide_roles(given: dict[str, str]) -> None:
-    """Raise `ParameterError` where ``columns=`` names workers' columns and those of a long table."""
-    clash = set(given) & {"worker", "time", "start", "end", "compute", "load", "chunk"}
-    if clash:
-        raise ParameterError(
-            f"columns= names workers, a column for each, and {', '.join(sorted(clash))}, of a table with a row for each"
-        )
+    return _distinct(codes, (*mine, *its)) == _distinct(codes, mine) == _distinct(codes, its)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-
-from gcexp.errors import ParameterError, require_known, unknown
 
 #: Names that say beyond doubt what a column is, without a unit, in lower case and with underscores.
 SYNONYMS = {
@@ -35,6 +33,12 @@ SYNONYMS = {
 #: Endings of names of what is counted or called by a name: ``step_id``, ``rank_no``, ``node_name``.
 _COUNTED = ("_id", "_idx", "_index", "_name", "_no", "_num", "_number")
 _STAMPS = frozenset(("timestamp", "datetime", "date", "ts"))
+_RUNS = ("job", "run", "session", "attempt", "restart", "trial")
+_SIZES = frozenset(
+    "num_examples num_samples n_samples examples samples batch_size local_batch_size tokens num_tokens".split()
+)
+#: What may stand before the number of a worker; what else stands there belongs to its name.
+_NUMBERED = ("", "w", "worker", "r", "rank", "p", "proc", "process")
 
 #: How many seconds a unit has, as a quotient of whole numbers: a division is rounded once.
 UNITS = {"s": (1, 1), "ms": (1, 10**3), "us": (1, 10**6), "ns": (1, 10**9), "min": (60, 1), "h": (3600, 1)}
@@ -51,8 +55,6 @@ for _unit, _words in _SPELLED.items():
     UNIT_OF.update(dict.fromkeys(_words, _unit))
 _LEAST = "min"  # stands beside max and mean in names of columns, where it is no unit
 
-#: What ``columns=`` may name: columns of a long table, or all columns of workers of a wide one, by a pattern.
-_ROLES = (*SYNONYMS, "workers")
 _SHOWN, _LETTERS = 8, 30  # names of columns in a sentence, and letters of one
 NOT_USED = "none"  # what a role is given that no column has
 COLUMNS_EXAMPLE = "columns=iteration:STEP,worker:HOST,time:MS_PER_STEP"
@@ -83,6 +85,23 @@ class Name:
         return self.base.startswith("compute") and self.base.endswith(
             ("_pct", "_percent", "_%", "_percentage")
         )
+
+    @property
+    def is_run(self) -> bool:
+        """Whether such a column may tell runs apart.
+
+        >>> [name_of(written).is_run for written in ("job_id", "attempt", "step")]
+        [True, True, False]
+        """
+        base = self.base
+        for ending in ("_id", "_index", "_number", "id"):
+            base = base.removesuffix(ending)
+        return base in _RUNS
+
+    @property
+    def is_size(self) -> bool:
+        """Whether such a column says how much data a worker had in a step."""
+        return self.base in _SIZES
 
     @property
     def group(self) -> str:
@@ -244,50 +263,32 @@ def listed(columns: Iterable[str]) -> str:
     return ", ".join(shown)
 
 
-def unit_named(given: str) -> str:
-    """The unit that a person named, one of `UNITS`; raise `ParameterError` for an unknown one."""
-    require_known("unit", UNIT_OF.get(given.strip().lower(), given), UNITS)
-    return UNIT_OF[given.strip().lower()]
-
-
-def roles_given(columns: str | Mapping[str, object] | None) -> dict[str, str]:
-    """What ``columns=`` says, as a mapping of roles to columns.
+def labels_of(columns: list[str], is_numbered: bool = False) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Numbers of the workers that columns or files are named after, and no names; or places, and their names.
 
     Examples
     --------
-    >>> roles_given("iteration:step, worker:host"), roles_given({"time": "ms_per_step"})
-    ({'iteration': 'step', 'worker': 'host'}, {'time': 'ms_per_step'})
+    >>> labels_of(["rank_1", "rank_0"]), labels_of(["node7 [ms]", "node8 [ms]"])
+    (((1, 0), ()), ((0, 1), ('node7', 'node8')))
     """
-    if columns is None:
-        return {}
-    if isinstance(columns, Mapping):
-        parts = [f"{role}:{column}" for role, column in columns.items()]
-    else:
-        parts = str(columns).split(",")
-    found: dict[str, str] = {}
-    for part in parts:
-        role, _, column = part.partition(":")
-        role = role.strip()
-        column = column.strip()
-        if not column:
-            raise ParameterError(
-                f"columns={columns}: {part!r} is no ROLE:COLUMN; an example is {COLUMNS_EXAMPLE}"
-            )
-        require_known("role in columns=", role, _ROLES)
-        if role in found:
-            raise ParameterError(f"columns={columns}: {role} is given twice")
-        found[role] = column
-    return found
+    places = tuple(range(len(columns)))
+    if is_numbered:
+        return places, ()
+    numbers = []
+    for column in columns:
+        found = re.fullmatch(r"([a-z]*)_?(\d{1,18})", name_of(column).base)
+        if found and found[1] in _NUMBERED:
+            numbers.append(int(found[2]))
+    if len(set(numbers)) == len(columns):
+        return tuple(numbers), ()
+    return places, tuple(map(_without_unit, columns))
 
 
-def column_given(column: str, names: Iterable[str], place: str) -> str:
-    """The column that a person named, exactly or but for case and spaces around; raise `ParameterError` if none."""
-    names = list(names)
-    if column in names:
-        return column
-    near = [name for name in names if name.strip().casefold() == column.strip().casefold()]
-    if len(near) == 1:
-        return near[0]
-    raise ParameterError(
-        f"{place}: columns= names a column that is not there: {unknown('column', column, names)}"
-    )
+def _without_unit(column: str) -> str:
+    """A worker's name without the unit of its times in brackets.
+
+    >>> _without_unit("GPU 5 [ms]"), _without_unit("node (old)")
+    ('GPU 5', 'node (old)')
+    """
+    bare = re.sub(r"\s*[(\[]\w+[)\]]\s*$", "", column)
+    return bare if name_of(column).unit and bare else column.strip()

@@ -1,19 +1,16 @@
-"""Numbers in the cells of a log: decimal commas, units, durations, times of day and dates."""
+"""Numbers in the cells of a log: decimal commas, thousands, units and durations."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.schema import quoted
 from gcexp_adviser.logs.names import UNIT_OF, UNITS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _DECIMAL_COMMA = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+(e[-+]?\d+)?", re.IGNORECASE)
 _THOUSANDS_COMMA = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
@@ -25,7 +22,6 @@ _POINTS_OR_COMMAS = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?\s*[a-zµμ]*$", re.I
 _CLOCK = re.compile(r"(?:(\d{1,6})(?:-| days? ))?(\d{1,6}):(\d\d):(\d\d(?:[.,]\d+)?)")
 _WITH_UNIT = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*([a-zµμ]+)", re.IGNORECASE)  # noqa: RUF001
 _EMPTY = ("", "nan", "na", "n/a", "null", "none", "-", "--", "?", "unknown", "nat", "<na>", "timeout", "inf")
-_EPOCHS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 1e20))
 
 
 @dataclass(frozen=True)
@@ -57,16 +53,12 @@ class Writing:
         return self.decimal_commas
 
 
-def cells_of(column: pd.Series) -> np.ndarray:
-    """The cells of a column as numbers of numpy's, or as objects."""
-    import pandas as pd
+class Numbers(NamedTuple):
+    """The numbers of a column (L,), NaN where a cell is none; their unit where cells name it; and what was decided."""
 
-    kind = column.dtype
-    if isinstance(kind, np.dtype) and kind.kind in "fiub":
-        return column.to_numpy()
-    if pd.api.types.is_numeric_dtype(kind):  # of pandas' or pyarrow's own, with empty cells
-        return column.to_numpy(dtype=float, na_value=np.nan)
-    return column.to_numpy(dtype=object, na_value=np.nan)
+    values: np.ndarray
+    unit: str = ""
+    told: tuple[str, ...] = ()
 
 
 def is_empty(cell: object) -> bool:
@@ -80,28 +72,14 @@ def is_empty(cell: object) -> bool:
     return cell is None or cell != cell
 
 
-def is_numeric(column: pd.Series) -> bool:
-    """Whether most cells of a column that are not empty are numbers; others are told when they are read."""
-    if column.dtype.kind == "m":
-        return True
-    cells = cells_of(column)
-    if cells.dtype != object:
-        return cells.dtype != bool
-    numbers, others = 0, 0
-    for cell in cells:
-        if is_empty(cell):
-            continue
-        if _looks_like_number(cell):
-            numbers += 1
-        else:
-            others += 1
-    return numbers >= others
+def has_decimal_comma(cell: object) -> bool:
+    """Whether a cell is a number with a decimal comma."""
+    return isinstance(cell, str) and bool(_DECIMAL_COMMA.fullmatch(cell.strip()))
 
 
-def _looks_like_number(cell: Any) -> bool:
-    if isinstance(cell, str) and (
-        _DECIMAL_COMMA.fullmatch(cell.strip()) or _THOUSANDS_COMMA.fullmatch(cell.strip())
-    ):
+def looks_like_number(cell: Any) -> bool:
+    """Whether a cell is a number; one with a unit behind it is none."""
+    if has_decimal_comma(cell) or (isinstance(cell, str) and _THOUSANDS_COMMA.fullmatch(cell.strip())):
         return True
     try:
         float(cell)
@@ -110,16 +88,8 @@ def _looks_like_number(cell: Any) -> bool:
     return not isinstance(cell, bool)
 
 
-def has_decimal_comma(column: pd.Series) -> bool:
-    """Whether a cell is a number with a decimal comma."""
-    for cell in cells_of(column):
-        if isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell.strip()):
-            return True
-    return False
-
-
-def floats(column: pd.Series, writing: Writing) -> tuple[np.ndarray, str, list[str]]:
-    """The numbers of a column, NaN where a cell is none; their unit where cells name it; and what was decided.
+def numbers_in(cells: np.ndarray, writing: Writing) -> Numbers:
+    """The numbers in the cells of a column, which are numbers of numpy's or objects.
 
     Raises
     ------
@@ -128,31 +98,27 @@ def floats(column: pd.Series, writing: Writing) -> tuple[np.ndarray, str, list[s
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> floats(pd.Series(["1.234,5", "0,5"]), Writing("mine.csv"))
-    (array([1.2345e+03, 5.0000e-01]), '', ['numbers have decimal commas'])
-    >>> floats(pd.Series(["321ms", "1-00:00:01"]), Writing("mine.csv"))[0].tolist()
+    >>> numbers_in(np.array(["1.234,5", "0,5"], dtype=object), Writing("mine.csv"))
+    Numbers(values=array([1.2345e+03, 5.0000e-01]), unit='', told=('numbers have decimal commas',))
+    >>> numbers_in(np.array(["321ms", "1-00:00:01"], dtype=object), Writing("mine.csv")).values.tolist()
     [0.321, 86401.0]
     """
-    if column.dtype.kind == "m":
-        return column.dt.total_seconds().to_numpy(float), "s", ["times are durations of pandas"]
-    cells = cells_of(column)
     if cells.dtype != object:
-        return cells.astype(float, copy=False), "", []
+        return Numbers(cells.astype(float, copy=False))
     texts = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
-    decisions: list[str] = []
+    told: list[str] = []
     if writing.decimal:
         texts = _with_points(texts, writing)
     elif writing.semicolons:
-        texts, decisions = _without_points(texts, writing)
+        texts, told = _without_points(texts, writing)
     try:
-        return np.array(texts, dtype=object).astype(float), "", decisions
+        return Numbers(np.array(texts, dtype=object).astype(float), told=tuple(told))
     except (TypeError, ValueError, OverflowError):
         pass
     commas = [text for text in texts if isinstance(text, str) and "," in text]
     if commas:
         texts, sentence = _without_commas(texts, commas, writing)
-        decisions.append(sentence)
+        told.append(sentence)
     units = set()
     values = np.full(len(texts), np.nan)
     for number, text in enumerate(texts):
@@ -160,8 +126,8 @@ def floats(column: pd.Series, writing: Writing) -> tuple[np.ndarray, str, list[s
         if unit:
             units.add(unit)
     if units:
-        decisions.append("units stand behind the numbers, or they are written as hours:minutes:seconds")
-    return values, "s" if units else "", decisions
+        told.append("units stand behind the numbers, or they are written as hours:minutes:seconds")
+    return Numbers(values, "s" if units else "", tuple(told))
 
 
 def _with_points(texts: list, writing: Writing) -> list:
@@ -257,80 +223,3 @@ def in_seconds(values, unit: str):
     if parts == 1:
         return values * times
     return values / parts
-
-
-# --- points in time ---------------------------------------------------------------------------------------------------
-
-
-def instants(column: pd.Series, writing: Writing) -> tuple[np.ndarray, str]:
-    """Points in time of a column as numbers, NaN where a cell is none, and their unit, empty where it is unknown.
-
-    Dates become whole nanoseconds, so that differences of them are exact; numbers stay as they are.
-    """
-    import pandas as pd
-
-    if is_numeric(column):
-        values = cells_of(column)
-        if values.dtype.kind in "iu":
-            return values, _unit_of_epoch(values)
-        values, unit, _ = floats(column, writing)
-        if _are_whole(values) and cells_of(column).dtype == object:
-            values = np.array(list(map(_integer, cells_of(column))))
-        return values, unit or _unit_of_epoch(values)
-    written_as = "ISO8601" if _is_text(column) else None
-    try:
-        dates = pd.to_datetime(_as_iso(column), utc=True, format=written_as, errors="coerce")
-    except (ValueError, TypeError, OverflowError):
-        dates = pd.Series(pd.NaT, index=column.index)
-    if dates.isna().all():
-        values, unit, _ = floats(column, writing)
-        if np.isnan(values).all():
-            raise DataError(
-                f"{writing.place}: {quoted(str(column.iloc[0]))} is neither a number nor a date as 2024-05-31 12:00:00"
-            )
-        return values, unit
-    missing = dates.isna().to_numpy()
-    stamps = dates.dt.tz_localize(None).to_numpy().astype("datetime64[ns]").astype(np.int64)
-    if missing.any():
-        return np.where(missing, np.nan, stamps), "ns"
-    return stamps, "ns"
-
-
-def _as_iso(column: pd.Series) -> pd.Series:
-    """Dates as ISO 8601 has them: ``2024-05-01 12:00:00.5`` for ``2024/05/01 12:00:00,5``."""
-    if not _is_text(column):
-        return column
-    text = column.astype(str).str.strip()
-    text = text.str.replace(r"^(\d{4})/(\d\d)/(\d\d)", r"\1-\2-\3", regex=True)
-    return text.str.replace(r",(\d+)$", r".\1", regex=True)
-
-
-def _integer(cell: Any) -> int:
-    """A whole number in a cell, exactly."""
-    try:
-        return int(cell)
-    except (TypeError, ValueError):
-        return int(float(cell))
-
-
-def _are_whole(values: np.ndarray) -> bool:
-    """Whether all numbers are there and are whole ones that fit into 64 bits."""
-    if np.isnan(values).any() or np.abs(values).max(initial=0) >= 2**63:
-        return False
-    return bool((values == np.rint(values)).all())
-
-
-def _is_text(column: pd.Series) -> bool:
-    return str in set(map(type, column.head(3)))
-
-
-def _unit_of_epoch(values: np.ndarray) -> str:
-    """The unit in which numbers are dates of our time; empty for none."""
-    seen = values[~np.isnan(values)]
-    if not len(seen):
-        return ""
-    value = float(np.median(seen))
-    for unit, low, high in _EPOCHS:
-        if low <= value < high and 1e9 <= in_seconds(value, unit) < 4e9:
-            return unit
-    return ""

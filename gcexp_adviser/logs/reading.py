@@ -129,11 +129,9 @@ def _of_memory(source: Any, how: How) -> TraceFile:
 
 def _recorded(table: Any, name: str, flags: Flags, how: How, alone: bool = False) -> TraceFile:
     """The record of a table."""
-    from gcexp_adviser.logs.arranging import arranged
-    from gcexp_adviser.logs.rows import read_rows
+    from gcexp_adviser.logs.rows import record_of
 
-    trace = arranged(read_rows(table, how, alone), table, name, flags, how)
-    return replace(trace, decisions=(*table.decisions, *trace.decisions))
+    return record_of(replace(table, name=name, flags=flags), how)
 
 
 @lru_cache(maxsize=8)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 import pandas as pd
 
 from gcexp.errors import DataError, ParameterError
-from gcexp_adviser.logs.names import name_of, typed
+from gcexp_adviser.logs.keys import Keys
+from gcexp_adviser.logs.matching import Matched
+from gcexp_adviser.logs.names import typed
 from gcexp_adviser.logs.tables import Table
 
-_NAMES = ("job", "run", "session", "attempt", "restart", "trial")
 _MOST_RUNS = 50  # that a column tells apart
 _NEAR_FIRST = 0.02  # share of the iterations before, up to which a worker falls to its first one
 _SHOWN = 4  # runs of which the sizes are told
@@ -40,55 +42,74 @@ class Runs:
         return int(self.of_rows.max()) + 1
 
 
-def run_columns(columns: Sequence[str]) -> list[str]:
-    """Columns that may tell runs apart, by their names.
-
-    >>> run_columns(["job_id", "step", "attempt"])
-    ['job_id', 'attempt']
-    """
-    found = []
-    for column in columns:
-        base = name_of(column).base
-        for ending in ("_id", "_index", "_number", "id"):
-            base = base.removesuffix(ending)
-        if base in _NAMES:
-            found.append(column)
-    return found
-
-
-def runs_of(
-    table: Table,
-    used: set[str],
-    iterations: np.ndarray,
-    workers: np.ndarray,
-    chunks: np.ndarray | None,
-    labels: Sequence[str],
-) -> Runs | None:
-    """The runs of a log; None for one run.
+def of_one_run(
+    table: Table, found: Matched, keys: Keys, run: str
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Which rows are of the run that is meant, without iterations that it repeated.
 
     Parameters
     ----------
     table : Table
-    used : set of str
-        Columns that are something else.
-    iterations, workers : arrays of int (L,)
-        Numbers of the iterations, and of the workers from 0.
-    chunks : array of int (L,), optional
-    labels : sequence of str
-        Labels of the workers.
+    found : Matched
+        Its columns, one of which says the iteration.
+    keys : Keys
+    run : str
+        Which of several runs is meant, as `How` has it.
+
+    Returns
+    -------
+    rows : array of bool (L,)
+    iterations : array of int (L,)
+        Numbers of the iterations, which rise from run to run where all are one.
+    told : list of str
+
+    Raises
+    ------
+    DataError
+        For several runs where nobody said which is meant.
+    ParameterError
+        For a run that is not there.
     """
+    rows = np.ones(len(keys.iterations), bool)
+    iterations = keys.iterations
+    workers, numbers = pd.factorize(keys.workers)
+    labels = [keys.hosts[number] if keys.hosts else str(number) for number in numbers]
+    told = []
+    runs = _runs_of(table, found.used, keys, workers, labels)
+    if runs is None and run not in ("", "last", "all", "1"):
+        raise ParameterError(f"{table.place}: run={run} is not there; it holds one run")
+    if runs is not None and not run:
+        _refuse_several(runs, table, iterations, workers, found.worker)
+    if runs is not None and run == "all":
+        told.append(f"put {runs.count} runs after one another, told apart by {runs.how}")
+        iterations = one_after_another(runs.of_rows, iterations)
+    elif runs is not None:
+        number = runs.count if run == "last" else int(run)
+        if number > runs.count:
+            raise ParameterError(f"{table.place}: run={run} is not there; it holds {runs.count} runs")
+        rows = runs.of_rows == number - 1
+        told.append(f"took run {number} of {runs.count}, told apart by {runs.how}")
+    chunks = None if keys.chunks is None else keys.chunks[rows]
+    repeated, sentence = repeated_rows(iterations[rows], workers[rows], chunks)
+    if sentence:
+        rows[np.flatnonzero(rows)[repeated]] = False
+        told.append(sentence)
+    return rows, iterations, told
+
+
+def _runs_of(
+    table: Table, used: set[str], keys: Keys, workers: np.ndarray, labels: Sequence[str]
+) -> Runs | None:
+    """The runs of a log, whose `workers` (L,) are counted from 0; None for one run."""
+    iterations = keys.iterations
     if table.runs is not None:
         codes, _ = pd.factorize(table.runs)
-        found = Runs(codes, "the names of folders or files")
-        return None if goes_on(found.of_rows, iterations) else found
-    for column in run_columns(table.columns):
-        if column in used:
-            continue
-        codes, values = pd.factorize(table.frame[column])
-        if 1 < len(values) <= _MOST_RUNS and not _names_workers(codes, workers):
-            found = Runs(codes, f"the column {column}")
-            return None if goes_on(codes, iterations) else found
-    sessions = sessions_of(iterations, workers, chunks)
+        return None if goes_on(codes, iterations) else Runs(codes, "the names of folders or files")
+    for name in table.names.where(lambda name: name.is_run and name.written not in used):
+        codes = table[name].codes
+        if 1 < table[name].distinct <= _MOST_RUNS and not _names_workers(codes, workers):
+            return None if goes_on(codes, iterations) else Runs(codes, f"the column {name}")
+    sessions = sessions_of(iterations, workers, keys.chunks)
     if sessions.max(initial=0) > 0:
         return Runs(sessions, "the iterations, which begin again")
     stretches = stretches_of(iterations, workers, table.files)
@@ -225,14 +246,6 @@ def _count_on(labels: Sequence[str]) -> bool:
     return len(words) == 1 and min(numbers) <= 1 and max(numbers) - min(numbers) + 1 == len(set(numbers))
 
 
-def chosen(runs: Runs, run: str, place: str) -> np.ndarray:
-    """Which rows (L,) are of the run that a person named; raise `ParameterError` for one that is not there."""
-    number = runs.count if run == "last" else int(run)
-    if number > runs.count:
-        raise ParameterError(f"{place}: run={run} is not there; it holds {runs.count} runs")
-    return runs.of_rows == number - 1
-
-
 def one_after_another(runs: np.ndarray, iterations: np.ndarray) -> np.ndarray:
     """Numbers of iterations where each run goes on behind the one before.
 
@@ -247,9 +260,9 @@ def one_after_another(runs: np.ndarray, iterations: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def refuse_several(
-    runs: Runs, table: Table, iterations: np.ndarray, workers: np.ndarray, keys: tuple[str, ...]
-) -> None:
+def _refuse_several(
+    runs: Runs, table: Table, iterations: np.ndarray, workers: np.ndarray, named: tuple[str, ...]
+) -> NoReturn:
     """Raise `DataError`: the log holds several runs; the sentence says how large they are and what to type."""
     sizes = []
     for run in range(min(runs.count, _SHOWN)):
@@ -263,51 +276,52 @@ def refuse_several(
         sizes.append("...")
     told = f"{table.place}: holds {runs.count} runs by {runs.how} ({'; '.join(sizes)})"
     cures = "say which: run=2 or run=last, or run=all where they are one run, one after another"
-    nodes = _where_nodes(runs, table, keys)
+    nodes = _where_nodes(runs, table, named)
     raise DataError(f"{told}: {nodes}{cures}" if not nodes else f"{told}: {nodes}; or {cures}")
 
 
-def _where_nodes(runs: Runs, table: Table, keys: tuple[str, ...]) -> str:
+def _where_nodes(runs: Runs, table: Table, named: tuple[str, ...]) -> str:
     """What to type where files are of nodes that count their own ranks; empty where each run is not one file."""
-    if table.files is None or len(keys) != 1 or table.runs is not None:
+    if table.files is None or len(named) != 1 or table.runs is not None:
         return ""
     pairs = np.unique(runs.of_rows * (int(table.files.max()) + 1) + table.files)
     if not len(pairs) == int(table.files.max()) + 1 == runs.count:
         return ""
     return (
-        f"where each file is that of a node, whose {keys[0]} is counted on it: columns=worker:"
-        f"{typed(f'file+{keys[0]}')}"
+        f"where each file is that of a node, whose {named[0]} is counted on it: columns=worker:"
+        f"{typed(f'file+{named[0]}')}"
     )
 
 
-def without_repeated(
+def repeated_rows(
     iterations: np.ndarray, workers: np.ndarray, chunks: np.ndarray | None
-) -> tuple[np.ndarray, str] | None:
-    """Which rows (L,) count where a run went back to a checkpoint and repeated iterations, and a sentence; else None.
+) -> tuple[np.ndarray, str]:
+    """Which rows (L,) a run repeated later since it went back to a checkpoint, and a sentence; empty where it did not.
 
-    >>> kept, told = without_repeated(np.array([0, 1, 2, 3, 2, 3, 4]), np.zeros(7, int), None)
-    >>> kept.tolist(), told.partition(",")[0]
-    ([True, True, False, False, True, True, True], 'went back from iteration 3 to 2')
+    >>> repeated, told = repeated_rows(np.array([0, 1, 2, 3, 2, 3, 4]), np.zeros(7, int), None)
+    >>> repeated.tolist(), told.partition(",")[0]
+    ([False, False, True, True, False, False, False], 'went back from iteration 3 to 2')
     """
+    none = np.zeros(len(iterations), bool)
     if not _falls_anywhere(iterations, workers):
-        return None
+        return none, ""
     repeated = twice(iterations, workers, chunks)
     if not repeated.any():
-        return None
+        return none, ""
     order = np.argsort(workers, kind="stable")
     numbers = iterations[order]
     same = np.diff(workers[order]) == 0
     at = np.flatnonzero(same & (np.diff(numbers) < 0))
     if len(at) > _MOST_RUNS * (workers.max() + 1):  # rows in no order: not those of a run that went back
-        return None
+        return none, ""
     if not _repeats_in_a_row(numbers, at, repeated[order]):
-        return None
+        return none, ""
     first, back = int(numbers[at[0]]), int(numbers[at[0] + 1])
     told = (
         f"went back from iteration {first} to {back}, as to a checkpoint: of iterations that stand twice the last rows "
         f"count, and {int(repeated.sum())} earlier ones are left out"
     )
-    return ~repeated, told
+    return repeated, told
 
 
 def _repeats_in_a_row(numbers: np.ndarray, falls: np.ndarray, repeated: np.ndarray) -> bool:

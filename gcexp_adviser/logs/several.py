@@ -9,9 +9,7 @@ import pandas as pd
 
 from gcexp.errors import DataError
 from gcexp_adviser.logs.file_names import Part
-from gcexp_adviser.logs.keys import labels_of
-from gcexp_adviser.logs.names import listed, names_of
-from gcexp_adviser.logs.numbers import is_numeric
+from gcexp_adviser.logs.names import labels_of, listed, names_of
 from gcexp_adviser.logs.tables import MATRIX, Table
 
 #: What ``columns=`` calls the name of each row's file, where workers of several files have the same names.
@@ -116,7 +114,7 @@ def _told_of(tables: list[Table]) -> list[str]:
 def _are_bare(tables: list[Table]) -> bool:
     """Whether each table is one column of numbers without a name."""
     for table in tables:
-        if table.named or len(table.columns) != 1 or not is_numeric(table.frame[table.columns[0]]):
+        if table.named or len(table.columns) != 1 or not table[table.columns[0]].is_numeric:
             return False
     return True
 

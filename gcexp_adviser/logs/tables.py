@@ -1,4 +1,4 @@
-"""Tables as they were written: a frame of named columns, from arrays and frames in memory and from rows."""
+"""Tables as they were written: named columns, from arrays and frames in memory and from rows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gcexp.errors import DataError
+from gcexp.errors import DataError, ParameterError, unknown
 from gcexp.schema import quoted
 from gcexp.traces.assembling import MOST_CELLS
+from gcexp.traces.record import Flags
+from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.names import Names, listed, names_of
-from gcexp_adviser.logs.numbers import has_decimal_comma
+from gcexp_adviser.logs.numbers import Writing
 from gcexp_adviser.logs.recipes import HEADERS, see
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ def _row(number: int) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """A table as it was written.
+    """A table as it was written; ``table[name]`` is one of its columns.
 
     Attributes
     ----------
@@ -41,6 +43,10 @@ class Table:
         How sentences begin: ``trace mine.csv``.
     frame : DataFrame
         Its columns have distinct names. Cells are text where the source is text.
+    name : str
+        That of the record.
+    flags : Flags
+        What is known of its times without reading it.
     place_of : callable
         Where a row stands, for sentences: ``line 3``.
     decisions : list of str
@@ -49,6 +55,10 @@ class Table:
         Whether the columns have names of their own, not only places.
     semicolons : bool
         Whether semicolons divide the cells, as where numbers have decimal commas.
+    decimal : str
+        The decimal sign, where a person has named it.
+    decimal_commas : bool
+        Whether a number in some cell has a decimal comma, so that points divide thousands in others.
     nested : tuple of str
         Columns whose cells are lists or objects.
     files : array of int, optional
@@ -61,25 +71,18 @@ class Table:
 
     place: str
     frame: pd.DataFrame
+    name: str = ""
+    flags: Flags = field(default_factory=Flags)
     place_of: Callable[[int], str] = _row
     decisions: list[str] = field(default_factory=list)
     named: bool = True
     semicolons: bool = False
+    decimal: str = ""
+    decimal_commas: bool = False
     nested: tuple[str, ...] = ()
     files: np.ndarray | None = None
     runs: np.ndarray | None = None
     is_numbered: bool = False
-
-    def keep(self, rows: np.ndarray) -> Table:
-        """The table with some of its rows alone, which `rows` (L,) of bool says."""
-        places = np.flatnonzero(rows)
-        return replace(
-            self,
-            frame=self.frame[rows].reset_index(drop=True),
-            place_of=lambda number: self.place_of(int(places[number])),
-            files=None if self.files is None else self.files[rows],
-            runs=None if self.runs is None else self.runs[rows],
-        )
 
     @cached_property
     def columns(self) -> list[str]:
@@ -92,11 +95,44 @@ class Table:
         return names_of(self.columns)
 
     @cached_property
-    def decimal_commas(self) -> bool:
-        """Whether a number in some cell has a decimal comma."""
-        if not self.semicolons:
-            return False
-        return any(has_decimal_comma(self.frame[column]) for column in self.columns)
+    def _read(self) -> dict[str, Column]:
+        writing = Writing(self.place, self.semicolons, self.decimal_commas, self.decimal)
+        return {
+            name.written: Column(name, self.frame[name.written], writing, self.place_of)
+            for name in self.names.items
+        }
+
+    def __getitem__(self, name: str) -> Column:
+        """A column by its name."""
+        return self._read[name]
+
+    def column_named(self, given: str) -> str:
+        """The column that a person named, exactly or but for case and spaces; raise `ParameterError` if none."""
+        if given in self.columns:
+            return given
+        near = [name for name in self.columns if name.strip().casefold() == given.strip().casefold()]
+        if len(near) == 1:
+            return near[0]
+        raise ParameterError(
+            f"{self.place}: columns= names a column that is not there: {unknown('column', given, self.columns)}"
+        )
+
+    def read_with(self, decimal: str) -> Table:
+        """The table whose numbers are read with the decimal sign that a person named, if any, or else that of cells."""
+        commas = self.semicolons and any(self[name].has_decimal_comma for name in self.columns)
+        return replace(self, decimal=decimal, decimal_commas=commas)
+
+    def keep(self, rows: np.ndarray, told: str = "") -> Table:
+        """The table with some of its rows alone, which `rows` (L,) of bool says, and why."""
+        places = np.flatnonzero(rows)
+        return replace(
+            self,
+            frame=self.frame[rows].reset_index(drop=True),
+            place_of=lambda number: self.place_of(int(places[number])),
+            decisions=[*self.decisions, *([told] if told else [])],
+            files=None if self.files is None else self.files[rows],
+            runs=None if self.runs is None else self.runs[rows],
+        )
 
 
 def table_in_memory(source: Any, place: str, decisions: list[str] | None = None) -> Table:
@@ -128,7 +164,7 @@ def table_in_memory(source: Any, place: str, decisions: list[str] | None = None)
             f"there are more workers ({columns}) than iterations ({rows}): where rows are workers, turn it: array.T"
         )
     names = pd.Index([str(number) for number in range(columns)], dtype=object)
-    return Table(place, pd.DataFrame(array, columns=names), decisions=decisions, named=False)
+    return Table(place, pd.DataFrame(array, columns=names), place, decisions=decisions, named=False)
 
 
 def framed(columns: Mapping) -> pd.DataFrame:
@@ -173,4 +209,4 @@ def of_frame(frame: pd.DataFrame, place: str, decisions: list[str] | None = None
         if frame[name].dtype == object and any(isinstance(cell, _NESTED) for cell in frame[name]):
             frame[name] = frame[name].astype(str)  # no number, but it can be compared and shown
             nested.append(name)
-    return Table(place, frame, decisions=told, nested=tuple(nested))
+    return Table(place, frame, place, decisions=told, nested=tuple(nested))

@@ -1,67 +1,140 @@
-"""Columns of times: their unit, by the cells, by the name or as a person said, and cells that are no time."""
+"""Columns of times: durations of rows or of workers, their unit, and cells that are no time."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from gcexp.errors import DataError, ParameterError
 from gcexp.schema import quoted
-from gcexp_adviser.logs.names import name_of
-from gcexp_adviser.logs.numbers import is_empty
+from gcexp.traces.record import LEAST, MOST
+from gcexp_adviser.logs.columns import Column
+from gcexp_adviser.logs.matching import Matched
+from gcexp_adviser.logs.names import typed
+from gcexp_adviser.logs.numbers import in_seconds, is_empty
 from gcexp_adviser.logs.tables import Table
+from gcexp_adviser.logs.twice import refuse_rows_that_stand_twice
 
 
-def known_unit(given: str, of_cells: str, column: str, decisions: list[str], strict: bool) -> str:
-    """The unit of the numbers in a column, and in `decisions` how it is known; empty where it is not.
+@dataclass(frozen=True)
+class Times:
+    """Times that were read.
 
-    Parameters
+    Attributes
     ----------
-    given : str
-        What a person named.
-    of_cells : str
-        What stands behind the numbers.
-    column : str
-        Whose name may say it.
-    decisions : list of str
-        To which is added what was decided.
-    strict : bool
-        Whether the name says nothing, as in the format of this project.
-
-    Raises
-    ------
-    ParameterError
-        Where a person named a unit though the numbers have theirs.
+    values : array (L,) or (R, N)
+        NaN where a cell is empty; in seconds where their unit is known.
+    unit : str
+        In which they were written; empty where that is not known.
+    told : list of str
+        What was decided.
     """
-    if of_cells and given:
-        raise ParameterError(f"unit={given}: the numbers of {column} have units behind them already")
-    if of_cells:
-        return of_cells
-    of_name = "" if strict else name_of(column).unit
-    if given:
-        told = f"times are in {given}, as unit={given} says"
-        if of_name not in ("", given):
-            told += f", not {of_name} as the name {column} says"
-        decisions.append(told + made_seconds(given))
-        return given
-    if of_name:
-        decisions.append(f"times are in {of_name} by the name {column}{made_seconds(of_name)}")
-    elif not strict:
-        decisions.append(
-            "no unit of the times is named: they stay as they are; where they are milliseconds: unit=ms"
+
+    values: np.ndarray
+    unit: str = ""
+    told: list[str] = field(default_factory=list)
+
+    @property
+    def known(self) -> str:
+        """The unit of the values: seconds, or empty."""
+        return "s" if self.unit else ""
+
+
+def durations(table: Table, found: Matched, unit: str) -> Times:
+    """Times of rows (L,), which stand in a column or are the sum of several; `unit` is what a person named."""
+    hint = "; where it says when an iteration ended: columns=end:{}"
+    parts, of_cells, of_names, told = _read([table[name] for name in found.times], hint)
+    if len(of_cells) > 1 or len(of_names) > 1:
+        raise DataError(
+            f"{table.place}: {' and '.join(found.times)} have different units; make them the same"
         )
-    return of_name
+    sums = parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
+    times = _in_seconds(sums, unit, of_cells.pop(), table[found.times[0]], told, found.is_clean)
+    row = first_wrong(times.values, may_be_missing=True)
+    if row is not None:
+        refuse_rows_that_stand_twice(table, found)
+        cell = table[found.times[0]].series.iloc[row]
+        sentence = f"{table.place}: time in {table.place_of(row)} is {_wanted(cell)}"
+        if times.values[row] < 0 and len(found.times) == 1:
+            mark = typed(f"{found.times[0]}:{cell}")
+            sentence += f"; where it stands for a worker that was too late: without={mark}"
+        raise DataError(sentence)
+    return times
 
 
-def refuse_text(table: Table, column: str, values: np.ndarray, hint: str = "") -> None:
-    """Raise `DataError` for the first cell of a column that is neither a number, as in `values`, nor empty."""
-    cells = table.frame[column]
-    for row in np.flatnonzero(np.isnan(values)):
-        if not is_empty(cells.iloc[row]):
+def times_of_workers(table: Table, columns: list[str], unit: str, is_clean: bool) -> Times:
+    """Times (R, N) in a column for each worker; of an array, which `is_clean`, nothing has to be told."""
+    parts, of_cells, of_names, told = _read([table[name] for name in columns])
+    if len(of_names) > 1:
+        raise DataError(
+            f"{table.place}: the columns of workers have different units by their names; make them the same"
+        )
+    if len(of_cells) > 1:
+        raise DataError(
+            f"{table.place}: some columns of workers have units behind their numbers, and others have not"
+        )
+    return _in_seconds(np.stack(parts, axis=1), unit, of_cells.pop(), table[columns[0]], told, is_clean)
+
+
+def compute_times(column: Column, unit: str) -> Times:
+    """Times of computing alone (L,), in the `unit` of the times."""
+    values, of_cells, told = column.numbers
+    if of_cells:
+        return Times(values, of_cells, list(told))
+    of_name = column.name.unit
+    if of_name and not unit:
+        raise DataError(
+            f"{column.place}: {column.name.written} is in {of_name}, and the unit of the times is unknown; name it: "
+            "unit=ms"
+        )
+    written_in = of_name or unit
+    return Times(in_seconds(values, written_in) if written_in else values, written_in, list(told))
+
+
+def first_wrong(times: np.ndarray, may_be_missing: bool) -> int | None:
+    """The first row whose time is none, or None."""
+    fine = (times >= LEAST) & (times <= MOST)
+    if may_be_missing:
+        fine |= np.isnan(times)
+    if fine.all():
+        return None
+    return int(np.argmin(fine))
+
+
+def _wanted(cell: object) -> str:
+    """A cell that is no time, and what is wanted."""
+    try:
+        value = float(cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        value = np.nan
+    if 0 < value < np.inf:
+        return f"{quoted(cell)}, wanted is a number from {LEAST:g} to {MOST:g}"
+    return f"{quoted(cell)}, wanted is a number > 0, or nothing where a worker has no time"
+
+
+def _read(columns: list[Column], hint: str = "") -> tuple[list[np.ndarray], set[str], set[str], list[str]]:
+    """The numbers of some columns, their units by the cells and by the names, and what was decided."""
+    parts = []
+    told: dict[str, None] = {}
+    for column in columns:
+        _refuse_text(column, hint.format(typed(column.name.written)))
+        parts.append(column.numbers.values)
+        told |= dict.fromkeys(column.numbers.told)
+    of_cells = {column.numbers.unit for column in columns}
+    of_names = {column.name.unit for column in columns}
+    return parts, of_cells, of_names, list(told)
+
+
+def _refuse_text(column: Column, hint: str) -> None:
+    """Raise `DataError` for the first cell of a column that is neither a number nor empty."""
+    for row in np.flatnonzero(np.isnan(column.numbers.values)):
+        cell = column.series.iloc[row]
+        if not is_empty(cell):
             raise DataError(
-                f"{table.place}: {column} in {table.place_of(int(row))} is {quoted(cells.iloc[row])}, wanted is a "
-                f"number > 0, or nothing where a worker has no time{how_to_write(cells.iloc[row])}{hint}"
+                f"{column.place}: {column.name.written} in {column.place_of(int(row))} is {quoted(cell)}, wanted is a "
+                f"number > 0, or nothing where a worker has no time{how_to_write(cell)}{hint}"
             )
 
 
@@ -77,6 +150,56 @@ def how_to_write(cell: object) -> str:
     if re.fullmatch(r"\d{1,2}:\d\d([.,]\d+)?", text):
         return f"; of minutes and seconds write hours too, as 00:{text}"
     return ""
+
+
+# --- units ------------------------------------------------------------------------------------------------------------
+
+
+def _in_seconds(
+    values: np.ndarray, given: str, of_cells: str, column: Column, told: list[str], is_clean: bool
+) -> Times:
+    """Numbers as times in seconds, where their unit is known.
+
+    Parameters
+    ----------
+    values : array
+        In seconds already where cells have units.
+    given : str
+        The unit that a person named.
+    of_cells : str
+        What stands behind the numbers.
+    column : Column
+        Whose name may say it.
+    told : list of str
+        What was decided before.
+    is_clean : bool
+        Whether the name says nothing, as in a clean record.
+
+    Raises
+    ------
+    ParameterError
+        Where a person named a unit though the numbers have theirs.
+    """
+    name = column.name.written
+    if of_cells and given:
+        raise ParameterError(f"unit={given}: the numbers of {name} have units behind them already")
+    if of_cells:
+        return Times(values, of_cells, told)
+    of_name = "" if is_clean else column.name.unit
+    if given:
+        sentence = f"times are in {given}, as unit={given} says"
+        if of_name not in ("", given):
+            sentence += f", not {of_name} as the name {name} says"
+        return Times(in_seconds(values, given), given, [*told, sentence + made_seconds(given)])
+    if of_name:
+        sentence = f"times are in {of_name} by the name {name}{made_seconds(of_name)}"
+        return Times(in_seconds(values, of_name), of_name, [*told, sentence])
+    if not is_clean:
+        told = [
+            *told,
+            "no unit of the times is named: they stay as they are; where they are milliseconds: unit=ms",
+        ]
+    return Times(values, "", told)
 
 
 def made_seconds(unit: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gcexp.traces.record import NEEDED
 from gcexp_adviser.logs.names import COLUMNS_EXAMPLE, listed, numbered, typed
-from gcexp_adviser.logs.numbers import is_numeric
 from gcexp_adviser.logs.recipes import LAUNCHER, NESTED_JSON, RATES, TURNED, see
 from gcexp_adviser.logs.tables import Table
 
@@ -22,7 +21,7 @@ def example_of(table: Table) -> str:
         if fitting:
             chosen[role] = fitting[0]
     left = table.names.without(chosen.values())
-    numbers = [name for name in left.items if not name.is_stamp and is_numeric(table.frame[name.written])]
+    numbers = [name for name in left.items if not name.is_stamp and table[name.written].is_numeric]
     with_unit = [name for name in numbers if name.unit]
     for name in [*with_unit, *numbers[-1:]]:
         chosen.setdefault("time", name.written)
@@ -41,7 +40,7 @@ def no_time(table: Table) -> str:
     if not table.named:
         return told
     parts = table.names.where(
-        lambda name: (bool(name.unit) or "time" in name.base) and is_numeric(table.frame[name.written])
+        lambda name: (bool(name.unit) or "time" in name.base) and table[name.written].is_numeric
     )
     if len(parts) == 1:
         told += f"; where {parts[0]} is it: columns=time:{typed(parts[0])}"

@@ -3,44 +3,31 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import numpy as np
 
 from gcexp.errors import DataError, ParameterError
-from gcexp.traces.assembling import by_number
+from gcexp.traces.assembling import by_number, record_of_matrix
 from gcexp.traces.record import LEAST, MOST
-from gcexp_adviser.logs.keys import labels_of, whole_numbers
-from gcexp_adviser.logs.names import NOT_USED, Names, column_given, listed, name_of, numbered, typed
-from gcexp_adviser.logs.numbers import Writing, floats, in_seconds, is_numeric
+from gcexp_adviser.logs.how import How
+from gcexp_adviser.logs.keys import whole_numbers
+from gcexp_adviser.logs.names import NOT_USED, Names, labels_of, listed, name_of, numbered, typed
+from gcexp_adviser.logs.parsed import Parsed
 from gcexp_adviser.logs.separators import UNNAMED
 from gcexp_adviser.logs.tables import Table
-from gcexp_adviser.logs.times import known_unit, refuse_text
+from gcexp_adviser.logs.times import times_of_workers
 from gcexp_adviser.logs.unmatched import example_of, where_nested
 
 
-@dataclass(frozen=True)
-class Matrix:
-    """Times as a matrix (R, N), NaN where there is none, with the numbers of its iterations and workers."""
-
-    iterations: np.ndarray
-    workers: tuple[int, ...]
-    hosts: tuple[str, ...]
-    times: np.ndarray
-    unit: str
-    decisions: list[str]
-
-
-def wide_rows(table: Table, given: dict[str, str], unit: str, writing: Writing) -> Matrix:
-    """Times that stand in columns, one for each worker."""
-    decisions: list[str] = []
+def wide_rows(table: Table, how: How) -> Parsed:
+    """What a table with a column for each worker says."""
+    given = how.columns
+    _refuse_long_roles(given)
     in_memory = not table.named and not table.columns[0].startswith("column")
-    columns, numbering = _columns_of_workers(table, given, in_memory, writing, decisions)
-    times, of_cells = _times_in(table, columns, writing, decisions)
-    known = known_unit(unit, of_cells, columns[0], decisions, strict=in_memory)
-    if known and not of_cells:
-        times = in_seconds(times, known)
+    columns, numbering, told = _columns_of_workers(table, given, in_memory)
+    times = times_of_workers(table, columns, how.unit, is_clean=in_memory)
     workers, hosts = labels_of(columns, is_numbered=not table.named)
     order = np.argsort(workers)
     if hosts:
@@ -48,76 +35,69 @@ def wide_rows(table: Table, given: dict[str, str], unit: str, writing: Writing) 
         hosts = tuple(np.array(hosts, dtype=object)[order])
     else:
         workers = tuple(np.array(workers)[order].tolist())
-    times = times[:, order]
-    numbers = np.arange(len(times))
+    matrix = times.values[:, order]
+    iterations = np.arange(len(matrix))
     if numbering:
-        numbers = whole_numbers(table, numbering, "iteration", writing)
-        values, counts = np.unique(numbers, return_counts=True)
+        iterations = whole_numbers(table[numbering], "iteration")
+        values, counts = np.unique(iterations, return_counts=True)
         if counts.max() > 1:
             raise DataError(f"{table.place}: iteration {values[counts.argmax()]} stands twice")
-        order = np.argsort(numbers)
-        numbers = numbers[order]
-        times = times[order]
-    _check_times(table, times, hosts or tuple(map(str, workers)))
-    return Matrix(numbers, workers, hosts, times, "s" if known else "", decisions)
+        order = np.argsort(iterations)
+        iterations = iterations[order]
+        matrix = matrix[order]
+    _check_times(matrix, hosts or tuple(map(str, workers)), table.place)
+    flags = replace(table.flags, unit=times.known) if times.known else table.flags
+    record = record_of_matrix(
+        matrix, table.name, table.place, flags, iterations=iterations, workers=workers, hosts=hosts
+    )
+    return Parsed(
+        record=replace(record, decisions=(*told, *times.told, *record.decisions)),
+        place=table.place,
+        is_numbered=table.is_numbered,
+        are_durations=bool(how.unit or table.flags.unit),
+        every_row=how.every_row,
+    )
 
 
-def _times_in(
-    table: Table, columns: list[str], writing: Writing, decisions: list[str]
-) -> tuple[np.ndarray, str]:
-    """The times (R, N) in the columns of workers, and the unit that stands behind them."""
-    parts = []
-    of_names = set()
-    of_cells = set()
-    for column in columns:
-        values, unit, told = floats(table.frame[column], writing)
-        refuse_text(table, column, values)
-        of_names.add(name_of(column).unit)
-        of_cells.add(unit)
-        for sentence in told:
-            if sentence not in decisions:
-                decisions.append(sentence)
-        parts.append(values)
-    if len(of_names) > 1:
-        raise DataError(
-            f"{table.place}: the columns of workers have different units by their names; make them the same"
+def _refuse_long_roles(given: dict[str, str]) -> None:
+    """Raise `ParameterError` where ``columns=`` names workers' columns and those of a long table."""
+    clash = set(given) & {"worker", "time", "start", "end", "compute", "load", "chunk"}
+    if clash:
+        raise ParameterError(
+            f"columns= names workers, a column for each, and {', '.join(sorted(clash))}, of a table with a row for each"
         )
-    if len(of_cells) > 1:
-        raise DataError(
-            f"{table.place}: some columns of workers have units behind their numbers, and others have not"
-        )
-    return np.stack(parts, axis=1), of_cells.pop()
 
 
 def _columns_of_workers(
-    table: Table, given: dict[str, str], in_memory: bool, writing: Writing, decisions: list[str]
-) -> tuple[list[str], str]:
-    """The columns of the workers, and the one of the iterations, which may be empty."""
+    table: Table, given: dict[str, str], in_memory: bool
+) -> tuple[list[str], str, list[str]]:
+    """The columns of the workers; the one of the iterations, which may be empty; and what was decided."""
     numbering = _numbering_of_wide(table, given)
     names = table.names.without([numbering])
     if "workers" in given:
         found = _of_pattern(table, names, given["workers"])
     elif in_memory:
-        found = _of_array(table, names, writing)
+        found = _of_array(table, names)
     elif table.named:
         found = _guessed_workers(table, names)
     else:
-        found = _unnamed_workers(table, names, writing)
+        found = _unnamed_workers(table, names)
     if not numbering and "iteration" not in given and table.named:
-        _refuse_unnumbered(table, found, writing)
+        _refuse_unnumbered(table, found)
+    told = []
     if not in_memory:
         shown = found[0]
         if len(found) > 1:
             shown = f"{found[0]} to {found[-1]}"
-        decisions.append(
+        told.append(
             f"took each of the {len(found)} columns {shown} for a worker, and each row for an iteration"
         )
     others = names.without(found).written
     if others:
-        decisions.append(f"did not use {listed(others)}")
+        told.append(f"did not use {listed(others)}")
     if numbering:
-        decisions.append(f"iteration = {numbering}")
-    return found, numbering
+        told.append(f"iteration = {numbering}")
+    return found, numbering, told
 
 
 def _numbering_of_wide(table: Table, given: dict[str, str]) -> str:
@@ -125,7 +105,7 @@ def _numbering_of_wide(table: Table, given: dict[str, str]) -> str:
     if given.get("iteration") == NOT_USED:
         return ""
     if "iteration" in given:
-        return column_given(given["iteration"], table.columns, table.place)
+        return table.column_named(given["iteration"])
     found = table.names.fitting("iteration")
     if len(found) > 1:
         found = [name for name in found if table.frame[name].is_unique]
@@ -152,10 +132,10 @@ def _of_pattern(table: Table, names: Names, pattern: str) -> list[str]:
     return found
 
 
-def _of_array(table: Table, names: Names, writing: Writing) -> list[str]:
+def _of_array(table: Table, names: Names) -> list[str]:
     """The columns of an array; raise `DataError` where it may have a row for each iteration and worker."""
     found = names.written
-    if len(found) == 3 and not _is_whole(table, found[2], writing) and _may_be_long(table, writing):
+    if len(found) == 3 and not table[found[2]].is_whole and _may_be_long(table):
         raise DataError(
             f"{table.place}: its 3 columns may be iteration, worker and time, or one for each worker; say "
             "columns=iteration:0,worker:1,time:2 or columns=workers:*"
@@ -190,41 +170,41 @@ def _has_unknown(names: Names) -> bool:
     return bool(names.where(lambda name: not (name.is_stamp or name.written.startswith(UNNAMED))))
 
 
-def _refuse_unnumbered(table: Table, workers: list[str], writing: Writing) -> None:
+def _refuse_unnumbered(table: Table, workers: list[str]) -> None:
     """Raise `DataError` where a column beside those of workers may number the iterations."""
     others = table.names.without(workers).where(
         lambda name: not name.is_stamp and not name.written.startswith(UNNAMED)
     )
     for column in others:
-        if is_numeric(table.frame[column]) and _is_whole(table, column, writing):
+        if table[column].is_numeric and table[column].is_whole:
             raise DataError(
                 f"{table.place}: no column is known to be the 'iteration', which {column} may be: say "
                 f"columns=iteration:{typed(column)}, or columns=iteration:none where rows are in their order"
             )
 
 
-def _unnamed_workers(table: Table, names: Names, writing: Writing) -> list[str]:
+def _unnamed_workers(table: Table, names: Names) -> list[str]:
     """The columns of a matrix without a header; raise `DataError` where some may be something else than a worker's."""
-    words = names.where(lambda name: not is_numeric(table.frame[name.written]))
+    words = names.where(lambda name: not table[name.written].is_numeric)
     found = names.without(words).written
     choice = "columns=iteration:column1,worker:column2,time:column3 or columns=workers:*"
     if words or not found:
         raise DataError(
             f"{table.place}: has no header, and no numbers in {listed(words)}, others may be no worker's; say {choice}"
         )
-    if len(found) >= 3 and _may_be_long(table, writing):
+    if len(found) >= 3 and _may_be_long(table):
         raise DataError(
             f"{table.place}: has no header, so its {len(found)} columns may be iteration, worker and time, or one for "
             f"each worker; say {choice}"
         )
-    whole = [name for name in found if _is_whole(table, name, writing)]
+    whole = [name for name in found if table[name].is_whole]
     if 0 < len(whole) < len(found):
         first = whole[0]
         raise DataError(
             f"{table.place}: has no header, and {first} has whole numbers only, unlike others, so it may be no "
             f"worker's; say {choice}, or columns=iteration:{first},workers:* where it numbers the iterations"
         )
-    if len(found) > 2 and _counts_rows(table, found[0], writing):
+    if len(found) > 2 and table[found[0]].counts_rows:
         raise DataError(
             f"{table.place}: has no header, and {found[0]} counts the rows, so it may be no worker's; say "
             f"columns=iteration:{found[0]},workers:* or columns=workers:*"
@@ -232,40 +212,27 @@ def _unnamed_workers(table: Table, names: Names, writing: Writing) -> list[str]:
     return found
 
 
-def _is_whole(table: Table, column: str, writing: Writing) -> bool:
-    """Whether a column of numbers has none with decimals."""
-    values, _, _ = floats(table.frame[column], writing)
-    seen = values[~np.isnan(values)]
-    return bool((seen == np.rint(seen)).all())
-
-
-def _counts_rows(table: Table, column: str, writing: Writing) -> bool:
-    """Whether a column of numbers rises by one from row to row."""
-    values, _, _ = floats(table.frame[column], writing)
-    return len(values) > 2 and bool((np.diff(values) == 1).all())
-
-
-def _may_be_long(table: Table, writing: Writing) -> bool:
+def _may_be_long(table: Table) -> bool:
     """Whether the first two columns may number iterations and workers."""
     try:
-        first = whole_numbers(table, table.columns[0], "iteration", writing)
-        second = whole_numbers(table, table.columns[1], "worker", writing)
+        first = whole_numbers(table[table.columns[0]], "iteration")
+        second = whole_numbers(table[table.columns[1]], "worker")
     except DataError:
         return False
     pairs = np.unique(np.stack([first, second], axis=1), axis=0)
     return len(pairs) == len(first) and len(np.unique(first)) < len(first)
 
 
-def _check_times(table: Table, times: np.ndarray, labels: tuple[str, ...]) -> None:
+def _check_times(times: np.ndarray, labels: tuple[str, ...], place: str) -> None:
     """Raise `DataError` for a time that is none, and a worker without any."""
     missing = np.isnan(times)
     empty = np.flatnonzero(missing.all(0))
     if len(empty):
-        raise DataError(f"{table.place}: worker {labels[empty[0]]} has no time in any iteration")
+        raise DataError(f"{place}: worker {labels[empty[0]]} has no time in any iteration")
     wrong = np.argwhere(~missing & ~((times >= LEAST) & (times <= MOST)))
     if len(wrong):
         row, worker = wrong[0]
         raise DataError(
-            f"{table.place}: the time of worker {labels[worker]} in row {row} is {times[row, worker]:g}, wanted is a "
+            f"{place}: the time of worker {labels[worker]} in row {row} is {times[row, worker]:g}, wanted is a "
             f"number from {LEAST:g} to {MOST:g}"
         )

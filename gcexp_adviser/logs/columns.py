@@ -1,0 +1,132 @@
+"""A column of a table: its name, its cells, and what they say as numbers and as words, each read once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from gcexp_adviser.logs.names import Name
+from gcexp_adviser.logs.numbers import (
+    Numbers,
+    Writing,
+    has_decimal_comma,
+    is_empty,
+    looks_like_number,
+    numbers_in,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column of a table with L rows.
+
+    Attributes
+    ----------
+    name : Name
+    series : Series
+        The cells as they were written.
+    writing : Writing
+        How numbers are written in the table, and how sentences begin.
+    place_of : callable
+        Where a row stands, for sentences: ``line 3``.
+
+    Examples
+    --------
+    >>> from gcexp_adviser.logs.names import name_of
+    >>> cells = pd.Series(["0.25 s", "", "300ms"])
+    >>> column = Column(name_of("took"), cells, Writing("mine.csv"), "row {}".format)
+    >>> column.numbers.values.tolist(), column.numbers.unit, column.empty.tolist(), column.is_numeric
+    ([0.25, nan, 0.3], 's', [False, True, False], False)
+    """
+
+    name: Name
+    series: pd.Series
+    writing: Writing
+    place_of: Callable[[int], str]
+
+    @property
+    def place(self) -> str:
+        """How sentences begin."""
+        return self.writing.place
+
+    @cached_property
+    def cells(self) -> np.ndarray:
+        """The cells as numbers of numpy's, or as objects."""
+        kind = self.series.dtype
+        if isinstance(kind, np.dtype) and kind.kind in "fiub":
+            return self.series.to_numpy()
+        if pd.api.types.is_numeric_dtype(kind):  # of pandas' or pyarrow's own, with empty cells
+            return self.series.to_numpy(dtype=float, na_value=np.nan)
+        return self.series.to_numpy(dtype=object, na_value=np.nan)
+
+    @cached_property
+    def empty(self) -> np.ndarray:
+        """Which cells say that there is no number, bool (L,)."""
+        if self.cells.dtype != object:
+            return np.isnan(self.cells)
+        return np.array(list(map(is_empty, self.cells)), bool)
+
+    @cached_property
+    def is_numeric(self) -> bool:
+        """Whether most cells that are not empty are numbers; others are told when they are read."""
+        if self.series.dtype.kind == "m":
+            return True
+        if self.cells.dtype != object:
+            return self.cells.dtype != bool
+        there = self.cells[~self.empty]
+        numbers = sum(map(looks_like_number, there))
+        return 2 * numbers >= len(there)
+
+    @cached_property
+    def has_decimal_comma(self) -> bool:
+        """Whether a cell is a number with a decimal comma."""
+        return self.cells.dtype == object and any(map(has_decimal_comma, self.cells))
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """The numbers of the cells, by `gcexp_adviser.logs.numbers.numbers_in`, which may refuse them."""
+        if self.series.dtype.kind == "m":
+            seconds = self.series.dt.total_seconds().to_numpy(float)
+            return Numbers(seconds, "s", ("times are durations of pandas",))
+        return numbers_in(self.cells, self.writing)
+
+    @cached_property
+    def further(self) -> np.ndarray:
+        """The numbers of a column that is neither a key nor a time, NaN where a cell is none."""
+        if self.cells.dtype == object:
+            return pd.to_numeric(pd.Series(self.cells), errors="coerce").to_numpy(float)
+        return self.cells.astype(float)
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether none of the numbers has decimals."""
+        values = self.numbers.values
+        seen = values[~np.isnan(values)]
+        return bool((seen == np.rint(seen)).all())
+
+    @cached_property
+    def counts_rows(self) -> bool:
+        """Whether the numbers rise by one from row to row."""
+        values = self.numbers.values
+        return len(values) > 2 and bool((np.diff(values) == 1).all())
+
+    @cached_property
+    def words(self) -> np.ndarray:
+        """The cells as words in lower case (L,)."""
+        values, places = np.unique(self.cells.astype(str), return_inverse=True)
+        return np.array([value.strip().lower() for value in values])[places.ravel()]
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """The place of each cell (L,) among the distinct ones in the order of their appearance; -1 where none is."""
+        codes, _ = pd.factorize(self.series)
+        return codes
+
+    @property
+    def distinct(self) -> int:
+        """How many distinct cells there are that say something."""
+        return int(self.codes.max(initial=-1)) + 1

@@ -1,0 +1,297 @@
+"""Numbers that are called times and are none: settings and counts, counters that go on, and moments.
+
+Times (R, N) are those of iterations and workers, NaN where a worker has no row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gcexp.errors import DataError
+from gcexp.traces.record import TraceFile
+from gcexp_adviser.logs.names import typed
+from gcexp_adviser.logs.parsed import Parsed
+from gcexp_adviser.logs.recipes import DIFFERENCES, see
+from gcexp_adviser.logs.tables import IN_MEMORY, OF_ARRAY, OF_FRAME
+
+_ENOUGH = 10  # rows from which on a pattern is no chance
+_MANY_EQUAL = 16  # equal times from which on they are no chance
+_GROWS = 0.9  # share of the steps in which a counter grows
+_NEAR_START = 3.0  # usual increments up to which a counter that begins anew is
+_EVEN = 2.5  # ratio up to which the steps of the first and of the second half are alike
+_KEEPS_PACE = 1.0  # variance of clocks about each other, relative to that of their increments
+#: Share of a worker's steps in which moments rise; those of whole seconds stand still in others.
+_RISING = 0.75
+#: Ratio from which on times that count from a start have grown: as many steps went before as are there.
+_GROWN = 3.0
+#: Share of a time by which durations that rise from row to row rise at least: they repeat no better.
+_FINE = 2e-4
+_FIRST, _LAST = 1e9, 4e9  # seconds since 1970 of the years 2001 to 2096
+_ALIKE = 1.05  # ratio of the last and the first date of a log
+
+
+def refuse_equal(log: Parsed) -> None:
+    """Raise `DataError` where all times of several workers are one number, unless their unit was named."""
+    times = log.record.values["time"]
+    few = min(times.shape) < 2 or times.size < _MANY_EQUAL
+    if log.are_durations or few or np.nanmin(times) < np.nanmax(times):
+        return
+    raise DataError(
+        f"{log.place}: all {times.size} times are equal, {times.flat[0]:g}: they seem to be no times but a setting or "
+        f"a count; where another column is the time: columns=time:NAME; where they are times: {_escape(log.place)}"
+    )
+
+
+def with_durations(log: Parsed, record: TraceFile) -> tuple[TraceFile, str]:
+    """The record with durations, where its times are counters that go on from iteration to iteration; and a remark.
+
+    Parameters
+    ----------
+    log : Parsed
+        From which the record was made. Where a unit was named, times are durations, whatever they look like.
+    record : TraceFile
+
+    Raises
+    ------
+    DataError
+        For moments, whose differences hold the waiting for others or cannot be known.
+    """
+    if log.are_durations:
+        return record, ""
+    escape = _escape(log.place)
+    record = _differences_of_counters(record, log, escape)
+    return record, refuse_moments(record.values["time"], log.place, _cure(log), escape)
+
+
+def _escape(place: str) -> str:
+    """What to type where times are durations, though they do not look so."""
+    return 'the argument unit="s"' if place in IN_MEMORY else "unit=s"
+
+
+def _cure(log: Parsed) -> str:
+    """What to type where times turn out to be moments."""
+    if not log.time:
+        return f"take the differences of its rows first: {_differences_of_rows(log.place)}"
+    if log.place in IN_MEMORY:
+        return (
+            f"for the time since the worker's previous row: columns={{'end': {log.time!r}}}; where another column is "
+            "the time: columns={'time': 'NAME'}"
+        )
+    return (
+        f"for the time since the worker's previous row: columns=end:{typed(log.time)}; where another column is the "
+        "time: columns=time:NAME"
+    )
+
+
+def _differences_of_rows(place: str) -> str:
+    """What makes differences of the rows of a matrix."""
+    if place == OF_ARRAY:
+        return "numpy.diff(array, axis=0)"
+    if place == OF_FRAME:
+        return "frame.diff().iloc[1:]"
+    return see(DIFFERENCES)
+
+
+# --- counters ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Counter:
+    """Times that were counted on: the durations between them, and which rows have one.
+
+    Attributes
+    ----------
+    durations : array (R', N)
+    rows : array of int (R',)
+        Their rows among those that were given.
+    resets : int
+        How often a counter began anew.
+    """
+
+    durations: np.ndarray
+    rows: np.ndarray
+    resets: int
+
+
+def _differences_of_counters(record: TraceFile, log: Parsed, escape: str) -> TraceFile:
+    """The record with durations, where its times are counters."""
+    if record.chunks is not None or not record.flags.persistent:
+        return record
+    times = record.values["time"]
+    counter = counter_of(times)
+    if counter is None:
+        return record
+    seen = f"the times of every worker grow from iteration to iteration, up to {np.nanmax(times):.6g}"
+    if keeps_pace(times[counter.rows], counter.durations):
+        raise DataError(
+            f"{log.place}: {seen}, and those of all workers keep pace: they seem to count from the start of the run, "
+            f"and differences hold the waiting for others; {_cure(log)}; where they are durations, name their unit: "
+            f"{escape}"
+        )
+    if counter.resets:
+        seen += f", and begin anew {counter.resets} times" if counter.resets > 1 else ", and begin anew once"
+    told = (
+        f"{seen}: took them for counters, and the differences of rows for times; where they are durations, name their "
+        f"unit: {escape}"
+    )
+    values = {name: matrix[counter.rows] for name, matrix in record.values.items()}
+    values["time"] = counter.durations
+    missing = np.isnan(counter.durations)
+    return replace(
+        record,
+        values=values,
+        missing=missing if missing.any() else None,
+        decisions=(*record.decisions, told),
+    )
+
+
+def counter_of(times: np.ndarray) -> Counter | None:
+    """The durations between times that grow in nine of ten steps of each worker, and fall to near one increment.
+
+    None for times that are durations.
+
+    >>> found = counter_of(np.cumsum(np.ones((12, 2)), axis=0))
+    >>> found.durations.shape, counter_of(np.random.default_rng(0).random((12, 2)))
+    ((11, 2), None)
+    """
+    if len(times) < _ENOUGH or times.shape[1] < 1:
+        return None
+    with np.errstate(invalid="ignore"):
+        steps = np.diff(times, axis=0)
+        falls = steps < 0
+        grows = steps > 0
+    known = ~np.isnan(steps)
+    counts = known.sum(axis=0)
+    if counts.min() < _ENOUGH - 1 or (grows.sum(axis=0) < _GROWS * counts - 1).any():
+        return None
+    increments = np.where(grows, steps, np.nan)
+    usual = np.nanmedian(increments, axis=0)
+    after = np.where(falls, times[1:], 0.0)
+    if (after > _NEAR_START * usual).any():
+        return None
+    if not _are_sums(times, increments, falls):
+        return None
+    rows = np.flatnonzero(~falls.any(axis=1))
+    return Counter(steps[rows], rows + 1, int(falls.any(axis=1).sum()))
+
+
+def _are_sums(times: np.ndarray, increments: np.ndarray, falls: np.ndarray) -> bool:
+    """Whether increments of most workers are alike throughout, and the times have grown to several of them."""
+    votes = []
+    for worker in range(times.shape[1]):
+        own = increments[:, worker]
+        seen = own[~np.isnan(own)]
+        half = len(seen) // 2
+        early, late = float(np.median(seen[:half])), float(np.median(seen[half:]))
+        is_even = max(early, late) <= _EVEN * min(early, late)
+        highest = float(np.nanmax(times[:, worker]))
+        votes.append(is_even and highest >= _NEAR_START * float(np.nanmin(times[:, worker])) and highest > 0)
+    return 2 * sum(votes) > len(votes)
+
+
+def keeps_pace(counters: np.ndarray, durations: np.ndarray) -> bool:
+    """Whether counters (R, N) of several workers stay together, as clocks of a run do in which all wait for all.
+
+    Their deviations from each other then are those of one step, and do not add up: with e the deviation of a worker
+    from the mean of all, without its own mean, var(e) <= var(e[t] - e[t-1]).
+
+    >>> draw = np.random.default_rng(0).exponential(size=(60, 4))
+    >>> sums, clocks = np.cumsum(draw, axis=0), draw + np.cumsum(4 * np.ones((60, 1)), axis=0)
+    >>> keeps_pace(sums, np.diff(sums, axis=0)), keeps_pace(clocks, np.diff(clocks, axis=0))
+    (False, True)
+    """
+    if counters.shape[1] < 2:
+        return False
+    apart = counters - np.nanmean(counters, axis=1, keepdims=True)
+    apart = apart - np.nanmean(apart, axis=0)
+    changes = durations - np.nanmean(durations, axis=1, keepdims=True)
+    rounding = (1e-6 * np.nanmean(durations)) ** 2
+    return bool(np.nanvar(apart) <= _KEEPS_PACE * np.nanvar(changes) + rounding)
+
+
+# --- moments ----------------------------------------------------------------------------------------------------------
+
+
+def refuse_moments(times: np.ndarray, place: str, cure: str, escape: str) -> str:
+    """Raise `DataError` where times (R, N) seem to be dates, or to count from the start of the run.
+
+    Durations may rise throughout as well, as those of longer and longer sequences. Times that count from a start are
+    sums of durations: they rise by steps that are alike from the first half to the second, and from near one step to
+    many, so that the last time is about R steps. Those of a clock rise by a share that no durations repeat to.
+
+    Parameters
+    ----------
+    times : array
+        NaN where a worker has none; rows in the order of their iterations.
+    place : str
+        How the sentence begins.
+    cure : str
+        What to type for differences of moments.
+    escape : str
+        What to type where they are durations.
+
+    Returns
+    -------
+    str
+        A remark where times rise throughout and may be durations; else empty.
+
+    Examples
+    --------
+    >>> refuse_moments(np.array([[0.3, 0.4], [0.2, 0.5]]), "mine", "", "")
+    ''
+    """
+    shortest = float(np.nanmin(times))
+    longest = float(np.nanmax(times))
+    for unit, parts in (("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)):
+        if _FIRST * parts <= shortest and longest < _LAST * parts and longest < _ALIKE * shortest:
+            raise DataError(
+                f"{place}: the times go from {shortest:.10g} to {longest:.10g}, as dates in {unit} since 1970 do; "
+                f"{cure}; where they are durations, name their unit: {escape}"
+            )
+    if len(times) < _ENOUGH or not _only_grow(times):
+        return ""
+    told = f"the times of every worker only grow from iteration to iteration, from {shortest:.6g} to {longest:.6g}"
+    if _count_from_a_start(times):
+        raise DataError(
+            f"{place}: {told}: they seem to count from the start of the run; {cure}; where they are durations, name "
+            f"their unit: {escape}"
+        )
+    return f"{told}: took them for durations; where they say when an iteration ended: {cure}"
+
+
+def _only_grow(times: np.ndarray) -> bool:
+    """Whether no worker's time falls, and each one's rises in most steps."""
+    if (np.diff(times[:_ENOUGH], axis=0) < 0).any():  # as in nearly all logs
+        return False
+    steps = np.diff(times, axis=0)
+    known = ~np.isnan(steps)
+    counts = known.sum(axis=0)
+    if counts.min() < _ENOUGH - 1:
+        return False
+    if (steps[known] < 0).any():
+        return False
+    rising = (known & (steps > 0)).sum(axis=0)
+    return bool((rising >= _RISING * counts).all())
+
+
+def _count_from_a_start(times: np.ndarray) -> bool:
+    """Whether the rising times of most workers look like sums of durations, or like those of a clock.
+
+    >>> sums, drift = np.arange(1.0, 13.0)[:, None], np.linspace(1.0, 1.4, 12)[:, None]
+    >>> [_count_from_a_start(times) for times in (sums, 43_200 + sums, drift, sums**3)]
+    [True, True, False, False]
+    """
+    votes = []
+    for column in times.T:
+        seen = column[~np.isnan(column)]
+        steps = np.diff(seen)
+        half = len(steps) // 2
+        early = np.median(steps[:half])
+        late = np.median(steps[half:])
+        are_even = max(early, late) <= _EVEN * min(early, late)
+        are_sums = seen[-1] >= _GROWN * seen[0] and are_even
+        are_of_clock = np.median(steps) < _FINE * seen[0]
+        votes.append(bool(are_sums or are_of_clock))
+    return 2 * sum(votes) > len(votes)

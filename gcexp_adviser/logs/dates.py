@@ -1,0 +1,88 @@
+"""Points in time in the cells of a log: dates, and numbers that count from a start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gcexp.errors import DataError
+from gcexp.schema import quoted
+from gcexp_adviser.logs.columns import Column
+from gcexp_adviser.logs.numbers import in_seconds
+
+#: Units, and between which numbers dates of our time lie in them.
+_EPOCHS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 1e20))
+
+
+def instants(column: Column) -> tuple[np.ndarray, str]:
+    """Points in time of a column as numbers, NaN where a cell is none, and their unit, empty where it is unknown.
+
+    Dates become whole nanoseconds, so that differences of them are exact; numbers stay as they are.
+    """
+    if column.is_numeric:
+        if column.cells.dtype.kind in "iu":
+            return column.cells, _unit_of_epoch(column.cells)
+        values, unit, _ = column.numbers
+        if column.cells.dtype == object and _are_whole(values):
+            values = np.array(list(map(_integer, column.cells, values)))
+        return values, unit or _unit_of_epoch(values)
+    series = column.series
+    written_as = "ISO8601" if _is_text(series) else None
+    try:
+        dates = pd.to_datetime(_as_iso(series), utc=True, format=written_as, errors="coerce")
+    except (ValueError, TypeError, OverflowError):
+        dates = pd.Series(pd.NaT, index=series.index)
+    if dates.isna().all():
+        values, unit, _ = column.numbers
+        if np.isnan(values).all():
+            raise DataError(
+                f"{column.place}: {quoted(str(series.iloc[0]))} is neither a number nor a date as 2024-05-31 12:00:00"
+            )
+        return values, unit
+    missing = dates.isna().to_numpy()
+    stamps = dates.dt.tz_localize(None).to_numpy().astype("datetime64[ns]").astype(np.int64)
+    if missing.any():
+        return np.where(missing, np.nan, stamps), "ns"
+    return stamps, "ns"
+
+
+def _as_iso(series: pd.Series) -> pd.Series:
+    """Dates as ISO 8601 has them: ``2024-05-01 12:00:00.5`` for ``2024/05/01 12:00:00,5``."""
+    if not _is_text(series):
+        return series
+    text = series.astype(str).str.strip()
+    text = text.str.replace(r"^(\d{4})/(\d\d)/(\d\d)", r"\1-\2-\3", regex=True)
+    return text.str.replace(r",(\d+)$", r".\1", regex=True)
+
+
+def _integer(cell: Any, value: float) -> int:
+    """A whole number in a cell, exactly where it is written in digits alone; else as it was read."""
+    try:
+        return int(cell)
+    except (TypeError, ValueError):
+        return int(value)
+
+
+def _are_whole(values: np.ndarray) -> bool:
+    """Whether all numbers are there and are whole ones that fit into 64 bits."""
+    if np.isnan(values).any() or np.abs(values).max(initial=0) >= 2**63:
+        return False
+    return bool((values == np.rint(values)).all())
+
+
+def _is_text(series: pd.Series) -> bool:
+    return str in set(map(type, series.head(3)))
+
+
+def _unit_of_epoch(values: np.ndarray) -> str:
+    """The unit in which numbers are dates of our time; empty for none."""
+    seen = values[~np.isnan(values)]
+    if not len(seen):
+        return ""
+    value = float(np.median(seen))
+    for unit, low, high in _EPOCHS:
+        if low <= value < high and 1e9 <= in_seconds(value, unit) < 4e9:
+            return unit
+    return ""

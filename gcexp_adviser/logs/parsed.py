@@ -1,0 +1,46 @@
+"""A log that was read, in arrays: behind it nobody sees a cell or asks for a column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gcexp.traces.record import TraceFile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parsed:
+    """The record that a table makes as it stands, and what is said of it where it cannot be what it seems.
+
+    Attributes
+    ----------
+    record : TraceFile
+        Of R iterations and N workers.
+    place : str
+        How sentences begin.
+    time : str
+        The column of the times, or of the moments when rows ended; empty where each worker has a column.
+    worker : str
+        The column of the workers; empty where each worker has a column.
+    is_numbered : bool
+        Whether the rows of each of several files were numbered, since no column says the iteration.
+    are_durations : bool
+        Whether it is known that times are durations, since their unit was named.
+    every_row : bool
+        Whether a person said that all rows count.
+    sizes : dict of arrays (R, N)
+        How much data a worker had, by the columns that say so.
+    percent : str
+        A column that seems to be the compute time in percent; empty where none does.
+    """
+
+    record: TraceFile
+    place: str
+    time: str = ""
+    worker: str = ""
+    is_numbered: bool = False
+    are_durations: bool = False
+    every_row: bool = False
+    sizes: dict[str, np.ndarray] = field(default_factory=dict)
+    percent: str = ""

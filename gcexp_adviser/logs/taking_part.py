@@ -1,0 +1,212 @@
+"""Who takes part in a log, and when: lost lines, runs in which nobody waits, a server, workers that log or join late.
+
+Which workers have a time in which iterations is a matrix ``there`` of bool (R, N).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import gcd
+
+import numpy as np
+
+from gcexp.errors import DataError
+from gcexp.traces.record import TraceFile
+from gcexp_adviser.logs.names import listed, typed
+from gcexp_adviser.logs.parsed import Parsed
+
+_ENOUGH = 10  # iterations from which on a pattern is no chance
+_ALONE = 0.95  # share of the steps with one worker, from which on nobody waits
+_AS_MANY = 0.95  # share of the steps with the same number of workers
+_OTHERS = 0.2  # share of the steps from which on the workers are others than in the step before
+_JOINED = 5  # first steps without a row from which on a worker joined later
+_IN_STEP = 0.95  # share of a worker's rows at its own cadence
+_LEFT_SINCE = 20  # iterations from which on those since all workers are there suffice
+_SERVERS = ("server", "master", "coordinator", "aggregator", "parameter_server", "chief", "driver")
+
+
+def at_common_steps(log: Parsed) -> TraceFile:
+    """The record at the steps at which all workers log, and since all are there.
+
+    Raises
+    ------
+    DataError
+        Where lines are lost, so that rows cannot be aligned; for a run in which each step is the update of one worker;
+        where one of the workers seems to be the server.
+    """
+    record = log.record
+    there = ~np.isnan(record.values["time"])
+    if log.is_numbered:
+        _refuse_unaligned(log, there)
+    if one_worker_each(there):
+        raise DataError(
+            f"{log.place}: there is one worker in each iteration, so the run seems to be asynchronous: nobody waits "
+            "for anybody, and there is nothing to advise on; where each worker counts its own: columns=iteration:none"
+        )
+    server = server_among(record.labels)
+    if server and log.worker and not log.every_row:
+        raise DataError(
+            f"{log.place}: {server} may be no worker: a server waits for all others. Leave its rows out: without="
+            f"{typed(f'{log.worker}:{server}')}; where it is a worker: without=none"
+        )
+    if there.all() or not record.flags.persistent:
+        return record
+    every = cadences(there)
+    common = np.flatnonzero(there[:, every > 1].all(axis=1))
+    if every.max() > 1 and len(common) > 1:
+        rare = _in_words(record.labels, np.flatnonzero(every > 1))
+        told = (
+            f"{rare} logged every {every.max()} iterations, others more: kept {len(common)} common iterations of "
+            f"{len(there)}"
+        )
+        return _with_rows(record, common, told, sampled=True)
+    joined = join_later(there)
+    if not joined:
+        return record
+    first = max(joined.values())
+    told = f"{_in_words(record.labels, list(joined))} joined later, with iteration {first}"
+    if len(there) - first >= _LEFT_SINCE:
+        return _with_rows(record, np.arange(first, len(there)), f"{told}: left out the iterations before")
+    return replace(record, decisions=(*record.decisions, f"{told}: before, they are missing"))
+
+
+def _with_rows(record: TraceFile, rows: np.ndarray, told: str, sampled: bool = False) -> TraceFile:
+    """The record with some of its iterations alone, and why."""
+    missing = np.isnan(record.values["time"][rows])
+    return replace(
+        record,
+        values={name: matrix[rows] for name, matrix in record.values.items()},
+        chunks=None if record.chunks is None else record.chunks[rows],
+        missing=missing if missing.any() else None,
+        flags=replace(record.flags, sampled=True) if sampled else record.flags,
+        decisions=(*record.decisions, told),
+    )
+
+
+def _refuse_unaligned(log: Parsed, there: np.ndarray) -> None:
+    """Raise `DataError` where rows of files were numbered, though the files have not the same number of them."""
+    counts = there.sum(axis=0)
+    if counts.min() == counts.max():
+        return
+    usual = int(counts.max())
+    short = np.flatnonzero(counts < usual)
+    whose = _in_words(log.record.labels, short)
+    told = (
+        f"{log.place}: no column says the iteration, and files have unequal numbers of rows ({whose}: "
+        f"{listed(map(str, counts[short]))}, others up to {usual}): lines are lost, and which line is missing cannot "
+        "be known, so rows cannot be aligned"
+    )
+    at = shift_of([column[~np.isnan(column)] for column in log.record.values["time"].T])
+    if at:
+        told += f"; a shift from {at} on makes its times like those of the others"
+    raise DataError(
+        f"{told}; write the step into each line; where the last rows are those that are missing: columns=iteration:none"
+    )
+
+
+def one_worker_each(there: np.ndarray) -> bool:
+    """Whether nearly every step (R, N) has one worker, as where each step is the update of one.
+
+    >>> one_worker_each(np.eye(3, dtype=bool)[np.arange(12) % 3])
+    True
+    """
+    counts = there.sum(axis=1)
+    if there.shape[1] < 2 or len(there) < _ENOUGH or (counts == 1).mean() < _ALONE:
+        return False
+    return bool(there.mean(axis=0).max() < _ALONE)  # else the others hardly take part
+
+
+def as_many_but_others(there: np.ndarray) -> int:
+    """How many workers have a row in each step (R, N), where these are as many each time and not the same; else 0.
+
+    >>> rng = np.random.default_rng(0)
+    >>> as_many_but_others(rng.random((40, 6)).argsort(axis=1) < 3)
+    3
+    """
+    counts = there.sum(axis=1)
+    usual = int(np.median(counts))
+    if len(there) < _ENOUGH or usual >= there.shape[1] or (counts == usual).mean() < _AS_MANY:
+        return 0
+    changes = (there[1:] != there[:-1]).any(axis=1)
+    return usual if changes.mean() >= _OTHERS else 0
+
+
+def join_later(there: np.ndarray) -> dict[int, int]:
+    """The first step of each worker that has no row before, and nearly all behind.
+
+    >>> join_later(np.arange(30)[:, None] >= [0, 12])
+    {1: 12}
+    """
+    found = {}
+    for worker in range(there.shape[1]):
+        first = int(there[:, worker].argmax())
+        if first >= _JOINED and there[first:, worker].mean() >= _IN_STEP:
+            found[worker] = first
+    return found
+
+
+def cadences(there: np.ndarray) -> np.ndarray:
+    """Every how many steps (R, N) each worker has a row; 1 for each worker that has them at no cadence.
+
+    >>> cadences(np.arange(30)[:, None] % [1, 5] == 0).tolist()
+    [1, 5]
+    """
+    found = np.ones(there.shape[1], np.int64)
+    for worker in range(there.shape[1]):
+        rows = np.flatnonzero(there[:, worker])
+        if len(rows) < 3:
+            continue
+        stride = gcd(*np.diff(rows).tolist())
+        expected = (rows[-1] - rows[0]) // stride + 1
+        if stride > 1 and len(rows) >= _IN_STEP * expected and rows[-1] + stride >= len(there):
+            found[worker] = stride
+    return found
+
+
+def server_among(labels: Sequence[str]) -> str:
+    """The label that is a server's, where one of several workers is called so; empty for none.
+
+    >>> server_among(["w0", "w1", "Server"]), server_among(["server0", "server1"])
+    ('Server', '')
+    """
+    found = [
+        label for label in labels if label.strip().lower().replace("-", "_").rstrip("_0123456789") in _SERVERS
+    ]
+    return found[0] if len(found) == 1 and len(labels) > 2 else ""
+
+
+def shift_of(times: Sequence[np.ndarray]) -> str:
+    """Where lines may be lost in series of unequal length, in words: where a shift restores the likeness to the others.
+
+    >>> rng = np.random.default_rng(0)
+    >>> common = rng.normal(size=60)
+    >>> series = [np.exp(common + 0.1 * rng.normal(size=60)) for _ in range(4)]
+    >>> series[2] = np.delete(series[2], 20)
+    >>> shift_of(series)
+    'row 21 of the shorter one'
+    """
+    longest = max(map(len, times))
+    whole = [np.log(one) for one in times if len(one) == longest]
+    short = [np.log(one) for one in times if len(one) < longest]
+    if len(whole) < 2 or not short or longest < 2 * _ENOUGH:
+        return ""
+    common = np.mean(whole, axis=0)
+    own = min(short, key=len)
+    lost = longest - len(own)
+    best, at = -1.0, 0
+    for place in range(len(own) + 1):
+        moved = np.delete(common, np.arange(place, place + lost))
+        likeness = float(np.corrcoef(moved, own)[0, 1])
+        if likeness > best:
+            best, at = likeness, place
+    plain = float(np.corrcoef(common[: len(own)], own)[0, 1])
+    if best < 0.5 or best - plain < 0.1:
+        return ""
+    return f"row {at + 1} of the shorter one"
+
+
+def _in_words(labels: Sequence[str], workers: Sequence[int]) -> str:
+    """Workers by name, as a sentence goes on."""
+    names = [labels[worker] for worker in workers]
+    return f"worker {names[0]}" if len(names) == 1 else f"workers {listed(names)}"
