@@ -1,4 +1,4 @@
-"""A column of a table: its name, its cells, and what they say as numbers and as words, each read once."""
+"""A column of a table: its name, its cells, and what they say as numbers, dates and words, each read once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from gcexp.errors import DataError
+from gcexp.schema import quoted
+from gcexp_adviser.logs.dates import Moments, moments_in_dates, moments_in_numbers, unit_of_epoch
 from gcexp_adviser.logs.names import Name
 from gcexp_adviser.logs.numbers import (
     Numbers,
@@ -17,6 +20,7 @@ from gcexp_adviser.logs.numbers import (
     is_empty,
     looks_like_number,
     numbers_in,
+    whole_number,
 )
 
 
@@ -93,6 +97,31 @@ class Column:
             seconds = self.series.dt.total_seconds().to_numpy(float)
             return Numbers(seconds, "s", ("times are durations of pandas",))
         return numbers_in(self.cells, self.writing)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The points in time of the cells; raise `DataError` where they are none."""
+        if self.cells.dtype.kind in "iu":
+            return Moments(self.cells, unit_of_epoch(self.cells))
+        if self.is_numeric:
+            return moments_in_numbers(self.cells, self.numbers)
+        dates = moments_in_dates(self.series)
+        if dates is not None:
+            return dates
+        values, unit, _ = self.numbers
+        if np.isnan(values).all():
+            first = quoted(str(self.series.iloc[0]))
+            raise DataError(f"{self.place}: {first} is neither a number nor a date as 2024-05-31 12:00:00")
+        return Moments(values, unit)
+
+    @cached_property
+    def whole_numbers(self) -> np.ndarray | None:
+        """The whole numbers >= 0 of the cells; None where some cell is none."""
+        if self.cells.dtype.kind == "i" and self.cells.min() >= 0:
+            return self.cells.astype(np.int64, copy=False)
+        codes, values = pd.factorize(self.cells, use_na_sentinel=False)
+        numbers = [whole_number(value, self.writing) for value in values]
+        return None if None in numbers else np.array(numbers, np.int64)[codes]
 
     @cached_property
     def further(self) -> np.ndarray:

@@ -2,50 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from gcexp.errors import DataError
-from gcexp.schema import quoted
-from gcexp_adviser.logs.columns import Column
-from gcexp_adviser.logs.numbers import in_seconds
+from gcexp_adviser.logs.numbers import Numbers, in_seconds
 
 #: Units, and between which numbers dates of our time lie in them.
 _EPOCHS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 1e20))
 
 
-def instants(column: Column) -> tuple[np.ndarray, str]:
-    """Points in time of a column as numbers, NaN where a cell is none, and their unit, empty where it is unknown.
+class Moments(NamedTuple):
+    """Points in time (L,), NaN where a cell is none; and their unit, empty where it is unknown."""
 
-    Dates become whole nanoseconds, so that differences of them are exact; numbers stay as they are.
+    values: np.ndarray
+    unit: str = ""
+
+
+def moments_in_numbers(cells: np.ndarray, numbers: Numbers) -> Moments:
+    """The points in time that the numbers in some cells are; whole ones stay exact."""
+    values = numbers.values
+    if cells.dtype == object and _are_whole(values):
+        values = np.array(list(map(_integer, cells, values)))
+    return Moments(values, numbers.unit or unit_of_epoch(values))
+
+
+def moments_in_dates(series: pd.Series) -> Moments | None:
+    """The dates in some cells as whole nanoseconds, so that differences of them are exact; None where none is a date.
+
+    >>> moments_in_dates(pd.Series(["2024-05-31 12:00:00,5", "soon"]))
+    Moments(values=array([1.7171568e+18,           nan]), unit='ns')
     """
-    if column.is_numeric:
-        if column.cells.dtype.kind in "iu":
-            return column.cells, _unit_of_epoch(column.cells)
-        values, unit, _ = column.numbers
-        if column.cells.dtype == object and _are_whole(values):
-            values = np.array(list(map(_integer, column.cells, values)))
-        return values, unit or _unit_of_epoch(values)
-    series = column.series
     written_as = "ISO8601" if _is_text(series) else None
     try:
         dates = pd.to_datetime(_as_iso(series), utc=True, format=written_as, errors="coerce")
     except (ValueError, TypeError, OverflowError):
-        dates = pd.Series(pd.NaT, index=series.index)
-    if dates.isna().all():
-        values, unit, _ = column.numbers
-        if np.isnan(values).all():
-            raise DataError(
-                f"{column.place}: {quoted(str(series.iloc[0]))} is neither a number nor a date as 2024-05-31 12:00:00"
-            )
-        return values, unit
+        return None
     missing = dates.isna().to_numpy()
+    if missing.all():
+        return None
     stamps = dates.dt.tz_localize(None).to_numpy().astype("datetime64[ns]").astype(np.int64)
-    if missing.any():
-        return np.where(missing, np.nan, stamps), "ns"
-    return stamps, "ns"
+    return Moments(np.where(missing, np.nan, stamps) if missing.any() else stamps, "ns")
 
 
 def _as_iso(series: pd.Series) -> pd.Series:
@@ -76,7 +74,7 @@ def _is_text(series: pd.Series) -> bool:
     return str in set(map(type, series.head(3)))
 
 
-def _unit_of_epoch(values: np.ndarray) -> str:
+def unit_of_epoch(values: np.ndarray) -> str:
     """The unit in which numbers are dates of our time; empty for none."""
     seen = values[~np.isnan(values)]
     if not len(seen):

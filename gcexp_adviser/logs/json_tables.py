@@ -10,7 +10,7 @@ from gcexp.errors import DataError
 from gcexp.schema import quoted
 from gcexp_adviser.logs.names import listed
 from gcexp_adviser.logs.recipes import EVENTS, NESTED_JSON, see
-from gcexp_adviser.logs.tables import MATRIX, Table, of_rows, table_in_memory
+from gcexp_adviser.logs.tables import MATRIX, Table, of_array, of_rows
 
 _BEGINS = 60  # letters of a line in a sentence
 _WANTED = "wanted is an object for each row, in lines or in a list, or a list of lists of times"
@@ -63,7 +63,7 @@ def _json_lines(text: str, place: str) -> tuple[list, list[str]]:
 def _of_rows(rows: list, place: str, decisions: list[str]) -> Table:
     """The table in a list of rows: of objects, or of lists of times."""
     if rows and all(isinstance(row, list) for row in rows):
-        return table_in_memory(rows, place, [*decisions, MATRIX])
+        return of_array(rows, place, [*decisions, MATRIX])
     if not rows or not all(isinstance(row, dict) for row in rows):
         raise DataError(f"{place}: is JSON, but no table ({_WANTED}); {see(NESTED_JSON)}")
     if rows[0].keys() >= _EVENT:

@@ -15,11 +15,10 @@ from gcexp.traces.assembling import by_number
 from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.matching import Matched
 from gcexp_adviser.logs.names import listed
-from gcexp_adviser.logs.numbers import Writing, is_empty
+from gcexp_adviser.logs.numbers import is_empty, whole_number
 from gcexp_adviser.logs.recipes import NESTED_JSON, see
 from gcexp_adviser.logs.tables import Table
 
-_DIGITS = 18  # of a whole number in a file
 _EXACT = 2**53  # up to which floats hold all whole numbers
 
 
@@ -66,38 +65,16 @@ def keys_of(table: Table, found: Matched) -> Keys:
 
 def whole_numbers(column: Column, role: str) -> np.ndarray:
     """Whole numbers of a column; raise `DataError` for the first cell that is none."""
-    cells = column.cells
-    if cells.dtype.kind == "i" and cells.min() >= 0:
-        return cells.astype(np.int64, copy=False)
-    codes, values = pd.factorize(cells, use_na_sentinel=False)
-    numbers = np.zeros(len(values), np.int64)
-    for place, value in enumerate(values):
-        number = _whole(value, column.writing)
-        if number is None:
-            row = int(np.flatnonzero(codes == place)[0])
-            told = f"{role} in {column.place_of(row)} is {quoted(value)}, wanted is a whole number >= 0"
-            if role == "iteration":
-                told += "; where another column is the iteration: columns=iteration:NAME"
-            raise DataError(f"{column.place}: {told}")
-        numbers[place] = number
-    return numbers[codes]
-
-
-def _whole(value: Any, writing: Writing) -> int | None:
-    """A whole number >= 0 of at most 18 digits in a cell, or None."""
-    if isinstance(value, str):
-        text = value.strip()
-        if writing.points_divide and re.fullmatch(r"[1-9]\d{0,2}(\.\d{3})+", text):
-            text = text.replace(".", "")
-        text = text.removesuffix(".0")
-        if text.isdecimal() and len(text) <= _DIGITS:
-            return int(text)
-        return None
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        return None
-    if not 0 <= value < 10**_DIGITS or value != int(value):
-        return None
-    return int(value)
+    numbers = column.whole_numbers
+    if numbers is not None:
+        return numbers
+    row, cell = next(
+        (row, cell) for row, cell in enumerate(column.cells) if whole_number(cell, column.writing) is None
+    )
+    told = f"{role} in {column.place_of(row)} is {quoted(cell)}, wanted is a whole number >= 0"
+    if role == "iteration":
+        told += "; where another column is the iteration: columns=iteration:NAME"
+    raise DataError(f"{column.place}: {told}")
 
 
 def _iterations(columns: list[Column], workers: np.ndarray) -> tuple[np.ndarray, list[str]]:
@@ -130,7 +107,7 @@ def _workers(columns: list[Column]) -> tuple[np.ndarray, tuple[str, ...], list[s
     elif cells.dtype.kind == "i" and cells.min() >= 0:
         return cells.astype(np.int64, copy=False), (), []
     codes, values = pd.factorize(cells, use_na_sentinel=False)
-    numbers = [_whole(value, first.writing) for value in values]
+    numbers = [whole_number(value, first.writing) for value in values]
     no_numbers = [value for value, number in zip(values, numbers, strict=True) if number is None]
     are_numbered = len(no_numbers) < len(values)
     has_names = not are_numbered or not all(map(is_empty, no_numbers))

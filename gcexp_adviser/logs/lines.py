@@ -15,6 +15,7 @@ _TRIED = 60  # first lines by which a log is recognised
 _BEGINS = 60  # letters of a line in a sentence
 _PAIR = re.compile(r'(?:^|[\s,;{\[(])([A-Za-z_][\w.-]*)=("[^"]*"|(?:[^\s,;}\])]|,(?=\d))+)')
 _OBJECT = re.compile(r"[^,;\t{]*\{.*\}")
+_MARKUP = re.compile(r"\s*<(!doctype|\?xml|html|table|svg)\b", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z_]{2,}")
 
 
@@ -94,8 +95,10 @@ def _refuse_repeated(pairs: list[tuple[str, str]], line: str, place: str) -> Non
             raise DataError(f"{place}: {name} stands twice in the line {quoted(line, _BEGINS)}; {see(WORDS)}")
 
 
-def refuse_objects(text: str, place: str) -> None:
-    """Raise `DataError` for a log in whose lines objects stand behind other words, with the recipe for it."""
+def refuse_markup_and_objects(text: str, place: str) -> None:
+    """Raise `DataError` for HTML, and for a log in whose lines objects stand behind other words, with the cure."""
+    if _MARKUP.match(text):
+        raise DataError(f"{place}: is HTML or XML; save its table as CSV first, as by pandas.read_html")
     if _most(text, lambda line: bool(_OBJECT.fullmatch(line.strip()))):
         raise DataError(f"{place}: is no JSON, though its lines hold objects; {see(PREFIXED_JSON)}")
 

@@ -11,7 +11,7 @@ from gcexp.traces.assembling import Lines, TwiceError, record_of_lines, with_tim
 from gcexp.traces.record import TraceFile
 from gcexp_adviser.logs.how import How
 from gcexp_adviser.logs.keys import Keys, keys_of
-from gcexp_adviser.logs.matching import Matched, matched
+from gcexp_adviser.logs.matching import Matched
 from gcexp_adviser.logs.names import listed
 from gcexp_adviser.logs.parsed import Parsed
 from gcexp_adviser.logs.runs import of_one_run
@@ -21,9 +21,8 @@ from gcexp_adviser.logs.times import Times, compute_times, durations
 from gcexp_adviser.logs.twice import refuse_twice
 
 
-def long_rows(table: Table, how: How) -> Parsed:
+def long_rows(table: Table, found: Matched, how: How) -> Parsed:
     """What a table with a row for each iteration and worker says, of the run that is meant where there are several."""
-    found = matched(table, how.columns)
     keys = keys_of(table, found)
     of_run: list[str] = []
     if found.iteration:
@@ -35,19 +34,10 @@ def long_rows(table: Table, how: How) -> Parsed:
             keys = replace(keys, iterations=iterations[rows])
     times = _times(table, found, keys, how.unit)
     values, of_values = _values(table, found, times)
-    lines = Lines(
-        columns=_columns(table, found),
-        iterations=keys.iterations,
-        workers=keys.workers,
-        values=values,
-        chunks=keys.chunks,
-        hosts=keys.hosts,
-    )
     there = ~np.isnan(times.values)
-    of_rows = _told_of_rows_without_times(lines, there) if found.times else []
-    lines = with_times(lines, table.place)
-    record = _record(lines, table, found, times.known)
+    of_rows = _told_of_rows_without_times(keys, there) if found.times else []
     told = [*found.decisions, *keys.told, *of_run, *times.told, *of_values, *of_rows]
+    record = _record(table, found, keys, values, times.known)
     return Parsed(
         record=replace(record, decisions=(*told, *record.decisions)),
         place=table.place,
@@ -56,7 +46,7 @@ def long_rows(table: Table, how: How) -> Parsed:
         is_numbered=table.is_numbered,
         are_durations=bool(how.unit or table.flags.unit),
         every_row=how.every_row,
-        sizes=_sizes(table, found, lines, there),
+        sizes=_sizes(table, found, keys, there),
         percent=_percent_of_compute(table, found, how.columns),
     )
 
@@ -101,12 +91,12 @@ def _columns(table: Table, found: Matched) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def _told_of_rows_without_times(lines: Lines, there: np.ndarray) -> list[str]:
-    """What is told of the lines without a time, where `there` (L,) says which lines have one."""
+def _told_of_rows_without_times(keys: Keys, there: np.ndarray) -> list[str]:
+    """What is told of the rows without a time, where `there` (L,) says which rows have one."""
     if there.all():
         return []
-    keys = pd.MultiIndex.from_arrays([lines.iterations, lines.workers])
-    beside = keys[~there].isin(keys[there])
+    pairs = pd.MultiIndex.from_arrays([keys.iterations, keys.workers])
+    beside = pairs[~there].isin(pairs[there])
     missing = int((~beside).sum())
     other = int(beside.sum())
     told = []
@@ -119,22 +109,23 @@ def _told_of_rows_without_times(lines: Lines, there: np.ndarray) -> list[str]:
     return told
 
 
-def _record(lines: Lines, table: Table, found: Matched, unit: str) -> TraceFile:
-    """The record of lines that all have a time; raise `DataError` where two are of one iteration and worker."""
+def _record(table: Table, found: Matched, keys: Keys, values: dict[str, np.ndarray], unit: str) -> TraceFile:
+    """The record of the rows that have a time; raise `DataError` where two are of one iteration and worker."""
     flags = replace(table.flags, unit=unit) if unit else table.flags
+    rows = Lines(_columns(table, found), keys.iterations, keys.workers, values, keys.chunks, keys.hosts)
     try:
-        return record_of_lines(lines, table.name, table.place, flags)
+        return record_of_lines(with_times(rows, table.place), table.name, table.place, flags)
     except TwiceError as error:
         refuse_twice(table, found, error.who)
 
 
-def _sizes(table: Table, found: Matched, lines: Lines, there: np.ndarray) -> dict[str, np.ndarray]:
+def _sizes(table: Table, found: Matched, keys: Keys, there: np.ndarray) -> dict[str, np.ndarray]:
     """How much data each worker had in each iteration (R, N), by the columns that say so."""
     names = table.names.without(found.used).where(lambda name: name.is_size)
-    if not names or lines.chunks is not None:
+    if not names or keys.chunks is not None:
         return {}
-    iterations, rows = np.unique(lines.iterations, return_inverse=True)
-    workers, places = np.unique(lines.workers, return_inverse=True)
+    iterations, rows = np.unique(keys.iterations[there], return_inverse=True)
+    workers, places = np.unique(keys.workers[there], return_inverse=True)
     sizes = {}
     for name in names:
         sizes[name] = np.full((len(iterations), len(workers)), np.nan)

@@ -52,39 +52,11 @@ class Matched:
         return replace(self, **{role: column})  # type: ignore[arg-type]
 
 
-def is_long(table: Table, given: dict[str, str]) -> bool:
-    """Whether a table has a row for each iteration and worker, and not a column for each worker."""
-    if _is_clean(table, given):
-        return True
-    if "workers" in given:
-        return False
-    if {"time", "start", "end", "worker"} & set(given):
-        return True
-    names = table.names
-    if names.has("worker"):
-        return True
-    has_time = names.has("time") or (names.has("start") and names.has("end"))
-    return has_time and not names.of_workers()
+def matched(table: Table, given: dict[str, str]) -> Matched | None:
+    """Match the columns of a table; None where it has a column for each worker.
 
-
-def _is_clean(table: Table, given: dict[str, str]) -> bool:
-    """Whether a table has the three columns of a clean record by their very names, and nothing else was said."""
-    return not given and set(NEEDED) <= set(table.columns)
-
-
-def _columns_of_clean(table: Table) -> Matched:
-    """The columns of a clean record; others are further columns, whatever they are called."""
-    found = Matched(("iteration",), ("worker",), ("time",))
-    for name in ("compute", "load", "chunk"):
-        if name in table.columns:
-            found = found.with_column(name, name)
-    return found
-
-
-def matched(table: Table, given: dict[str, str]) -> Matched:
-    """Match the columns of a long table.
-
-    In a table of several files, each may be that of a worker; then no column need say the worker or the iteration.
+    Where nothing was said, the columns of a clean record are known by their very names. In a table of several files,
+    each may be that of a worker; then no column need say the worker or the iteration.
 
     Parameters
     ----------
@@ -97,8 +69,10 @@ def matched(table: Table, given: dict[str, str]) -> Matched:
     DataError
         Where a column is missing or several fit; the sentence shows what to type.
     """
-    if _is_clean(table, given):
+    if not given and set(NEEDED) <= set(table.columns):
         return _columns_of_clean(table)
+    if not _is_long(table, given):
+        return None
     of_one_file = table.files is None
     chosen: dict[str, tuple[str, ...]] = {}
     names = table.names
@@ -127,6 +101,28 @@ def matched(table: Table, given: dict[str, str]) -> Matched:
     if others:
         decisions.append(f"did not need {listed(others)} to tell the rows apart")
     return replace(found, decisions=decisions)
+
+
+def _is_long(table: Table, given: dict[str, str]) -> bool:
+    """Whether a table has a row for each iteration and worker, and not a column for each worker."""
+    if "workers" in given:
+        return False
+    if {"time", "start", "end", "worker"} & set(given):
+        return True
+    names = table.names
+    if names.has("worker"):
+        return True
+    has_time = names.has("time") or (names.has("start") and names.has("end"))
+    return has_time and not names.of_workers
+
+
+def _columns_of_clean(table: Table) -> Matched:
+    """The columns of a clean record; others are further columns, whatever they are called."""
+    found = Matched(("iteration",), ("worker",), ("time",))
+    for name in ("compute", "load", "chunk"):
+        if name in table.columns:
+            found = found.with_column(name, name)
+    return found
 
 
 def _said(found: Matched) -> str:

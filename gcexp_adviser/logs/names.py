@@ -176,6 +176,7 @@ class Names:
         left_out = set(columns)
         return Names(tuple(name for name in self.items if name.written not in left_out))
 
+    @cached_property
     def of_workers(self) -> list[str]:
         """Columns that are those of workers, as ``rank0`` and ``rank1``; none if there are several such groups."""
         groups: dict[str, list[str]] = {}

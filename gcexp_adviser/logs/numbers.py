@@ -21,6 +21,7 @@ _POINTS_OR_COMMAS = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?\s*[a-zµμ]*$", re.I
 #: days-hours:minutes:seconds of sacct, and "0 days 00:00:01.5" of pandas.
 _CLOCK = re.compile(r"(?:(\d{1,6})(?:-| days? ))?(\d{1,6}):(\d\d):(\d\d(?:[.,]\d+)?)")
 _WITH_UNIT = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*([a-zµμ]+)", re.IGNORECASE)  # noqa: RUF001
+_DIGITS = 18  # of a whole number in a file
 _EMPTY = ("", "nan", "na", "n/a", "null", "none", "-", "--", "?", "unknown", "nat", "<na>", "timeout", "inf")
 
 
@@ -215,6 +216,23 @@ def _number_in(cell: Any) -> tuple[float, str]:
         if unit:
             return in_seconds(float(found[1]), unit), unit
     return np.nan, ""
+
+
+def whole_number(value: Any, writing: Writing) -> int | None:
+    """A whole number >= 0 of at most 18 digits in a cell, or None."""
+    if isinstance(value, str):
+        text = value.strip()
+        if writing.points_divide and re.fullmatch(r"[1-9]\d{0,2}(\.\d{3})+", text):
+            text = text.replace(".", "")
+        text = text.removesuffix(".0")
+        if text.isdecimal() and len(text) <= _DIGITS:
+            return int(text)
+        return None
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        return None
+    if not 0 <= value < 10**_DIGITS or value != int(value):
+        return None
+    return int(value)
 
 
 def in_seconds(values, unit: str):

@@ -8,7 +8,7 @@ from gcexp.traces.record import TraceFile
 from gcexp_adviser.logs.how import How
 from gcexp_adviser.logs.ledger import judged
 from gcexp_adviser.logs.long_rows import long_rows
-from gcexp_adviser.logs.matching import is_long
+from gcexp_adviser.logs.matching import matched
 from gcexp_adviser.logs.tables import Table
 from gcexp_adviser.logs.uncounted import rows_that_count
 from gcexp_adviser.logs.wide_rows import wide_rows
@@ -29,9 +29,10 @@ def record_of(table: Table, how: How) -> TraceFile:
         The first thing that is not known or not right.
     """
     counted = rows_that_count(table, how).read_with(how.decimal)
-    if is_long(counted, how.columns):
-        log = long_rows(counted, how)
-    else:
+    found = matched(counted, how.columns)
+    if found is None:
         log = wide_rows(counted, how)
+    else:
+        log = long_rows(counted, found, how)
     record = judged(log)
     return replace(record, decisions=(*counted.decisions, *record.decisions))

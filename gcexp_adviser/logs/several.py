@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from gcexp.errors import DataError
-from gcexp_adviser.logs.file_names import Part
+from gcexp_adviser.logs.file_names import Part, parts_of
+from gcexp_adviser.logs.how import How
 from gcexp_adviser.logs.names import labels_of, listed, names_of
+from gcexp_adviser.logs.table_files import table_of_file
 from gcexp_adviser.logs.tables import MATRIX, Table
 
 #: What ``columns=`` calls the name of each row's file, where workers of several files have the same names.
@@ -29,8 +32,8 @@ class _Places:
         return f"{table.place_of(number - int(self.starts[which]))} of {table.place.removeprefix('trace ')}"
 
 
-def one_table(tables: list[Table], parts: list[Part], given: dict[str, str]) -> Table:
-    """The rows of all tables below each other.
+def table_of_files(paths: list[Path], name: str, how: How) -> Table:
+    """The rows of the tables in all files below each other, as the table `name`.
 
     Where no column says the worker, each file is that of one, which is called after it; where none says the iteration,
     the rows of each file are numbered. The only column of files without a header has the times.
@@ -40,6 +43,14 @@ def one_table(tables: list[Table], parts: list[Part], given: dict[str, str]) -> 
     DataError
         For tables of different columns.
     """
+    parts, rotated = parts_of(paths)
+    tables = [table_of_file(part.path, how.pattern) for part in parts]
+    table = _one_table(tables, parts, how.columns)
+    return replace(table, name=name, decisions=[*rotated, *table.decisions])
+
+
+def _one_table(tables: list[Table], parts: list[Part], given: dict[str, str]) -> Table:
+    """The rows of the tables in the parts of a log below each other, with the worker and the iteration of each."""
     first = tables[0]
     is_bare = "time" not in given and _are_bare(tables)
     if is_bare:

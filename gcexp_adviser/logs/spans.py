@@ -10,7 +10,6 @@ import pandas as pd
 from gcexp.errors import DataError
 from gcexp.schema import quoted
 from gcexp_adviser.logs.columns import Column
-from gcexp_adviser.logs.dates import instants
 from gcexp_adviser.logs.keys import Keys
 from gcexp_adviser.logs.numbers import in_seconds
 from gcexp_adviser.logs.times import Times, first_wrong, made_seconds
@@ -31,8 +30,8 @@ def from_start_to_end(start: Column, end: Column, keys: Keys, unit: str) -> Time
     """
     place = end.place
     names = f"{start.name.written} and {end.name.written}"
-    starts, unit_of_starts = instants(start)
-    ends, unit_of_ends = instants(end)
+    starts, unit_of_starts = start.moments
+    ends, unit_of_ends = end.moments
     of_name = start.name.unit
     if of_name != end.name.unit:
         raise DataError(f"{place}: {names} have different units by their names")
@@ -55,7 +54,7 @@ def from_start_to_end(start: Column, end: Column, keys: Keys, unit: str) -> Time
 
 def from_end_to_end(end: Column, keys: Keys, unit: str) -> Times:
     """Times from the end of each worker's previous iteration to that of a row, NaN for its first."""
-    ends, unit_of_ends = instants(end)
+    ends, unit_of_ends = end.moments
     ends = ends - np.nanmin(ends)  # small, so that floats hold their differences
     name = end.name.written
     told = f"left out each worker's first row, of whose beginning {name} says nothing"

@@ -2,39 +2,52 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import BytesIO
+from pathlib import Path
 from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 
 from gcexp.errors import DataError, ExtraError, lacking
-from gcexp_adviser.logs.contents import DAMAGED, MOST_BYTES, in_utf8
+from gcexp_adviser.logs.contents import DAMAGED, MOST_BYTES, content_of, in_utf8
+from gcexp_adviser.logs.file_names import stem
 from gcexp_adviser.logs.json_tables import of_json
-from gcexp_adviser.logs.tables import MATRIX, MOST_CELLS, PARQUET, Table, of_frame, table_in_memory
+from gcexp_adviser.logs.tables import MATRIX, MOST_CELLS, PARQUET, Table, of_array, of_frame
 from gcexp_adviser.logs.text_tables import of_text
 
 
-def table_of(data: bytes, place: str, pattern: str = "") -> Table:
-    """The table in the content of a file, recognised by its first bytes; a pattern says that it is text."""
-    if pattern:
-        text, told = in_utf8(data, place)
-        return of_text(text, place, told, pattern)
+def table_of_file(path: Path, pattern: str = "") -> Table:
+    """The table in a file, recognised by its first bytes; a pattern says that it is text."""
+    place = f"trace {path.name}"
+    data, told = content_of(path, place)
+    table = _text_in(data, place, pattern) if pattern else _table_in(data, place)
+    return replace(table, name=stem(path), decisions=[*told, *table.decisions])
+
+
+def _table_in(data: bytes, place: str) -> Table:
+    """The table in the content of a file."""
     if data.startswith(b"PAR1"):
         return _of_parquet(data, place)
     if data.startswith(b"\x93NUMPY"):
         array = _of_npy(BytesIO(data), len(data), place)
         if array.ndim == 1 and not array.dtype.names:  # of one worker
             array = array[:, None]
-        return table_in_memory(array, place, [MATRIX])
+        return of_array(array, place, [MATRIX])
     if data.startswith(b"PK\x03\x04"):
         return _of_npz(data, place)
+    return _text_in(data, place)
+
+
+def _text_in(data: bytes, place: str, pattern: str = "") -> Table:
+    """The table in the content of a file that is text."""
     text, told = in_utf8(data, place)
-    if text.lstrip()[:1] in (b"{", b"["):
+    if text.lstrip()[:1] in (b"{", b"[") and not pattern:
         table = of_json(text.decode(), place)
         if table is not None:
             return table
-    return of_text(text, place, told)
+    return of_text(text, place, told, pattern)
 
 
 def _of_parquet(data: bytes, place: str) -> Table:
@@ -103,4 +116,4 @@ def _of_npz(data: bytes, place: str) -> Table:
     except DAMAGED as error:
         raise DataError(f"{place}: is a numpy archive that cannot be read ({error})") from None
     array = _of_npy(BytesIO(unpacked), len(unpacked), place)
-    return table_in_memory(array, place, [f"took the array {names[0]}", MATRIX])
+    return of_array(array, place, [f"took the array {names[0]}", MATRIX])

@@ -135,7 +135,18 @@ class Table:
         )
 
 
-def table_in_memory(source: Any, place: str, decisions: list[str] | None = None) -> Table:
+def table_in_memory(source: Any) -> Table:
+    """The table of a frame, of what becomes one, or of an array."""
+    if hasattr(source, "to_pandas"):  # tables of Arrow and Polars
+        source = source.to_pandas()
+    if isinstance(source, Mapping):
+        source = _framed(source)
+    if hasattr(source, "to_csv") and hasattr(source, "columns"):
+        return of_frame(source, OF_FRAME)
+    return of_array(source, OF_ARRAY)
+
+
+def of_array(source: Any, place: str, decisions: list[str] | None = None) -> Table:
     """The table of an array (iterations, workers), a structured array, or lists of lists; columns are 0, 1, ..."""
     import pandas as pd
 
@@ -167,7 +178,7 @@ def table_in_memory(source: Any, place: str, decisions: list[str] | None = None)
     return Table(place, pd.DataFrame(array, columns=names), place, decisions=decisions, named=False)
 
 
-def framed(columns: Mapping) -> pd.DataFrame:
+def _framed(columns: Mapping) -> pd.DataFrame:
     """The frame of a mapping of names to columns; raise `DataError` for what is none."""
     import pandas as pd
 

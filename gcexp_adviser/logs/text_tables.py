@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from gcexp.errors import DataError
 from gcexp_adviser.logs.cells import frame_of
 from gcexp_adviser.logs.lines import (
     has_pairs,
     of_pairs,
     of_pattern,
-    refuse_objects,
+    refuse_markup_and_objects,
     refuse_words,
     sentence_of_words,
 )
@@ -18,7 +16,6 @@ from gcexp_adviser.logs.separators import layout_of, whole_lines
 from gcexp_adviser.logs.tables import Table, of_rows
 
 _HEAD = 2**16  # bytes by which it is seen what a text is
-_MARKUP = re.compile(r"\s*<(!doctype|\?xml|html|table|svg)\b", re.IGNORECASE)
 
 
 def of_text(data: bytes, place: str, told: list[str], pattern: str = "") -> Table:
@@ -31,16 +28,20 @@ def of_text(data: bytes, place: str, told: list[str], pattern: str = "") -> Tabl
     """
     data, cut = whole_lines(data)
     told = [*told, *cut]
+    head = data[:_HEAD].decode(errors="replace")
+    if not pattern:
+        refuse_markup_and_objects(head, place)
     if pattern:
         rows, taken = of_pattern(data.decode(), pattern, place)
-        return of_rows(rows, place, [*told, taken])
-    head = data[:_HEAD].decode(errors="replace")
-    if _MARKUP.match(head):
-        raise DataError(f"{place}: is HTML or XML; save its table as CSV first, as by pandas.read_html")
-    refuse_objects(head, place)
-    if has_pairs(head):
+    elif has_pairs(head):
         rows, taken = of_pairs(data.decode(), place)
-        return of_rows(rows, place, [*told, taken])
+    else:
+        return _of_cells(data, head, place, told)
+    return of_rows(rows, place, [*told, taken])
+
+
+def _of_cells(data: bytes, head: str, place: str, told: list[str]) -> Table:
+    """The table in lines of cells, whose first lines are the `head`."""
     try:
         layout = layout_of(data, place)
         if layout.named and layout.repeats_header:

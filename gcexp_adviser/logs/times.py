@@ -13,7 +13,7 @@ from gcexp.traces.record import LEAST, MOST
 from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.matching import Matched
 from gcexp_adviser.logs.names import typed
-from gcexp_adviser.logs.numbers import in_seconds, is_empty
+from gcexp_adviser.logs.numbers import in_seconds
 from gcexp_adviser.logs.tables import Table
 from gcexp_adviser.logs.twice import refuse_rows_that_stand_twice
 
@@ -129,13 +129,17 @@ def _read(columns: list[Column], hint: str = "") -> tuple[list[np.ndarray], set[
 
 def _refuse_text(column: Column, hint: str) -> None:
     """Raise `DataError` for the first cell of a column that is neither a number nor empty."""
-    for row in np.flatnonzero(np.isnan(column.numbers.values)):
+    missing = np.isnan(column.numbers.values)
+    if not missing.any():
+        return
+    wrong = np.flatnonzero(missing & ~column.empty)
+    if len(wrong):
+        row = int(wrong[0])
         cell = column.series.iloc[row]
-        if not is_empty(cell):
-            raise DataError(
-                f"{column.place}: {column.name.written} in {column.place_of(int(row))} is {quoted(cell)}, wanted is a "
-                f"number > 0, or nothing where a worker has no time{how_to_write(cell)}{hint}"
-            )
+        raise DataError(
+            f"{column.place}: {column.name.written} in {column.place_of(row)} is {quoted(cell)}, wanted is a number > "
+            f"0, or nothing where a worker has no time{how_to_write(cell)}{hint}"
+        )
 
 
 def how_to_write(cell: object) -> str:

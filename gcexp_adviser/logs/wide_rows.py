@@ -145,7 +145,7 @@ def _of_array(table: Table, names: Names) -> list[str]:
 
 def _guessed_workers(table: Table, names: Names) -> list[str]:
     """Columns whose names are those of workers beyond doubt; raise `DataError` where there are none."""
-    found = names.of_workers()
+    found = names.of_workers
     if found and not (found[0].strip().isdecimal() and _has_unknown(names.without(found))):
         return found
     told = (
@@ -214,10 +214,9 @@ def _unnamed_workers(table: Table, names: Names) -> list[str]:
 
 def _may_be_long(table: Table) -> bool:
     """Whether the first two columns may number iterations and workers."""
-    try:
-        first = whole_numbers(table[table.columns[0]], "iteration")
-        second = whole_numbers(table[table.columns[1]], "worker")
-    except DataError:
+    first = table[table.columns[0]].whole_numbers
+    second = table[table.columns[1]].whole_numbers
+    if first is None or second is None:
         return False
     pairs = np.unique(np.stack([first, second], axis=1), axis=0)
     return len(pairs) == len(first) and len(np.unique(first)) < len(first)
