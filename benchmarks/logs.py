@@ -40,8 +40,7 @@ def _digest(times: np.ndarray) -> str:
 
 def read_by_gcexp(path: str) -> tuple[float, float, str]:
     """CPU seconds of reading a log, the memory that it took in MiB, and what its times are, in a new process."""
-    import gcexp_adviser.logs.rows  # the modules that reading imports are none of its work
-    import gcexp_adviser.logs.table_files  # noqa: F401
+    import gcexp_adviser.logs.record  # noqa: F401  # the modules that reading imports are none of its work
     from gcexp_adviser.logs.reading import read
 
     before = _peak()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import codecs
 import gzip
 import lzma
 import zipfile
@@ -137,25 +136,3 @@ def _only_member(archive: zipfile.ZipFile, place: str) -> zipfile.ZipInfo:
     if members[0].flag_bits & 1:
         raise DataError(f"{place}: is encrypted; unpack it with its password first")
     return members[0]
-
-
-def in_utf8(data: bytes, place: str) -> tuple[bytes, list[str]]:
-    """The text of a file in UTF-8, and what is told of its encoding; raise `DataError` for other bytes."""
-    told = []
-    try:
-        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            data = data.decode("utf-16").encode()
-            told = ["took its text for UTF-16"]
-        data = data.removeprefix(codecs.BOM_UTF8)
-        if not data.isascii():
-            data.decode()
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{place}: is no text in {error.encoding} (byte {error.start}); a table in another encoding is made UTF-8 "
-            "by iconv -f latin1 -t utf-8 FILE > NEW"
-        ) from None
-    if b"\0" in data:
-        raise DataError(
-            f"{place}: is no text, for it holds zero bytes; a table in UTF-16 needs its byte order mark"
-        )
-    return data, told

@@ -186,6 +186,22 @@ class Names:
         several = [group for group in groups.values() if len(group) > 1]
         return several[0] if len(several) == 1 else []
 
+    @cached_property
+    def numbered(self) -> tuple[str, list[str]]:
+        """The first columns that differ in a number only, and a pattern that fits them; nothing where there are none.
+
+        >>> names_of(["step", "run-0 - time", "run-1 - time", "run-1 - time_max"]).numbered
+        ('run-* - time', ['run-0 - time', 'run-1 - time'])
+        """
+        groups: dict[str, list[str]] = {}
+        for column in self.written:
+            if re.search(r"\d", column):
+                groups.setdefault(re.sub(r"\d+", "*", column), []).append(column)
+        for pattern, group in groups.items():
+            if len(group) > 1:
+                return pattern, group
+        return "", []
+
 
 def names_of(columns: Iterable[object]) -> Names:
     """What the names of columns say."""
@@ -228,22 +244,6 @@ def typed(column: str) -> str:
     if re.search(r"[ ()\[\]&;|<>*?$\"{}]", column):
         return f"'{column}'"
     return column
-
-
-def numbered(columns: Iterable[str]) -> tuple[str, list[str]]:
-    """The first columns that differ in a number only, and a pattern that fits them; nothing where there are none.
-
-    >>> numbered(["step", "run-0 - time", "run-1 - time", "run-1 - time_max"])
-    ('run-* - time', ['run-0 - time', 'run-1 - time'])
-    """
-    groups: dict[str, list[str]] = {}
-    for column in columns:
-        if re.search(r"\d", column):
-            groups.setdefault(re.sub(r"\d+", "*", column), []).append(column)
-    for pattern, group in groups.items():
-        if len(group) > 1:
-            return pattern, group
-    return "", []
 
 
 def listed(columns: Iterable[str]) -> str:

@@ -236,7 +236,9 @@ def whole_number(value: Any, writing: Writing) -> int | None:
 
 
 def in_seconds(values, unit: str):
-    """Numbers of a unit in seconds, rounded once."""
+    """Numbers of a unit in seconds, rounded once; those of no unit as they are."""
+    if not unit:
+        return values
     times, parts = UNITS[unit]
     if parts == 1:
         return values * times

@@ -11,7 +11,7 @@ from gcexp.errors import ParameterError, require
 from gcexp.traces.clean import read_recorder_folder, when_in, without_gaps
 from gcexp.traces.missing import Absent, resolved, without_first
 from gcexp.traces.places import flags_of, located
-from gcexp.traces.record import Flags, TraceFile, is_recorder_folder
+from gcexp.traces.record import TraceFile, is_recorder_folder
 from gcexp_adviser.logs.how import ANYHOW, How, how_of
 
 
@@ -51,18 +51,17 @@ def read(source: object, how: How = ANYHOW, warm_up: int | None = None) -> Trace
     if isinstance(source, TraceFile):
         return source
     if not isinstance(source, str | Path):
-        return _without_first(_record_of(source, how, Flags()), warm_up)
+        return _without_first(_record_of(source, how), warm_up)
     path = located(source)
     if not is_recorder_folder(path):
-        record = _without_first(_record_at(path, how, *_now(path)), warm_up)
-    elif how == ANYHOW:
-        record = read_recorder_folder(path, warm_up)
-    else:
+        record = replace(_record_at(path, how, *_now(path)), source=str(source))
+        return _without_first(record, warm_up)
+    if how != ANYHOW:
         raise ParameterError(
             f"{path} holds recordings of gcexp.distributed.Recorder, whose columns, units and numbers are known: leave "
             "out columns=, unit=, decimal= and pattern="
         )
-    return replace(record, source=str(source))
+    return replace(read_recorder_folder(path, warm_up), source=str(source))
 
 
 def trace_of(
@@ -101,23 +100,21 @@ def _without_first(trace: TraceFile, number: int | None) -> TraceFile:
     return replace(without_first(trace, number), decisions=(*trace.decisions, told))
 
 
-def _now(path: Path) -> tuple[Any, ...]:
+def _now(path: Path) -> list[Any]:
     """What is said of a file beside it, and when it or the files of a folder were written, and how large they are."""
     if path.is_dir():
-        return Flags(), *when_in(path)
+        return [*when_in(path)]
     stat = path.stat()
-    return flags_of(path), stat.st_mtime_ns, stat.st_size
+    return [flags_of(path), stat.st_mtime_ns, stat.st_size]
 
 
 @lru_cache(maxsize=8)
-def _record_at(path: Path, how: How, flags: Flags, *_when: Any) -> TraceFile:
-    """The record of a file or a folder, which is not read again as long as nothing in it is written."""
-    return _record_of(path, how, flags)
+def _record_at(path: Path, how: How, *_when: Any) -> TraceFile:
+    """The record of a file or a folder, which is not read again as long as nothing of it is written."""
+    return _record_of(path, how)
 
 
-def _record_of(source: object, how: How, flags: Flags) -> TraceFile:
-    """The record of a source, of whose times the flags are known."""
-    from gcexp_adviser.logs.rows import record_of  # pandas, which takes a quarter of a second
-    from gcexp_adviser.logs.sources import table_of
+def _record_of(source: object, how: How) -> TraceFile:
+    from gcexp_adviser.logs.record import record_of  # with pandas, which takes a quarter of a second
 
-    return record_of(table_of(source, how, flags), how)
+    return record_of(source, how)

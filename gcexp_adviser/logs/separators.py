@@ -78,22 +78,6 @@ class Layout:
         return before
 
 
-def whole_lines(data: bytes) -> tuple[bytes, list[str]]:
-    """The text, its lines ending with newlines, without a last line that no newline ends, and what is told of that."""
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    end = data.rfind(b"\n") + 1
-    last = data[end:]
-    if not end or not last.strip() or last.startswith(b"#"):
-        return data, []
-    number = data.count(b"\n") + 1
-    told = (
-        f"left out line {number}, {quoted(last.decode(), _BEGINS)}: no newline ends it, so it may have "
-        "been cut off; where it is whole, end the file with a newline"
-    )
-    return data[:end], [told]
-
-
 def layout_of(data: bytes, place: str) -> Layout:
     """How a text is divided into cells.
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.errors import DataError
-from gcexp_adviser.logs.file_names import Part, parts_of
+from gcexp_adviser.logs.files import Part, parts_of, stem
 from gcexp_adviser.logs.how import How
 from gcexp_adviser.logs.names import labels_of, listed, names_of
 from gcexp_adviser.logs.table_files import table_of_file
@@ -32,8 +32,8 @@ class _Places:
         return f"{table.place_of(number - int(self.starts[which]))} of {table.place.removeprefix('trace ')}"
 
 
-def table_of_files(paths: list[Path], name: str, how: How) -> Table:
-    """The rows of the tables in all files below each other, as the table `name`.
+def table_of_files(paths: list[Path], how: How, name: str = "") -> Table:
+    """The rows of the tables in all files below each other; the table is called after the first file, or `name`.
 
     Where no column says the worker, each file is that of one, which is called after it; where none says the iteration,
     the rows of each file are numbered. The only column of files without a header has the times.
@@ -43,6 +43,7 @@ def table_of_files(paths: list[Path], name: str, how: How) -> Table:
     DataError
         For tables of different columns.
     """
+    name = name or stem(paths[0])
     parts, rotated = parts_of(paths)
     tables = [table_of_file(part.path, how.pattern) for part in parts]
     table = _one_table(tables, parts, how.columns)

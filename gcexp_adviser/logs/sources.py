@@ -9,8 +9,7 @@ from pathlib import Path
 from gcexp.errors import DataError
 from gcexp.traces.places import flags_of, located
 from gcexp.traces.record import Flags
-from gcexp_adviser.logs.file_names import stem
-from gcexp_adviser.logs.folders import logs_in
+from gcexp_adviser.logs.files import logs_in
 from gcexp_adviser.logs.how import How
 from gcexp_adviser.logs.names import listed
 from gcexp_adviser.logs.several import table_of_files
@@ -20,7 +19,7 @@ from gcexp_adviser.profiler.kineto import is_profiler_folder, read_profiler_fold
 from gcexp_adviser.profiler.kineto_events import is_trace
 
 
-def table_of(source: object, how: How, flags: Flags) -> Table:
+def table_of(source: object, how: How) -> Table:
     """The table of a source.
 
     Parameters
@@ -28,8 +27,6 @@ def table_of(source: object, how: How, flags: Flags) -> Table:
     source : Path, several paths, frame, mapping of columns, or array
     how : How
         What a person has said of it.
-    flags : Flags
-        What its times mean, where it is a file.
 
     Raises
     ------
@@ -37,14 +34,15 @@ def table_of(source: object, how: How, flags: Flags) -> Table:
         For what holds no table.
     """
     if isinstance(source, Path):
-        return _of_folder(source, how) if source.is_dir() else _of_file(source, how, flags)
+        return _of_folder(source, how) if source.is_dir() else _of_file(source, how)
     if isinstance(source, Sequence) and source and all(isinstance(one, str | Path) for one in source):
         return _of_several(list(map(located, source)), how)
     return table_in_memory(source)
 
 
-def _of_file(path: Path, how: How, flags: Flags) -> Table:
-    return replace(table_of_file(path, how.pattern), flags=flags)
+def _of_file(path: Path, how: How) -> Table:
+    """The table of a file, of whose times an index beside it may say what they mean."""
+    return replace(table_of_file(path, how.pattern), flags=flags_of(path))
 
 
 def _of_folder(folder: Path, how: How) -> Table:
@@ -62,13 +60,13 @@ def _of_folder(folder: Path, how: How) -> Table:
 def _of_several(paths: list[Path], how: How, name: str = "") -> Table:
     """The table of files: of a worker each, or with the same columns; `name` is that of the folder."""
     if len(paths) == 1:
-        return table_of(paths[0], how, flags_of(paths[0]))
+        return table_of(paths[0], how)
     for path in paths:
         if path.is_dir():
             raise DataError(f"{path} is a folder; name one folder, or files")
     if all(map(is_trace, paths)):
         return _of_profiler(paths, name or paths[0].parent.name or "profiler")
-    return table_of_files(paths, name or stem(paths[0]), how)
+    return table_of_files(paths, how, name)
 
 
 def _of_profiler(source: Path | list[Path], name: str) -> Table:

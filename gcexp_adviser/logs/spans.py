@@ -84,8 +84,7 @@ def _unit_of_moments(end: Column, what: str, unit: str, of_numbers: str) -> tupl
 
 def _spans(starts: np.ndarray, ends: np.ndarray, unit: str) -> np.ndarray:
     """What lies between moments, in seconds where their unit is known."""
-    differences = np.asarray(ends - starts, float)
-    return in_seconds(differences, unit) if unit else differences
+    return in_seconds(np.asarray(ends - starts, float), unit)
 
 
 def _previous(ends: np.ndarray, keys: Keys) -> np.ndarray:

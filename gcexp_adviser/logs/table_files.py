@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from gcexp.errors import DataError, ExtraError, lacking
-from gcexp_adviser.logs.contents import DAMAGED, MOST_BYTES, content_of, in_utf8
-from gcexp_adviser.logs.file_names import stem
-from gcexp_adviser.logs.json_tables import of_json
+from gcexp_adviser.logs.contents import DAMAGED, MOST_BYTES, content_of
+from gcexp_adviser.logs.files import stem
 from gcexp_adviser.logs.tables import MATRIX, MOST_CELLS, PARQUET, Table, of_array, of_frame
 from gcexp_adviser.logs.text_tables import of_text
 
@@ -22,12 +21,14 @@ def table_of_file(path: Path, pattern: str = "") -> Table:
     """The table in a file, recognised by its first bytes; a pattern says that it is text."""
     place = f"trace {path.name}"
     data, told = content_of(path, place)
-    table = _text_in(data, place, pattern) if pattern else _table_in(data, place)
+    table = _table_in(data, place, pattern)
     return replace(table, name=stem(path), decisions=[*told, *table.decisions])
 
 
-def _table_in(data: bytes, place: str) -> Table:
+def _table_in(data: bytes, place: str, pattern: str) -> Table:
     """The table in the content of a file."""
+    if pattern:
+        return of_text(data, place, pattern)
     if data.startswith(b"PAR1"):
         return _of_parquet(data, place)
     if data.startswith(b"\x93NUMPY"):
@@ -37,17 +38,7 @@ def _table_in(data: bytes, place: str) -> Table:
         return of_array(array, place, [MATRIX])
     if data.startswith(b"PK\x03\x04"):
         return _of_npz(data, place)
-    return _text_in(data, place)
-
-
-def _text_in(data: bytes, place: str, pattern: str = "") -> Table:
-    """The table in the content of a file that is text."""
-    text, told = in_utf8(data, place)
-    if text.lstrip()[:1] in (b"{", b"[") and not pattern:
-        table = of_json(text.decode(), place)
-        if table is not None:
-            return table
-    return of_text(text, place, told, pattern)
+    return of_text(data, place)
 
 
 def _of_parquet(data: bytes, place: str) -> Table:

@@ -90,7 +90,7 @@ def compute_times(column: Column, unit: str) -> Times:
             "unit=ms"
         )
     written_in = of_name or unit
-    return Times(in_seconds(values, written_in) if written_in else values, written_in, list(told))
+    return Times(in_seconds(values, written_in), written_in, list(told))
 
 
 def first_wrong(times: np.ndarray, may_be_missing: bool) -> int | None:
@@ -184,26 +184,27 @@ def _in_seconds(
     ParameterError
         Where a person named a unit though the numbers have theirs.
     """
-    name = column.name.written
     if of_cells and given:
-        raise ParameterError(f"unit={given}: the numbers of {name} have units behind them already")
+        raise ParameterError(
+            f"unit={given}: the numbers of {column.name.written} have units behind them already"
+        )
     if of_cells:
         return Times(values, of_cells, told)
     of_name = "" if is_clean else column.name.unit
+    unit = given or of_name
+    if unit or not is_clean:
+        told = [*told, _told_of_unit(given, of_name, column.name.written)]
+    return Times(in_seconds(values, unit), unit, told)
+
+
+def _told_of_unit(given: str, of_name: str, name: str) -> str:
+    """In what unit the times of a column are, and who says so."""
     if given:
-        sentence = f"times are in {given}, as unit={given} says"
-        if of_name not in ("", given):
-            sentence += f", not {of_name} as the name {name} says"
-        return Times(in_seconds(values, given), given, [*told, sentence + made_seconds(given)])
+        other = f", not {of_name} as the name {name} says" if of_name not in ("", given) else ""
+        return f"times are in {given}, as unit={given} says{other}{made_seconds(given)}"
     if of_name:
-        sentence = f"times are in {of_name} by the name {name}{made_seconds(of_name)}"
-        return Times(in_seconds(values, of_name), of_name, [*told, sentence])
-    if not is_clean:
-        told = [
-            *told,
-            "no unit of the times is named: they stay as they are; where they are milliseconds: unit=ms",
-        ]
-    return Times(values, "", told)
+        return f"times are in {of_name} by the name {name}{made_seconds(of_name)}"
+    return "no unit of the times is named: they stay as they are; where they are milliseconds: unit=ms"
 
 
 def made_seconds(unit: str) -> str:

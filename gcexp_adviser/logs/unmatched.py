@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gcexp.traces.record import NEEDED
-from gcexp_adviser.logs.names import COLUMNS_EXAMPLE, listed, numbered, typed
+from gcexp_adviser.logs.names import COLUMNS_EXAMPLE, listed, typed
 from gcexp_adviser.logs.recipes import LAUNCHER, NESTED_JSON, RATES, TURNED, see
 from gcexp_adviser.logs.tables import Table
 
@@ -52,7 +52,7 @@ def no_time(table: Table) -> str:
         told += f"; for the time since the worker's previous row: columns=end:{typed(stamps[0])}"
     if table.names.where(lambda name: name.is_rate):
         told += f"; a rate becomes a time: {see(RATES)}"
-    pattern, group = numbered(table.columns)
+    pattern, group = table.names.numbered
     if len(group) > 2:
         told += f"; where each of the columns {typed(pattern)} is an iteration, {see(TURNED)}"
     return told + where_nested(table)
@@ -61,7 +61,7 @@ def no_time(table: Table) -> str:
 def no_worker(table: Table) -> str:
     """That no column is known to be the worker, and what to type."""
     told = _no_column("worker", table)
-    pattern, group = numbered(table.columns)
+    pattern, group = table.names.numbered
     if group and table.named:
         told += f"; where each of the columns {pattern} is a worker: columns=workers:{typed(pattern)}"
     return (

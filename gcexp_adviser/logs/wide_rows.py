@@ -13,7 +13,7 @@ from gcexp.traces.assembling import by_number, record_of_matrix
 from gcexp.traces.record import LEAST, MOST
 from gcexp_adviser.logs.how import How
 from gcexp_adviser.logs.keys import whole_numbers
-from gcexp_adviser.logs.names import NOT_USED, Names, labels_of, listed, name_of, numbered, typed
+from gcexp_adviser.logs.names import NOT_USED, Names, labels_of, listed, name_of, typed
 from gcexp_adviser.logs.parsed import Parsed
 from gcexp_adviser.logs.separators import UNNAMED
 from gcexp_adviser.logs.tables import Table
@@ -152,7 +152,7 @@ def _guessed_workers(table: Table, names: Names) -> list[str]:
         f"{table.place}: has no column 'iteration', 'worker' and 'time' by these or similar names, nor a numbered "
         f"column for each worker; it has {listed(table.columns)}: say which are which, as in {example_of(table)}, or "
     )
-    pattern, group = numbered(table.columns)
+    pattern, group = table.names.numbered
     if group and re.search(r"bytes|count|num_|_size|examples|samples|tokens", name_of(pattern).base):
         raise DataError(
             f"{table.place}: the columns {pattern} seem to hold counts or bytes, and no times of workers; where they "
@@ -186,7 +186,7 @@ def _refuse_unnumbered(table: Table, workers: list[str]) -> None:
 def _unnamed_workers(table: Table, names: Names) -> list[str]:
     """The columns of a matrix without a header; raise `DataError` where some may be something else than a worker's."""
     words = names.where(lambda name: not table[name.written].is_numeric)
-    found = names.without(words).written
+    found = names.where(lambda name: table[name.written].is_numeric)
     choice = "columns=iteration:column1,worker:column2,time:column3 or columns=workers:*"
     if words or not found:
         raise DataError(

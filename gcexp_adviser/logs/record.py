@@ -1,4 +1,4 @@
-"""From a table to the record of the times of workers in iterations."""
+"""The way of a log: from any source to a table, to its columns, to what they say in arrays, to a record."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from gcexp_adviser.logs.how import How
 from gcexp_adviser.logs.ledger import judged
 from gcexp_adviser.logs.long_rows import long_rows
 from gcexp_adviser.logs.matching import matched
-from gcexp_adviser.logs.tables import Table
+from gcexp_adviser.logs.sources import table_of
 from gcexp_adviser.logs.uncounted import rows_that_count
 from gcexp_adviser.logs.wide_rows import wide_rows
 
 
-def record_of(table: Table, how: How) -> TraceFile:
-    """The record of a table, whether times stand in rows or in columns.
+def record_of(source: object, how: How) -> TraceFile:
+    """The record of a source.
 
     Parameters
     ----------
-    table : Table
+    source : Path, several paths, frame, mapping of columns, or array
     how : How
         What a person has said of it.
 
@@ -28,11 +28,11 @@ def record_of(table: Table, how: How) -> TraceFile:
     DataError, ParameterError
         The first thing that is not known or not right.
     """
-    counted = rows_that_count(table, how).read_with(how.decimal)
-    found = matched(counted, how.columns)
+    table = rows_that_count(table_of(source, how), how).read_with(how.decimal)
+    found = matched(table, how.columns)
     if found is None:
-        log = wide_rows(counted, how)
+        log = wide_rows(table, how)
     else:
-        log = long_rows(counted, found, how)
+        log = long_rows(table, found, how)
     record = judged(log)
-    return replace(record, decisions=(*counted.decisions, *record.decisions))
+    return replace(record, decisions=(*table.decisions, *record.decisions))

@@ -1,4 +1,4 @@
-"""What the names of a log's files say: of which worker each is, of which run, and which part of a rotated log."""
+"""The files of a log: which they are in a folder, and what their names say of workers, runs and rotated parts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-PACKED = (".gz", ".zip", ".xz", ".bz2")
+from gcexp.errors import DataError
+from gcexp_adviser.logs.names import listed
+from gcexp_adviser.logs.without_times import refuse_without_times, told_of
+from gcexp_adviser.profiler.kineto_events import head_of
+
+_PACKED = (".gz", ".zip", ".xz", ".bz2")
+_ENDINGS = (".csv", ".tsv", ".txt", ".log", ".out", ".json", ".jsonl", ".ndjson", ".parquet", ".npy", ".npz")
+_MOST_FILES = 4096
 _RUNS = r"(?:attempt|run|session|job|slurm|restart|try|trial)"
 _FOLDER_OF_RUN = re.compile(rf"{_RUNS}[-_]?\d+", re.IGNORECASE)
 #: A run's number in the name of a file, before that of a worker: ``slurm-1001_2``.
@@ -24,6 +31,72 @@ class Part:
     run: str = ""
 
 
+# --- which they are ---------------------------------------------------------------------------------------------------
+
+
+def logs_in(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The files of a folder that may be logs, and its others; those of folders in it where it has none itself."""
+    files, others = _logs_among(sorted(folder.iterdir()))
+    if not files:
+        _refuse_without_times(others)
+        inner, inner_others = _logs_among(sorted(folder.rglob("*")))
+        names = sorted({path.name for path in inner})
+        if any(part.run for part in parts_of(inner)[0]):
+            names = names[:1]  # each folder holds the logs of a run
+        if len(names) != 1:
+            _refuse_without_times(inner_others)
+        if len(names) > 1:
+            raise DataError(
+                f"the folders in {folder} hold logs of several names, {listed(names)}: name those of one, as gcexp "
+                f"trace import {_pattern_of_one_name(folder, inner)}"
+            )
+        files = inner
+    if not files:
+        told = (
+            f"folder {folder} holds no log: none of its {len(others)} files ends with {', '.join(_ENDINGS)}"
+        )
+        if others:
+            told += f"; if they are logs, name them: gcexp trace import {folder}/*"
+        raise DataError(told)
+    if len(files) > _MOST_FILES:
+        raise DataError(f"folder {folder} holds {len(files)} files; more than {_MOST_FILES} are not read")
+    return files, others
+
+
+def _pattern_of_one_name(folder: Path, paths: list[Path]) -> str:
+    """A shell's pattern for the files in folders of a folder that are called as the largest one is."""
+    largest = max(paths, key=lambda path: path.stat().st_size)
+    depth = len(largest.parts)
+    alike = [path.parts for path in paths if path.name == largest.name and len(path.parts) == depth]
+    pattern = []
+    for parts in zip(*alike, strict=True):
+        pattern.append(parts[0] if len(set(parts)) == 1 else "*")
+    return str(Path(*pattern))
+
+
+def _refuse_without_times(paths: list[Path]) -> None:
+    """Raise `DataError` for the first of some files that is known to hold no times of workers."""
+    for path in paths[:_MOST_FILES]:
+        refuse_without_times(head_of(path), str(path))
+
+
+def _logs_among(paths: list[Path]) -> tuple[list[Path], list[Path]]:
+    """Those of some paths that may be logs by their endings and first bytes, and other files."""
+    files, others = [], []
+    for path in paths:
+        if not path.is_file() or path.name.startswith(".") or path.name == "index.json":
+            continue
+        ending = Path(unrotated(path)[0]).suffix
+        if ending in _ENDINGS and not told_of(head_of(path)):
+            files.append(path)
+        else:
+            others.append(path)
+    return files, others
+
+
+# --- what their names say ---------------------------------------------------------------------------------------------
+
+
 def unrotated(path: Path) -> tuple[str, int]:
     """The name of the log that a file belongs to, and its age: 0 for the newest part, as of a log that is in one piece.
 
@@ -37,7 +110,7 @@ def unrotated(path: Path) -> tuple[str, int]:
 
 def _unpacked(name: str) -> str:
     """A name without the ending of a packed file."""
-    for ending in PACKED:
+    for ending in _PACKED:
         name = name.removesuffix(ending)
     return name
 
