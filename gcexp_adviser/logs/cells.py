@@ -14,10 +14,10 @@ import pandas as pd
 
 from gcexp.errors import DataError
 from gcexp.progress import bar
-from gcexp_adviser.logs.names import name_of
-from gcexp_adviser.logs.separators import UNNAMED, Layout, check_widths
+from gcexp_adviser.logs.separators import UNNAMED, Layout, is_row, lines_of_cells
 
 _PART = 2**20  # cells that are read at once
+_CHUNK = 2**24  # bytes whose cells are counted at once
 _LEAST = 2**6  # rows that are read at once
 #: The default parser of pandas rounds as Python does from version 3.1 on, which warns where it is asked to.
 _VERSION = tuple(map(int, pd.__version__.split(".")[:2]))
@@ -41,7 +41,7 @@ def frame_of(layout: Layout, place: str) -> pd.DataFrame:
         as_text = [number for number in as_text if number not in columns]
     # Cells that a row lacks are empty, and so the last column of such a text has no numbers alone.
     if as_text and as_text[-1] == len(layout.header) - 1:
-        check_widths(layout, place)
+        _check_widths(layout, place)
     if as_text:
         with _faults_in_rows(layout, place):
             texts = pd.concat(_parts(layout, dtype=str, usecols=as_text), ignore_index=True)
@@ -60,7 +60,7 @@ def _faults_in_rows(layout: Layout, place: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, csv.Error, pd.errors.ParserWarning) as error:
-        check_widths(layout, place)
+        _check_widths(layout, place)
         raise DataError(f"{place}: cannot be read ({' '.join(str(error).split())})") from None
 
 
@@ -88,7 +88,7 @@ def _columns_of_numbers(layout: Layout) -> dict[int, np.ndarray]:
             columns[number][begin:end] = column
     found = {}
     for number, column in columns.items():
-        looks_like_name = column.dtype.kind == "f" and name_of(layout.header[number]).fits("worker")  # 1e3
+        looks_like_name = column.dtype.kind == "f" and layout.names.items[number].fits("worker")  # 1e3
         if not looks_like_name:
             found[number] = column[:end]
     return found
@@ -124,3 +124,55 @@ def _parts(layout: Layout, **options: Any) -> Iterator[pd.DataFrame]:
             yield part
             progress.update(rows.tell() - at)
             at = rows.tell()
+
+
+# --- the number of cells of each line ---------------------------------------------------------------------------------
+
+
+def _check_widths(layout: Layout, place: str) -> None:
+    """Raise `DataError` for the first line that has another number of cells than the header."""
+    width = len(layout.header)
+    row = 0
+    for widths in _widths(layout, place):
+        wrong = np.flatnonzero(widths != width)
+        if len(wrong):
+            number = layout.line_of(row + int(wrong[0]))
+            raise DataError(f"{place}: line {number} has {widths[wrong[0]]} cells, the header {width}")
+        row += len(widths)
+
+
+def _widths(layout: Layout, place: str) -> Iterator[np.ndarray]:
+    """How many cells the rows have, part by part."""
+    if b'"' in layout.data:
+        yield _widths_of_quoted(layout, place)
+        return
+    data = layout.data
+    at = layout.begin
+    while at < len(data):
+        end = data.find(b"\n", at + _CHUNK) + 1 or len(data)
+        signs = np.frombuffer(data, np.uint8, end - at, at)
+        ends = np.flatnonzero(signs == ord("\n"))
+        if not len(ends) or ends[-1] != len(signs) - 1:
+            ends = np.append(ends, len(signs))
+        starts = np.append(0, ends[:-1] + 1)
+        separators = np.flatnonzero(signs == ord(layout.separator))
+        widths = np.searchsorted(separators, ends) - np.searchsorted(separators, starts) + 1
+        filled = ends > starts
+        for line in np.flatnonzero(filled & (widths == 1)) if len(layout.header) > 1 else ():
+            filled[line] = bool(signs[starts[line] : ends[line]].tobytes().strip(layout.blanks))
+        yield widths[filled]
+        at = end
+
+
+def _widths_of_quoted(layout: Layout, place: str) -> np.ndarray:
+    """How many cells the rows have, of which some are quoted."""
+    lines = lines_of_cells(layout)
+    widths = []
+    try:
+        for cells in lines:
+            if is_row(cells):
+                widths.append(len(cells))
+    except csv.Error as error:
+        number = layout.data.count(b"\n", 0, layout.begin) + lines.line_num
+        raise DataError(f"{place}: line {number} cannot be read: {error}") from None
+    return np.array(widths, int)

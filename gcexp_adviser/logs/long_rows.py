@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.traces.assembling import Lines, TwiceError, record_of_lines, with_times
-from gcexp.traces.record import TraceFile
+from gcexp.traces.record import Flags, TraceFile
 from gcexp_adviser.logs.how import How
 from gcexp_adviser.logs.keys import Keys, keys_of
 from gcexp_adviser.logs.matching import Matched
@@ -34,10 +34,10 @@ def long_rows(table: Table, found: Matched, how: How) -> Parsed:
             keys = replace(keys, iterations=iterations[rows])
     times = _times(table, found, keys, how.unit)
     values, of_values = _values(table, found, times)
-    there = ~np.isnan(times.values)
+    there = ~np.isnan(times.seconds)
     of_rows = _told_of_rows_without_times(keys, there) if found.times else []
     told = [*found.decisions, *keys.told, *of_run, *times.told, *of_values, *of_rows]
-    record = _record(table, found, keys, values, times.known)
+    record = _record(table, found, keys, values, times.with_unit(table.flags))
     return Parsed(
         record=replace(record, decisions=(*told, *record.decisions)),
         place=table.place,
@@ -62,11 +62,11 @@ def _times(table: Table, found: Matched, keys: Keys, unit: str) -> Times:
 
 def _values(table: Table, found: Matched, times: Times) -> tuple[dict[str, np.ndarray], list[str]]:
     """The times and other numbers of the rows (L,), and what was decided; of a clean record those of all columns."""
-    values = {"time": times.values}
+    values = {"time": times.seconds}
     told: list[str] = []
     if found.compute:
         compute = compute_times(table[found.compute], times.unit)
-        values["compute"] = compute.values
+        values["compute"] = compute.seconds
         told += compute.told
     if found.load:
         values["load"] = table[found.load].numbers.values
@@ -109,9 +109,10 @@ def _told_of_rows_without_times(keys: Keys, there: np.ndarray) -> list[str]:
     return told
 
 
-def _record(table: Table, found: Matched, keys: Keys, values: dict[str, np.ndarray], unit: str) -> TraceFile:
+def _record(
+    table: Table, found: Matched, keys: Keys, values: dict[str, np.ndarray], flags: Flags
+) -> TraceFile:
     """The record of the rows that have a time; raise `DataError` where two are of one iteration and worker."""
-    flags = replace(table.flags, unit=unit) if unit else table.flags
     rows = Lines(_columns(table, found), keys.iterations, keys.workers, values, keys.chunks, keys.hosts)
     try:
         return record_of_lines(with_times(rows, table.place), table.name, table.place, flags)

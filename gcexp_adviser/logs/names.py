@@ -70,6 +70,11 @@ class Name:
     unit: str  # one of UNITS, or empty
 
     @property
+    def typed(self) -> str:
+        """As it is typed in ``columns=``."""
+        return typed(self.written)
+
+    @property
     def is_stamp(self) -> bool:
         """Whether such a column says when a row was written."""
         return self.base in _STAMPS

@@ -51,11 +51,12 @@ def read(source: object, how: How = ANYHOW, warm_up: int | None = None) -> Trace
     if isinstance(source, TraceFile):
         return source
     if not isinstance(source, str | Path):
-        return _without_first(_record_of(source, how), warm_up)
+        record = _record_of(source, how)
+        return _without_first(record, warm_up)
     path = located(source)
     if not is_recorder_folder(path):
-        record = replace(_record_at(path, how, *_now(path)), source=str(source))
-        return _without_first(record, warm_up)
+        record = _record_at(path, how, *_now(path))
+        return replace(_without_first(record, warm_up), source=str(source))
     if how != ANYHOW:
         raise ParameterError(
             f"{path} holds recordings of gcexp.distributed.Recorder, whose columns, units and numbers are known: leave "

@@ -28,7 +28,8 @@ def record_of(source: object, how: How) -> TraceFile:
     DataError, ParameterError
         The first thing that is not known or not right.
     """
-    table = rows_that_count(table_of(source, how), how).read_with(how.decimal)
+    table = table_of(source, how)
+    table = rows_that_count(table, how).read_with(how.decimal)
     found = matched(table, how.columns)
     if found is None:
         log = wide_rows(table, how)

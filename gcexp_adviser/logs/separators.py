@@ -5,22 +5,19 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from io import BytesIO, TextIOWrapper
-
-import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.schema import quoted
-from gcexp_adviser.logs.names import listed
+from gcexp_adviser.logs.names import Names, listed, names_of
 from gcexp_adviser.logs.recipes import HEADERS, see
 
 UNNAMED = "Unnamed: "  # begins the name of a column without one, as pandas writes it
 MOST_COLUMNS = 2**15
 _TRIED = 40  # first lines by which a separator is chosen
 _TRIED_BYTES = 2**20
-_CHUNK = 2**24  # bytes whose cells are counted at once
 _PLURAL = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 _NUMBER = re.compile(r"[-+]?(\d[\d.,]*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 _BEGINS = 40  # letters of a line in a sentence
@@ -48,6 +45,11 @@ class Layout:
     separator: str
     named: bool
     decisions: list[str]
+
+    @cached_property
+    def names(self) -> Names:
+        """What the names of the columns say."""
+        return names_of(self.header)
 
     @property
     def repeats_header(self) -> bool:
@@ -236,71 +238,19 @@ def _decimal_commas_only(lines: list[str]) -> bool:
     return all(" " in row.strip() for row in lines[1:] or lines)
 
 
-# --- the number of cells of each line ---------------------------------------------------------------------------------
-
-
-def check_widths(layout: Layout, place: str) -> None:
-    """Raise `DataError` for the first line that has another number of cells than the header."""
-    width = len(layout.header)
-    row = 0
-    for widths in _widths(layout, place):
-        wrong = np.flatnonzero(widths != width)
-        if len(wrong):
-            number = layout.line_of(row + int(wrong[0]))
-            raise DataError(f"{place}: line {number} has {widths[wrong[0]]} cells, the header {width}")
-        row += len(widths)
-
-
-def _widths(layout: Layout, place: str) -> Iterator[np.ndarray]:
-    """How many cells the rows have, part by part."""
-    if b'"' in layout.data:
-        yield _widths_of_quoted(layout, place)
-        return
-    data = layout.data
-    at = layout.begin
-    while at < len(data):
-        end = data.find(b"\n", at + _CHUNK) + 1 or len(data)
-        signs = np.frombuffer(data, np.uint8, end - at, at)
-        ends = np.flatnonzero(signs == ord("\n"))
-        if not len(ends) or ends[-1] != len(signs) - 1:
-            ends = np.append(ends, len(signs))
-        starts = np.append(0, ends[:-1] + 1)
-        separators = np.flatnonzero(signs == ord(layout.separator))
-        widths = np.searchsorted(separators, ends) - np.searchsorted(separators, starts) + 1
-        filled = ends > starts
-        for line in np.flatnonzero(filled & (widths == 1)) if len(layout.header) > 1 else ():
-            filled[line] = bool(signs[starts[line] : ends[line]].tobytes().strip(layout.blanks))
-        yield widths[filled]
-        at = end
-
-
-def _lines_of_cells(layout: Layout):
+def lines_of_cells(layout: Layout):
     """A reader of the rows, cell by cell, where some cells are quoted."""
     rows = BytesIO(layout.data)
     rows.seek(layout.begin)
     return csv.reader(TextIOWrapper(rows, "utf-8", newline=""), delimiter=layout.separator)
 
 
-def _is_row(cells: list[str]) -> bool:
+def is_row(cells: list[str]) -> bool:
     """Whether a line has cells that pandas does not leave out as empty."""
     return len(cells) > 1 or bool("".join(cells).strip())
 
 
-def _widths_of_quoted(layout: Layout, place: str) -> np.ndarray:
-    """How many cells the rows have, of which some are quoted."""
-    lines = _lines_of_cells(layout)
-    widths = []
-    try:
-        for cells in lines:
-            if _is_row(cells):
-                widths.append(len(cells))
-    except csv.Error as error:
-        number = layout.data.count(b"\n", 0, layout.begin) + lines.line_num
-        raise DataError(f"{place}: line {number} cannot be read: {error}") from None
-    return np.array(widths, int)
-
-
 def _numbers_of_lines(layout: Layout) -> list[int]:
     """The line in which each row ends, from 1, where some cells are quoted."""
-    lines = _lines_of_cells(layout)
-    return [lines.line_num for cells in lines if _is_row(cells)]
+    lines = lines_of_cells(layout)
+    return [lines.line_num for cells in lines if is_row(cells)]

@@ -11,8 +11,7 @@ from gcexp.errors import DataError
 from gcexp.schema import quoted
 from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.keys import Keys
-from gcexp_adviser.logs.numbers import in_seconds
-from gcexp_adviser.logs.times import Times, first_wrong, made_seconds
+from gcexp_adviser.logs.times import Times, made_seconds
 
 _ENOUGH = 10  # rows from which on a pattern is no chance
 _TILED = 0.9  # share of the rows that begin where the one before ended
@@ -39,8 +38,8 @@ def from_start_to_end(start: Column, end: Column, keys: Keys, unit: str) -> Time
         told = f"{unit_of_starts or 'no unit'} and {unit_of_ends or 'no unit'}"
         raise DataError(f"{place}: {names} seem to have different units ({told}); name theirs, as in unit=ms")
     known, sentence = _unit_of_moments(end, "starts and ends", unit, unit_of_ends)
-    times = _spans(starts, ends, known)
-    row = first_wrong(times, may_be_missing=False)
+    times = Times(np.asarray(ends - starts, float), known, [sentence])
+    row = times.first_wrong(may_be_missing=False)
     if row is not None:
         begun = quoted(str(start.series.iloc[row]))
         ended = quoted(str(end.series.iloc[row]))
@@ -49,7 +48,7 @@ def from_start_to_end(start: Column, end: Column, keys: Keys, unit: str) -> Time
             f"{_over_midnight(begun, ended)}"
         )
     _refuse_waiting(starts, ends, keys, place)
-    return Times(times, known, [sentence])
+    return times
 
 
 def from_end_to_end(end: Column, keys: Keys, unit: str) -> Times:
@@ -59,15 +58,15 @@ def from_end_to_end(end: Column, keys: Keys, unit: str) -> Times:
     name = end.name.written
     told = f"left out each worker's first row, of whose beginning {name} says nothing"
     known, sentence = _unit_of_moments(end, "ends", unit, unit_of_ends)
-    times = _spans(_previous(ends, keys), ends, known)
-    row = first_wrong(times, may_be_missing=True)
+    times = Times(np.asarray(ends - _previous(ends, keys), float), known, [told, sentence])
+    row = times.first_wrong(may_be_missing=True)
     if row is not None:
         ended = quoted(str(end.series.iloc[row]))
         raise DataError(
             f"{end.place}: {name} in {end.place_of(row)}, {ended}, is not later than that of the worker's previous "
             "iteration"
         )
-    return Times(times, known, [told, sentence])
+    return times
 
 
 def _unit_of_moments(end: Column, what: str, unit: str, of_numbers: str) -> tuple[str, str]:
@@ -80,11 +79,6 @@ def _unit_of_moments(end: Column, what: str, unit: str, of_numbers: str) -> tupl
     if end.is_numeric:
         return of_numbers, f"{what} are in {of_numbers} since 1970"
     return of_numbers, f"{what} are dates"
-
-
-def _spans(starts: np.ndarray, ends: np.ndarray, unit: str) -> np.ndarray:
-    """What lies between moments, in seconds where their unit is known."""
-    return in_seconds(np.asarray(ends - starts, float), unit)
 
 
 def _previous(ends: np.ndarray, keys: Keys) -> np.ndarray:

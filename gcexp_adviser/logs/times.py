@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from gcexp.errors import DataError, ParameterError
 from gcexp.schema import quoted
-from gcexp.traces.record import LEAST, MOST
+from gcexp.traces.record import LEAST, MOST, Flags
 from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.matching import Matched
 from gcexp_adviser.logs.names import typed
@@ -25,9 +26,9 @@ class Times:
     Attributes
     ----------
     values : array (L,) or (R, N)
-        NaN where a cell is empty; in seconds where their unit is known.
+        NaN where there is none.
     unit : str
-        In which they were written; empty where that is not known.
+        Theirs; empty where it is not known.
     told : list of str
         What was decided.
     """
@@ -36,10 +37,23 @@ class Times:
     unit: str = ""
     told: list[str] = field(default_factory=list)
 
-    @property
-    def known(self) -> str:
-        """The unit of the values: seconds, or empty."""
-        return "s" if self.unit else ""
+    @cached_property
+    def seconds(self) -> np.ndarray:
+        """The times in seconds; as they are where their unit is not known."""
+        return in_seconds(self.values, self.unit)
+
+    def with_unit(self, flags: Flags) -> Flags:
+        """The flags of a record, with the unit of `seconds` where it is known."""
+        return replace(flags, unit="s") if self.unit else flags
+
+    def first_wrong(self, may_be_missing: bool) -> int | None:
+        """The first row (L,) whose time is none, or None."""
+        fine = (self.seconds >= LEAST) & (self.seconds <= MOST)
+        if may_be_missing:
+            fine |= np.isnan(self.seconds)
+        if fine.all():
+            return None
+        return int(np.argmin(fine))
 
 
 def durations(table: Table, found: Matched, unit: str) -> Times:
@@ -51,13 +65,13 @@ def durations(table: Table, found: Matched, unit: str) -> Times:
             f"{table.place}: {' and '.join(found.times)} have different units; make them the same"
         )
     sums = parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
-    times = _in_seconds(sums, unit, of_cells.pop(), table[found.times[0]], told, found.is_clean)
-    row = first_wrong(times.values, may_be_missing=True)
+    times = _with_unit(sums, unit, of_cells.pop(), table[found.times[0]], told, found.is_clean)
+    row = times.first_wrong(may_be_missing=True)
     if row is not None:
         refuse_rows_that_stand_twice(table, found)
         cell = table[found.times[0]].series.iloc[row]
         sentence = f"{table.place}: time in {table.place_of(row)} is {_wanted(cell)}"
-        if times.values[row] < 0 and len(found.times) == 1:
+        if times.seconds[row] < 0 and len(found.times) == 1:
             mark = typed(f"{found.times[0]}:{cell}")
             sentence += f"; where it stands for a worker that was too late: without={mark}"
         raise DataError(sentence)
@@ -75,7 +89,7 @@ def times_of_workers(table: Table, columns: list[str], unit: str, is_clean: bool
         raise DataError(
             f"{table.place}: some columns of workers have units behind their numbers, and others have not"
         )
-    return _in_seconds(np.stack(parts, axis=1), unit, of_cells.pop(), table[columns[0]], told, is_clean)
+    return _with_unit(np.stack(parts, axis=1), unit, of_cells.pop(), table[columns[0]], told, is_clean)
 
 
 def compute_times(column: Column, unit: str) -> Times:
@@ -89,18 +103,7 @@ def compute_times(column: Column, unit: str) -> Times:
             f"{column.place}: {column.name.written} is in {of_name}, and the unit of the times is unknown; name it: "
             "unit=ms"
         )
-    written_in = of_name or unit
-    return Times(in_seconds(values, written_in), written_in, list(told))
-
-
-def first_wrong(times: np.ndarray, may_be_missing: bool) -> int | None:
-    """The first row whose time is none, or None."""
-    fine = (times >= LEAST) & (times <= MOST)
-    if may_be_missing:
-        fine |= np.isnan(times)
-    if fine.all():
-        return None
-    return int(np.argmin(fine))
+    return Times(values, of_name or unit, list(told))
 
 
 def _wanted(cell: object) -> str:
@@ -119,7 +122,7 @@ def _read(columns: list[Column], hint: str = "") -> tuple[list[np.ndarray], set[
     parts = []
     told: dict[str, None] = {}
     for column in columns:
-        _refuse_text(column, hint.format(typed(column.name.written)))
+        _refuse_text(column, hint.format(column.name.typed))
         parts.append(column.numbers.values)
         told |= dict.fromkeys(column.numbers.told)
     of_cells = {column.numbers.unit for column in columns}
@@ -159,10 +162,10 @@ def how_to_write(cell: object) -> str:
 # --- units ------------------------------------------------------------------------------------------------------------
 
 
-def _in_seconds(
+def _with_unit(
     values: np.ndarray, given: str, of_cells: str, column: Column, told: list[str], is_clean: bool
 ) -> Times:
-    """Numbers as times in seconds, where their unit is known.
+    """Numbers as times, whose unit the cells, a person or a name says.
 
     Parameters
     ----------
@@ -194,7 +197,7 @@ def _in_seconds(
     unit = given or of_name
     if unit or not is_clean:
         told = [*told, _told_of_unit(given, of_name, column.name.written)]
-    return Times(in_seconds(values, unit), unit, told)
+    return Times(values, unit, told)
 
 
 def _told_of_unit(given: str, of_name: str, name: str) -> str:

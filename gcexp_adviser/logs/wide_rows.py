@@ -35,7 +35,7 @@ def wide_rows(table: Table, how: How) -> Parsed:
         hosts = tuple(np.array(hosts, dtype=object)[order])
     else:
         workers = tuple(np.array(workers)[order].tolist())
-    matrix = times.values[:, order]
+    matrix = times.seconds[:, order]
     iterations = np.arange(len(matrix))
     if numbering:
         iterations = whole_numbers(table[numbering], "iteration")
@@ -46,10 +46,8 @@ def wide_rows(table: Table, how: How) -> Parsed:
         iterations = iterations[order]
         matrix = matrix[order]
     _check_times(matrix, hosts or tuple(map(str, workers)), table.place)
-    flags = replace(table.flags, unit=times.known) if times.known else table.flags
-    record = record_of_matrix(
-        matrix, table.name, table.place, flags, iterations=iterations, workers=workers, hosts=hosts
-    )
+    flags = times.with_unit(table.flags)
+    record = record_of_matrix(matrix, table.name, table.place, flags, iterations, workers, hosts)
     return Parsed(
         record=replace(record, decisions=(*told, *times.told, *record.decisions)),
         place=table.place,
