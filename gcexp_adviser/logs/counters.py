@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gcexp.errors import DataError
+from gcexp.traces.clean import OF_ARRAY, OF_FRAME
 from gcexp.traces.record import TraceFile
 from gcexp_adviser.logs.names import typed
 from gcexp_adviser.logs.parsed import Parsed
 from gcexp_adviser.logs.recipes import DIFFERENCES, see
-from gcexp_adviser.logs.tables import IN_MEMORY, OF_ARRAY, OF_FRAME
 
+_IN_MEMORY = (OF_ARRAY, OF_FRAME)
 _ENOUGH = 10  # rows from which on a pattern is no chance
 _MANY_EQUAL = 16  # equal times from which on they are no chance
 _GROWS = 0.9  # share of the steps in which a counter grows
@@ -67,14 +68,14 @@ def with_durations(log: Parsed, record: TraceFile) -> tuple[TraceFile, str]:
 
 def _escape(place: str) -> str:
     """What to type where times are durations, though they do not look so."""
-    return 'the argument unit="s"' if place in IN_MEMORY else "unit=s"
+    return 'the argument unit="s"' if place in _IN_MEMORY else "unit=s"
 
 
 def _cure(log: Parsed) -> str:
     """What to type where times turn out to be moments."""
     if not log.time:
         return f"take the differences of its rows first: {_differences_of_rows(log.place)}"
-    if log.place in IN_MEMORY:
+    if log.place in _IN_MEMORY:
         return (
             f"for the time since the worker's previous row: columns={{'end': {log.time!r}}}; where another column is "
             "the time: columns={'time': 'NAME'}"

@@ -13,6 +13,7 @@ import numpy as np
 from gcexp.errors import DataError, ParameterError, unknown
 from gcexp.schema import quoted
 from gcexp.traces.assembling import MOST_CELLS
+from gcexp.traces.clean import OF_ARRAY, OF_FRAME
 from gcexp.traces.record import Flags
 from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.names import Names, listed, names_of
@@ -22,8 +23,6 @@ from gcexp_adviser.logs.recipes import HEADERS, see
 if TYPE_CHECKING:
     import pandas as pd
 
-#: The places of tables in memory, as sentences begin.
-OF_ARRAY, OF_FRAME = IN_MEMORY = ("array", "frame")
 PARQUET = "took the file for Parquet"
 MATRIX = "took each row of the array for an iteration, and each column for a worker"
 _NESTED = (list, dict, set, np.ndarray)  # cells that hold several things

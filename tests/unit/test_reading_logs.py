@@ -17,6 +17,7 @@ import gcexp
 from gcexp.command.main import main
 from gcexp.errors import UserError
 from gcexp.traces.clean import read_record
+from gcexp.traces.places import located
 from gcexp_adviser.diagnosis.check import report
 from gcexp_adviser.logs.reading import read, trace_of
 
@@ -700,6 +701,24 @@ def test_import_keeps_names_that_look_like_numbers(here, capsys):
         clean = reads("clean.csv")
         assert clean.labels == ("7f9c4", "48213", "12345678901234567891")
         assert clean.values["time"].tolist() == [[3, 2, 4]]
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in located(TRACE).parent.glob("*.csv")))
+def test_the_library_and_the_adviser_read_the_same_in_a_clean_record(name):
+    """The adviser also asks what its rows are; where it has no question, both say the same to the last bit."""
+    mine, its = read(name), read_record(name, "late" if read(name).lacks_rows else "refuse")
+    there = ~np.isnan(mine.values["time"])
+    assert (mine.columns, mine.labels, mine.flags, mine.gap) == (its.columns, its.labels, its.flags, its.gap)
+    assert mine.values.keys() == its.values.keys()
+    for column, values in mine.values.items():
+        np.testing.assert_array_equal(values[there], its.values[column][there])
+
+
+@pytest.mark.parametrize(("end", "times"), [("2,0", [2, 1]), ("2.000,0", [2000, 1999])])
+def test_moments_that_are_whole_numbers_may_have_decimal_commas(end, times, tmp_path):
+    path = tmp_path / "moments.csv"
+    path.write_text(f"step;rank;start;end\n0;0;0,0;{end}\n0;1;1,0;{end}\n")
+    assert read(path).values["time"].tolist() == [times]
 
 
 def test_import_refuses_two_loads_in_an_iteration(here, capsys, refused_command):
