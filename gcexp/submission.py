@@ -44,12 +44,13 @@ from gcexp.run.costs import (
 )
 from gcexp.run.datasets import prepared_file
 from gcexp.run.dependencies import digest_of, stage_fingerprint
-from gcexp.run.measurement import HomeTrainings, Measurement
+from gcexp.run.measurement import Measurement
 from gcexp.run.records import changes, collect_reads, is_current
 from gcexp.run.result_columns import TIMED
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
 from gcexp.run.sweep import Sweep, SweptCheckpoint, clock_of, forget, scores_of
+from gcexp.run.trainings import HomeTrainings
 
 if TYPE_CHECKING:  # pandas takes a second to import
     from gcexp.run.result import Result

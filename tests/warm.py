@@ -205,7 +205,7 @@ def _read_for_plans() -> None:
 
     from gcexp.run.dependencies import STAGES, stage_fingerprint
     from gcexp.run.modules import plugins
-    from gcexp.run.scheme import require_trainable
+    from gcexp.run.trainable import require_trainable
 
     parts = {part: {"_target_": target} for part, target in PLANNED.items()}
     for stage in STAGES:

@@ -83,8 +83,9 @@ def data(arguments) -> None:
 
 def train(arguments) -> None:
     """Train with the coefficients that a scheme decodes, or exactly."""
-    from gcexp.run.measurement import FiledTrainings, Measurement
+    from gcexp.run.measurement import Measurement
     from gcexp.run.run import Run
+    from gcexp.run.trainings import FiledTrainings
 
     if arguments.verified == arguments.output:
         raise UserError(f"--verified and --output are both {arguments.output}; give two files")

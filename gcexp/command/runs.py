@@ -17,9 +17,10 @@ from gcexp.report.comparison import format_comparison
 from gcexp.run import paths
 from gcexp.run.compose import split_sweep
 from gcexp.run.datasets import prepared_file
-from gcexp.run.measurement import FiledTrainings, Measurement, write_timeline
+from gcexp.run.measurement import Measurement
 from gcexp.run.own_checkpoint import OwnCheckpoint
 from gcexp.run.run import Run
+from gcexp.run.trainings import FiledTrainings, write_timeline
 from gcexp.schema import typed
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _train_and_tell(
 ) -> None:
     """Train a run, and tell, draw and log what it gives."""
     from gcexp.figures.tables import scores_of, write_table
-    from gcexp.report.table import tell_silence
+    from gcexp.report.run_table import tell_silence
 
     run = measurement.run
     trajectory = measurement.trajectory

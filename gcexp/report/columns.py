@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from gcexp.run.parts import PARTS
 from gcexp.run.result_columns import TIMED
-from gcexp.run.run import Run
-from gcexp.run.tokens import PARTS, overrides_of
+
+if TYPE_CHECKING:
+    from gcexp.run.run import Run
 
 SAVED = ("saved_time_s", "saved_share")
 
@@ -75,20 +77,12 @@ def key_columns(runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
     keys: dict[str, None] = {}
     for part in PARTS:  # each part with its own keys behind it, whichever run sets them
         for run in runs:
-            keys |= dict.fromkeys(_keys_set(run, part))
+            keys |= dict.fromkeys(run.keys_set(part))
     keys.pop("exact", None)  # what a scheme declares changes no number
     found = {}
     for key in keys:
         found[key] = {run.id: _value(run, key) for run in runs}
     return found
-
-
-def _keys_set(run: Run, part: str) -> list[str]:
-    """The keys of a part of a run that its overrides set, the part itself before them."""
-    if part not in run.tokens:
-        return []
-    overrides = overrides_of(part, run.tokens[part])
-    return [override.partition("=")[0] for override in overrides]
 
 
 def _value(run: Run, key: str) -> Any:

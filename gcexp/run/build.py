@@ -9,12 +9,15 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import ExtraError, ParameterError, UserError, lacking, no_python, unknown
-from gcexp.run.options import INPUTS, OF_THE_SCHEME
 from gcexp.schema import arguments, fits, fitted, parameters_of, quoted
 
 if TYPE_CHECKING:  # a plan loads no codes
     from gcexp.codes.base import Code
 
+#: Keys of an option file that are no parameters of its class: of every one what its Python opens, and of a code what
+#: is said of the scheme that has its name, each with its kind.
+INPUTS = "inputs"
+OF_THE_SCHEME = {"wait": str, "exact": bool, "decodes": bool, "benchmark": bool}
 #: What a group's ``_target_`` must be.
 GROUPS_BUILT = {
     "code": "gcexp.codes.base.Code",
@@ -55,7 +58,7 @@ def _build_as(kind: type, node: dict, key: str) -> Any:
         raise UserError(f"{key}._target_: {node['_target_']} is no {kind.__name__}")
     _refuse_hidden_parameters(cls, node["_target_"], key)
     own = dict(node)
-    inputs = own.pop(INPUTS, None)  # what an option file names for `gcexp.run.dependencies`
+    inputs = own.pop(INPUTS, None)
     fitted(str | list[str] | None, inputs, f"{key}.{INPUTS}")
     made = fitted(kind, _construct(cls, _arguments_of(own, key), key), f"{key}._target_")
     if key == "code" and not hasattr(made, "owner"):
@@ -107,16 +110,9 @@ def _refuse_hidden_parameters(cls: Any, target: str, key: str) -> None:
             )
 
 
-#: Packages whose functions figure files may still call by an earlier name.
-_MOVED = {"gcexp.benchmarking": "gcexp_adviser.benchmark"}
-
-
 def require_dotted_name(target: object, place: str) -> str:
     """`target`, refused unless it can name something in a module."""
     if isinstance(target, str) and all(part.isidentifier() for part in target.split(".")):
-        for old, new in _MOVED.items():
-            if target.startswith(f"{old}."):
-                raise UserError(f"{place}: {target} has moved: write {new}{target.removeprefix(old)}")
         return target
     raise UserError(f"{place}: cannot import {quoted(target)} (wanted: a dotted name, package.module.Name)")
 

@@ -63,9 +63,7 @@ class Closure:
 
 
 @cache
-def closure_of(
-    names: frozenset[str], left_out: frozenset[str], unfollowed: frozenset[str] = frozenset()
-) -> Closure:
+def closure_of(names: frozenset[str], left_out: frozenset[str]) -> Closure:
     """What some dotted names of the library lead to.
 
     Parameters
@@ -73,9 +71,7 @@ def closure_of(
     names : frozenset of str
         Of modules, classes, functions.
     left_out : frozenset of str
-        Modules, and packages with all in them, that are not among what is found and do not lead on.
-    unfollowed : frozenset of str
-        Modules that are among what is found and do not lead on.
+        Modules that are not among what is found and do not lead on.
     """
     modules = set[str]()
     packages = set[str]()
@@ -93,17 +89,15 @@ def closure_of(
             continue
         if module in modules:
             continue
-        around = _packages_around(module)
-        if not left_out.isdisjoint([module, *around]):
+        if module in left_out:
             ends.add(module)
             continue
         modules.add(module)
-        for package in around:
+        for package in _packages_around(module):
             if package not in packages:
                 packages.add(package)
                 waiting += _outside_names(package)
-        if module not in unfollowed:
-            waiting += _names_in(module)
+        waiting += _names_in(module)
     return Closure(frozenset(modules), frozenset(packages), frozenset(ends))
 
 

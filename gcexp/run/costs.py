@@ -10,10 +10,11 @@ from functools import cache
 
 from gcexp.errors import DataError
 from gcexp.files import rows_of
-from gcexp.run.measurement import HomeTrainings, Measurement
+from gcexp.run.measurement import Measurement
 from gcexp.run.options import search_dirs
 from gcexp.run.result_columns import clock_columns
 from gcexp.run.run import Run
+from gcexp.run.trainings import HomeTrainings
 
 _SAMPLED = 100  # iterations from which the length of a run is foretold
 _SAMPLED_S = 0.1  # CPU seconds of a clock that tell whether a rate is right

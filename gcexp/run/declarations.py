@@ -14,6 +14,13 @@ from gcexp.run.module_text import class_value, names_in
 from gcexp.run.modules import spec_of
 from gcexp.schema import arguments, quoted
 
+#: Modules whose functions figure files may still call by an earlier name, and where they are now: its parts, since a
+#: whole name would lead all that reads figure files to the adviser (`gcexp.run.closure`).
+_MOVED = {
+    "gcexp.benchmarking": ("gcexp_adviser", "benchmark"),
+    "gcexp.figures.remedies": ("gcexp_adviser", "maps"),
+}
+
 
 @dataclass(frozen=True)
 class Declaration:
@@ -28,6 +35,7 @@ def declaration_of(function: str, given: dict) -> Declaration:
 
     Where the package of an extra is missing nothing is known: the job that needs it tells.
     """
+    _refuse_moved(require_dotted_name(function, "analysis.function"), "analysis.function")
     try:
         analysis = locate(function, "analysis.function")
         checked = arguments(analysis, with_makers(given), "analysis", joint=".")
@@ -76,13 +84,23 @@ def _value_of_task(task: dict, key: str) -> Any:
 
 def check_named(function: str, place: str) -> None:
     """Whether a dotted name stands for something in a module; told by the module's source, and nothing is imported."""
-    module, _, name = require_dotted_name(function, place).rpartition(".")
+    _refuse_moved(require_dotted_name(function, place), place)
+    module, _, name = function.rpartition(".")
     if not _is_of_an_extra(module) and spec_of(module) is None:
         raise UserError(f"{place}: cannot import {function!r} (there is no module {module})")
     names = names_in(module)
     if names is not None and name not in names:
         public = [known for known in names if not known.startswith("_")]
         raise UserError(f"{place}: {unknown(f'name in {module}', name, public)}")
+
+
+def _refuse_moved(function: str, place: str) -> None:
+    """Refuse the earlier name of a function, and say the new one."""
+    for old, now in _MOVED.items():
+        if function.startswith(f"{old}."):
+            raise UserError(
+                f"{place}: {function} has moved: write {'.'.join(now)}{function.removeprefix(old)}"
+            )
 
 
 def _is_of_an_extra(module: str) -> bool:

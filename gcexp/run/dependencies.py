@@ -29,7 +29,8 @@ class Stage:
     ----------
     entries : tuple of str
         Modules with which its work begins. All that they import counts, and so do the classes and functions that the
-        options name.
+        options name. What calls them does not: it composes options, reads figure files and names files, and brings
+        values to the entries that the fingerprint lists.
     keys : tuple of str
         Those of a run's config whose values and classes decide.
     libraries : tuple of str
@@ -44,45 +45,16 @@ class Stage:
     version: int = 1
 
 
-#: What brings options, figure files, records and sentences to a stage and computes nothing: what figure files and
-#: options say counts by its values. A training counts by its steps, not by how its state is kept.
-CARRIERS = frozenset(
-    """
-    gcexp.command gcexp_adviser.command gcexp.errors gcexp.files gcexp.progress gcexp.tasks.checkpoint
-    gcexp.run.closure gcexp.run.compose gcexp.run.contents gcexp.run.datasets gcexp.run.declarations
-    gcexp.run.dependencies gcexp.run.imports gcexp.run.module_text gcexp.run.modules gcexp.run.option_checks
-    gcexp.run.option_files gcexp.run.options gcexp.run.own_checkpoint gcexp.run.paths gcexp.run.provenance
-    gcexp.run.records gcexp.run.tokens gcexp.run.yaml_values
-    gcexp.report.entries gcexp.report.figure gcexp.report.figurechecks gcexp.report.figurefile gcexp.report.paper
-    gcexp.report.placeholders gcexp.report.targets
-    """.split()
-)
-#: Modules that serve several stages, and import for each what that one needs: they count, and lead no further from the
-#: entries of a stage, which name what it needs of these imports. What is built, options name.
-JUNCTIONS = frozenset(
-    """
-    gcexp.run.build gcexp.run.run gcexp.run.measurement gcexp.report.table gcexp.report.jobs
-    """.split()
-)
+#: What tells of a job and keeps its files whole. Nearly every module imports it, and no number of a result is in it: an
+#: edit of a sentence would train everything again. `tests/unit/test_closure.py` asks for each of them whether a stage
+#: reaches it, and whether a stage reaches more.
+TELLING = frozenset({"gcexp.errors", "gcexp.files", "gcexp.progress", "gcexp.tasks.checkpoint"})
 #: Who reaches this one composes options, and may build every class of the library that an option can name.
 _COMPOSING = "gcexp.run.compose"
 
-_CLOCK = (
-    "gcexp.timeline.clock",
-    "gcexp.run.measurement",
-    "gcexp.run.run",
-    "gcexp.run.scheme",
-    "gcexp.run.seeds",
-)
-_TABLE = (
-    "gcexp.report.table",
-    "gcexp.report.columns",
-    "gcexp.run.result_columns",
-    "gcexp.figures.tables",
-    "gcexp.figures.rows",
-    "gcexp.summary",
-)
-_REPLAY = ("gcexp.run.verification", "gcexp.data.load")
+_CLOCK = ("gcexp.run.parts",)
+_REPLAY = ("gcexp.run.learning",)
+_TABLE_OF_RUNS = ("gcexp.report.run_table", "gcexp.figures.tables")
 _KEYS_OF_CLOCK = (
     *("code", "wait", "placement", "loads", "overhead", "late", "chunks"),
     *("exact", "bound", "decodes", "delay"),
@@ -112,25 +84,25 @@ STAGES = {
         libraries=("numpy", "scipy", "torch"),
     ),
     "curves": Stage(
-        entries=(*_CLOCK, *_TABLE, *_REPLAY),
+        entries=(*_CLOCK, *_TABLE_OF_RUNS, *_REPLAY),
         keys=(*_KEYS_OF_CLOCK, "task", "optimizer"),
         libraries=("numpy", "scipy", "pandas"),
     ),
     "timings": Stage(
-        entries=(*_CLOCK, *_TABLE),
+        entries=(*_CLOCK, *_TABLE_OF_RUNS),
         keys=_KEYS_OF_CLOCK,
         libraries=("numpy", "scipy", "pandas"),
     ),
     "analysis": Stage(
-        entries=_TABLE,
+        entries=("gcexp.report.analysis_table", "gcexp.figures.tables"),
         libraries=("numpy", "scipy", "pandas", "torch", "networkx", "galois"),
     ),
     "draw": Stage(
-        entries=("gcexp.figures", "gcexp.report.jobs"),
+        entries=("gcexp.figures",),
         libraries=("numpy", "pandas", "matplotlib"),
     ),
     "typeset": Stage(
-        entries=("gcexp.figures.typeset", "gcexp.figures.tables", "gcexp.report.jobs"),
+        entries=("gcexp.figures.typeset", "gcexp.figures.tables"),
         libraries=("numpy", "pandas"),
     ),
     "page": Stage(entries=("gcexp.report.page",)),
@@ -170,7 +142,7 @@ def stage_fingerprint(
     for run in played or ():
         named |= names_of_run("timeline", run)
     ours, is_computed = names_in_library(named)
-    composes = _COMPOSING in closure_of(ours, CARRIERS).left_out and played is None
+    composes = _COMPOSING in closure_of(ours, TELLING).modules and played is None
     return lines + _lines_of_modules(stage, ours, composes or is_computed)
 
 
@@ -188,9 +160,9 @@ def names_of_run(stage: str, config: dict) -> set[str]:
 @cache
 def _lines_of_modules(stage: str, names: frozenset[str], anything: bool) -> list[str]:
     """The modules whose code may run in a stage for some classes and functions, each with a hash of what it holds."""
-    found = closure_of(frozenset(STAGES[stage].entries), CARRIERS, JUNCTIONS) | closure_of(names, CARRIERS)
+    found = closure_of(frozenset(STAGES[stage].entries), TELLING) | closure_of(names, TELLING)
     if anything:
-        found |= closure_of(_nameable(), CARRIERS)
+        found |= closure_of(_nameable(), TELLING)
     return found.lines
 
 

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from gcexp.errors import UserError, unknown
+from gcexp.run.build import INPUTS, OF_THE_SCHEME
 from gcexp.run.options import (
     GROUPS,
-    INPUTS,
-    OF_THE_SCHEME,
     TRACES,
     Folders,
     about_trace,

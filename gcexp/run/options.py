@@ -19,10 +19,6 @@ from gcexp.schema import fitted
 #: Groups whose options answer one question each, and keys that the groups of a run share.
 GROUPS = ("scheme", "code", "wait", "placement", "loads", "delay", "task", "optimizer")
 SHARED = ("n", "s", "overhead", "late", "chunks", "exact", "bound", "decodes")
-#: Keys of an option file that are no parameters of its class: of every one what its Python opens, and of a code what
-#: is said of the scheme that has its name, each with its kind.
-INPUTS = "inputs"
-OF_THE_SCHEME = {"wait": str, "exact": bool, "decodes": bool, "benchmark": bool}
 #: Beside conf/, what makes a folder a project: what its workflow is told.
 PROJECT = "config/config.yaml"
 #: Package beside conf/ whose subpackages are papers.

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gcexp.errors import ParameterError
-from gcexp.run.run import Run
 
 if TYPE_CHECKING:  # a plan asks for columns only
     import pandas as pd
 
+    from gcexp.run.run import Run
     from gcexp.summary import Summary
     from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline

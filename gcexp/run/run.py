@@ -7,38 +7,29 @@ the replay of its training.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gcexp.errors import UserError
 from gcexp.files import read_json
 from gcexp.run import paths
-from gcexp.run.build import build, is_redrawn, require_dotted_name, values_under
+from gcexp.run.build import require_dotted_name, values_under
 from gcexp.run.compose import compose
 from gcexp.run.dependencies import stage_fingerprint
 from gcexp.run.options import Folders
+from gcexp.run.parts import PARTS, Parts
 from gcexp.run.records import collect_reads
-from gcexp.run.scheme import (
-    Codes,
-    build_scheme,
-    named_keys,
-    numbers_of,
-    require_same_stragglers,
-    require_trainable,
-)
+from gcexp.run.scheme import Codes, named_keys, numbers_of, require_same_stragglers
 from gcexp.run.seeds import check_count, check_horizon, seed_list, seed_range, spell_number, spell_seeds
-from gcexp.run.tokens import PARTS, overrides_of, tokens_of
+from gcexp.run.tokens import overrides_of, tokens_of
+from gcexp.run.trainable import require_trainable
 from gcexp.schema import fitted
 
 if TYPE_CHECKING:  # codes, torch and pandas are imported only where a run uses them
-    from gcexp.delays.base import DelayModel
     from gcexp.run.records import Seen
-    from gcexp.schemes.scheme import Scheme
     from gcexp.summary import Summary
-    from gcexp.tasks import Optimizer, Task
     from gcexp.tasks.checkpoint import Checkpoint
     from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline
@@ -47,7 +38,7 @@ _TRIED = 10  # iterations by which a scheme that declares itself exact is tried
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(Parts):
     """One scheme under one delay model, with or without a task, for some seeds.
 
     A run is made by `Run.of`, which composes its options and checks them, so that a run that exists can run; only what
@@ -182,64 +173,6 @@ class Run:
         timeline = run_clock(scheme, self.delay_model, (seed,), iterations)
         self._require_exact(timeline)
 
-    def _require_exact(self, timeline: Timeline) -> None:
-        """Refuse a clock with a coefficient that is not 1 where the scheme declares itself exact."""
-        if not self.exact or (timeline.coefficients == 1).all():
-            return
-        sentence = (
-            "the scheme declares exact: true, but its timeline has a coefficient that is not 1; set exact=false "
-            "(in a figure file exact: false)"
-        )
-        if self.label:
-            sentence = f"{self.label}: {sentence}"
-        raise UserError(sentence)
-
-    # --- What it is made of, each built once
-
-    @cached_property
-    def scheme(self) -> Scheme:
-        """Code and waiting rule. A code that is drawn for each seed has here the seed of its option."""
-        return build_scheme(self.config, codes=self.codes)
-
-    def scheme_of(self, seed: int) -> Scheme:
-        """The scheme of one seed."""
-        if self.is_redrawn:
-            return build_scheme(self.config, seed, self.codes)
-        return self.scheme
-
-    def schemes(self) -> Iterator[tuple[Scheme, tuple[int, ...]]]:
-        """Each scheme with its seeds: one of all seeds, or one of each seed where the code is drawn for it."""
-        if not self.is_redrawn:
-            yield self.scheme, self.seeds
-            return
-        for seed in self.seeds:
-            yield self.scheme_of(seed), (seed,)
-
-    @cached_property
-    def is_redrawn(self) -> bool:
-        """Whether an assignment in the code is random, so that each seed draws one."""
-        return is_redrawn(self.config)
-
-    @cached_property
-    def delay_model(self) -> DelayModel:
-        """When workers finish."""
-        return build(self.config, "delay")
-
-    @cached_property
-    def task(self) -> Task:
-        """What is learned."""
-        return build(self.config, "task")
-
-    @cached_property
-    def optimizer(self) -> Optimizer:
-        """How the model is updated."""
-        return build(self.config, "optimizer")
-
-    def release(self) -> None:
-        """Forget the parts that were built, which take memory; they are built again where they are needed."""
-        for name in ("scheme", "delay_model", "task", "optimizer"):
-            vars(self).pop(name, None)
-
     def __getstate__(self) -> dict[str, Any]:
         """What another process needs: it builds the parts itself."""
         state = {one.name: getattr(self, one.name) for one in fields(self)}
@@ -247,21 +180,6 @@ class Run:
         return state
 
     # --- How long it is, and what it is called
-
-    @property
-    def iterations(self) -> int:
-        """Iterations of each seed at most."""
-        return check_count("iterations", self.config["iterations"])
-
-    @property
-    def horizon(self) -> float | None:
-        """Simulated time at which a seed ends, if it has one."""
-        return check_horizon(self.config["horizon"])
-
-    @cached_property
-    def seeds(self) -> tuple[int, ...]:
-        """The seeds themselves."""
-        return seed_list(self.config["seeds"])
 
     @property
     def seed_range(self) -> str:
@@ -272,6 +190,12 @@ class Run:
     def tokens(self) -> dict[str, str]:
         """Path element of each part whose option was named: see `gcexp.run.tokens`."""
         return tokens_of(self.overrides)
+
+    def keys_set(self, part: str) -> list[str]:
+        """The keys of a part that its overrides set, the part itself before them."""
+        if part not in self.tokens:
+            return []
+        return [override.partition("=")[0] for override in overrides_of(part, self.tokens[part])]
 
     def option(self, part: str) -> str | None:
         """The name of the option of a part, where it was named."""
@@ -309,19 +233,6 @@ class Run:
         return pattern.format(**self.tokens, **lengths)
 
     # --- Which training it needs
-
-    @property
-    def exact(self) -> bool:
-        """Whether every coefficient is 1, so that the run learns what all exact runs of its task learn.
-
-        The scheme declares it, here and nowhere else; `clock` refuses a timeline that says otherwise.
-        """
-        return bool(self.config["exact"]) and self.config.get("decodes", True)
-
-    @property
-    def decodes(self) -> bool:
-        """Whether gradients are decoded: neither a bound nor a clock only."""
-        return not self.config["bound"] and self.config.get("decodes", True)
 
     @property
     def training_key(self) -> str:
@@ -412,25 +323,6 @@ class Run:
 
     # --- What it does
 
-    def clock(self, tell: Callable[[int], object] | None = None) -> Timeline:
-        """Simulate the run; `tell` as of `gcexp.timeline.run_clock`.
-
-        Raises
-        ------
-        UserError
-            If the scheme declares itself exact, and a coefficient is not 1.
-        """
-        from gcexp.timeline import joined, run_clock
-
-        parts = []
-        for scheme, seeds in self.schemes():
-            parts.append(run_clock(scheme, self.delay_model, seeds, self.iterations, tell=tell))
-        timeline = joined(parts) if len(parts) > 1 else parts[0]
-        self._require_exact(timeline)
-        if self.horizon is None:
-            return timeline
-        return timeline.until(self.horizon)
-
     def summary(self, marks: Sequence[int] = (), tell: Callable[[int], object] | None = None) -> Summary:
         """Statistics of the clock of a run without a horizon, of which no iteration is kept."""
         from gcexp.summary import joined, summarise
@@ -461,36 +353,24 @@ class Run:
             Show a progress bar.
         """
         from gcexp.data import load
-        from gcexp.tasks.training import train
+        from gcexp.run.learning import train_parts
 
-        task, optimizer = self.task, self.optimizer  # a mistake in them is told before data are read
-        if self.exact:
-            steps = [self.iterations] * len(self.seeds)
-            coefficients = pattern = None
-        else:
-            assert timeline is not None, "an approximate training needs its timeline"
-            steps = timeline.steps.tolist()
-            coefficients = timeline.coefficients.astype(float)
-            pattern = timeline.pattern
+        _ = self.task, self.optimizer  # a mistake in them is told before data are read
         with collect_reads() as seen:
             arrays = load(data)
             kept = None
             if checkpoint is not None:
                 record = read_json(Path(data).with_suffix(".json"))
                 kept = checkpoint(self.training_fingerprint(record), seen)
-            return train(task, optimizer, arrays, self.seeds, steps, coefficients, pattern, kept, progress)
+            return train_parts(self, timeline, arrays, kept, progress)
 
     def replay(
         self, timeline: Timeline, trajectory: Trajectory, data: Path | str, kept: dict | None = None
     ) -> dict:
         """Follow encode, drop and decode on the parameters that a training saved; see `verify_decoding`."""
-        from gcexp.data import load
-        from gcexp.run.verification import verify_decoding
+        from gcexp.run.learning import replay_parts
 
-        def code_of(seed: int):
-            return self.scheme_of(seed).decoder
-
-        return verify_decoding(code_of, timeline, trajectory, self.task, self.optimizer, load(data), kept)
+        return replay_parts(self, timeline, trajectory, data, kept)
 
     def loads(self) -> dict[str, float]:
         """What its workers compute and send; of a code that is drawn for each seed, over the seeds.

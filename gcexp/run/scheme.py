@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import ParameterError, UserError
 from gcexp.run.build import build, is_redrawn, locate, with_seed
-from gcexp.run.module_text import class_value
 from gcexp.schema import fitted, is_whole
 
 if TYPE_CHECKING:  # a plan that only draws loads no codes
@@ -147,34 +146,3 @@ def build_scheme(config: dict, seed: int | None = None, codes: Codes | None = No
     if durations_only(scheme.wait) and not bound:
         raise UserError(f"{scheme.wait!r} is a bound, and the scheme declares bound: false; add bound=true")
     return scheme
-
-
-def require_trainable(config: dict) -> None:
-    """Refuse to train where nothing is decoded, on a delay that is a clock only, or seeds together if not exactly."""
-    if _of_class(config["delay"], "clock_only", "draw"):
-        raise UserError("local_steps has a clock but no training curve")
-    if config["bound"]:
-        raise UserError(
-            "the scheme declares bound: true, durations without a decode, so no task can be trained with it "
-            "(allowed: gcexp simulate, figures of kind timings)"
-        )
-    if not config.get("decodes", True):
-        raise UserError(
-            "the scheme declares decodes: false, a clock whose decoder is not written yet, so no task can be trained "
-            "with it (allowed: gcexp simulate, figures of kind timings)"
-        )
-    if not config["exact"] and _of_class(config["task"], "exact_only", "together"):
-        raise UserError(
-            "the scheme declares exact: false, and the task trains all seeds at once with every coefficient 1 "
-            "(allowed: schemes with exact: true, or a task such as mnist_mlp)"
-        )
-
-
-def _of_class(part: Any, name: str, beside: str) -> Any:
-    """What the class of a part says, of one built in Python or one that its source tells."""
-    if not isinstance(part, dict):
-        return getattr(part, name, None)
-    target = part.get("_target_")
-    if not isinstance(target, str):
-        return None
-    return class_value(target, name, beside)

@@ -19,10 +19,11 @@ from gcexp.progress import bar
 from gcexp.run import paths
 from gcexp.run.dependencies import digest_of
 from gcexp.run.given import Given, spell_value
-from gcexp.run.measurement import HomeTrainings, Measurement
+from gcexp.run.measurement import Measurement
 from gcexp.run.own_checkpoint import OwnCheckpoint
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
+from gcexp.run.trainings import HomeTrainings
 from gcexp.run.yaml_values import read_value
 
 if TYPE_CHECKING:  # pandas and torch are slow to import: not before a mistake is told

@@ -8,12 +8,12 @@ from typing import Any
 
 from gcexp.errors import UserError
 from gcexp.run.options import SHARED
+from gcexp.run.parts import PARTS
 from gcexp.run.yaml_values import read_value
 from gcexp.schema import quoted
 
-#: Parts of a run, and the group in which a token's bare keys live.
-HOME = {"scheme": "code", "delay": "delay", "task": "task", "optimizer": "optimizer"}
-PARTS = tuple(HOME)
+#: The group in which a token's bare keys live, by the part that the token is of.
+HOME = {part: "code" if part == "scheme" else part for part in PARTS}
 #: Groups whose keys belong to the scheme of a run.
 _OF_SCHEME = ("code", "wait", "placement", "loads")
 _WRITTEN = re.compile(r"[A-Za-z0-9._\-/]+")

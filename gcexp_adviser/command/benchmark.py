@@ -356,7 +356,7 @@ def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
     write_text(page, text)
     plot = {
         "kind": "function",
-        "function": "gcexp.figures.remedies.map_of",
+        "function": "gcexp_adviser.maps.map_of",
         "height": 0.6 + 0.15 * frame["scheme"].nunique(),
         "width": "single",
     }

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gcexp.run.measurement import HomeTrainings, Measurement
+from gcexp.run.measurement import Measurement
 from gcexp.run.result import Result
 from gcexp.run.run import Run
+from gcexp.run.trainings import HomeTrainings
 from gcexp_adviser.remedies.conclusion import Conclusion
 from gcexp_adviser.remedies.remedies import Remedy
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from gcexp.figures import rows
-from gcexp.figures.remedies import FONT
+from gcexp.figures import rows, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +42,7 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
     axes.plot([], [], **_DOT, label="time per unit of progress")
     axes.plot([], [], **_DOT, markerfacecolor="white", label="time alone")
     axes.plot([], [], **_BOUND, label="lower bound of the time, for codes of these loads")
-    axes.set_yticks(range(len(schemes)), schemes, fontsize=FONT)
+    axes.set_yticks(range(len(schemes)), schemes, fontsize=style.LEAST)
     axes.set_ylim(len(schemes) - 0.4, -0.6)
     axes.set_xlim(0, 1.08 * float(frame["ratio_per_used"].max()))
     axes.tick_params(axis="y", length=0)
@@ -61,4 +60,4 @@ def _error_in_words(errors: pd.Series) -> str:
 def _write_behind(axes: Axes, y: float, text: str) -> None:
     """Text behind a row."""
     place = axes.get_yaxis_transform()
-    axes.text(1.02, y, text, transform=place, ha="left", va="center", fontsize=FONT)
+    axes.text(1.02, y, text, transform=place, ha="left", va="center", fontsize=style.LEAST)

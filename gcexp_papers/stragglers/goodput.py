@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gcexp.figures import rows
-from gcexp.figures.remedies import FONT
+from gcexp.figures import rows, style
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,14 +36,14 @@ def best_cells(axes: Axes, frame: pd.DataFrame) -> None:
         y = restarts.index(row.restart)
         axes.add_artist(Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=0.6))
         text = f"{row.goodput:.2f}"
-        axes.text(x + 0.5, y + 0.48, text, ha="center", va="center", fontsize=FONT, color=ink)
+        axes.text(x + 0.5, y + 0.48, text, ha="center", va="center", fontsize=style.LEAST, color=ink)
     for scheme in [name for name in _FACES if name in set(frame["scheme"])]:
         face, _ = _FACES[scheme]
         look = {"marker": "s", "markersize": 6, "color": face, "markeredgecolor": "0.5", "linestyle": "none"}
         axes.plot([], [], **look, label=scheme)
     axes.set_xlim(0, len(between))
     axes.set_ylim(0, len(restarts))
-    axes.set_xticks(np.arange(len(between)) + 0.5, [f"{one:g}" for one in between], fontsize=FONT)
-    axes.set_yticks(np.arange(len(restarts)) + 0.5, [f"{one:g}" for one in restarts], fontsize=FONT)
+    axes.set_xticks(np.arange(len(between)) + 0.5, [f"{one:g}" for one in between], fontsize=style.LEAST)
+    axes.set_yticks(np.arange(len(restarts)) + 0.5, [f"{one:g}" for one in restarts], fontsize=style.LEAST)
     axes.tick_params(length=0)
     axes.grid(visible=False)

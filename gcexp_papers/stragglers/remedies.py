@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gcexp.figures import rows, style
-from gcexp.figures.remedies import FONT, column_width, draw_cell, name_columns, write_ratios
+from gcexp_adviser.maps import FONT, column_width, draw_cell, name_columns, write_ratios
 
 if TYPE_CHECKING:
     import pandas as pd

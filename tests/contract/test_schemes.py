@@ -19,9 +19,10 @@ from gcexp.delays import Trace
 from gcexp.errors import UserError
 from gcexp.run.build import build, locate
 from gcexp.run.compose import compose
-from gcexp.run.measurement import HomeTrainings, Measurement, write_timeline
+from gcexp.run.measurement import Measurement
 from gcexp.run.options import option_names
 from gcexp.run.run import Run
+from gcexp.run.trainings import HomeTrainings, write_timeline
 from gcexp.schemes import Capacity, Covered, DropCompute, Fewest, PrefixDeadline, Reordering, Restart
 from gcexp.testing import checks
 from gcexp.timeline import Game

@@ -366,7 +366,7 @@ def test_the_command_shows_and_writes_what_the_function_gives(tmp_path, capsys, 
     assert r"| rebalance | uneven, hindsight | 0.515\~ | 0.441\~ |" in page
     assert re.search(r"^exact +FRC, d = 2, learned pairs +0\.887x +0\.443\+$", told, re.MULTILINE)
     assert re.search(r"^drop +ignore 1.* 0\.446 +75% +0\.446 +75%$", told, re.MULTILINE)
-    drop = {"kind": "function", "function": "gcexp.figures.remedies.map_of"}
+    drop = {"kind": "function", "function": "gcexp_adviser.maps.map_of"}
     axes = draw(table.query("group == 'drop'"), drop).axes[0]
     assert "0.45 75%" in [text.get_text() for text in axes.texts]
     many = pd.concat([table.assign(trace=f"a trace {i}") for i in range(12)])

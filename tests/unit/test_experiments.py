@@ -22,8 +22,9 @@ from gcexp.figures import parse
 from gcexp.figures.compose import draw_on
 from gcexp.figures.rows import time_to
 from gcexp.run.compose import compose
-from gcexp.run.measurement import HomeTrainings, Measurement, write_timeline
+from gcexp.run.measurement import Measurement
 from gcexp.run.run import Run
+from gcexp.run.trainings import HomeTrainings, write_timeline
 from gcexp.schemes import Fastest, Span
 from gcexp.tasks import training
 from gcexp.tasks.mlp import MultilayerPerceptron

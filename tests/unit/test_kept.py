@@ -8,8 +8,8 @@ import pytest
 from gcexp.run import verification
 from gcexp.run.compose import compose
 from gcexp.run.datasets import prepared_file
-from gcexp.run.measurement import FiledTrainings, checkpoint_file
 from gcexp.run.run import Run
+from gcexp.run.trainings import FiledTrainings, checkpoint_file
 from gcexp.tasks import devices as of_torch
 from gcexp.tasks import mlp
 from tests.conftest import unload, write_files

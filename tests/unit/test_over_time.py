@@ -11,9 +11,10 @@ import pytest
 from gcexp.codes import CyclicRepetition, FractionalRepetition, SPARe, Uncoded
 from gcexp.delays import Pareto
 from gcexp.errors import ParameterError
-from gcexp.run.measurement import HomeTrainings, Measurement
+from gcexp.run.measurement import Measurement
 from gcexp.run.result_columns import curve_of
 from gcexp.run.run import Run
+from gcexp.run.trainings import HomeTrainings
 from gcexp.schemes import Decodable, Scheme, SelectiveRepeat, Uneven
 from gcexp.summary import summarise, summary_of
 from gcexp.timeline import joined, run_clock, simulate

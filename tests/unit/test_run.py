@@ -17,10 +17,11 @@ from gcexp.report.table import assemble
 from gcexp.run import run as run_module
 from gcexp.run.build import build
 from gcexp.run.datasets import prepared_file
-from gcexp.run.measurement import FiledTrainings, HomeTrainings, Measurement
+from gcexp.run.measurement import Measurement
 from gcexp.run.run import Run
 from gcexp.run.scheme import build_scheme
 from gcexp.run.sweep import Sweep
+from gcexp.run.trainings import FiledTrainings, HomeTrainings
 
 CLOCK = {"n": 6, "delay": "pareto", "iterations": 4, "seeds": 2}
 WORDS = ["scheme=cgc", "n=6", "s=2", "delay=pareto", "task=digits_mlp", "iterations=3", "seeds=2"]

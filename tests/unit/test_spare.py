@@ -7,8 +7,9 @@ import pytest
 
 from gcexp.codes import SPARe
 from gcexp.delays.markov import TwoStateMarkov
-from gcexp.run.measurement import HomeTrainings, Measurement
+from gcexp.run.measurement import Measurement
 from gcexp.run.run import Run
+from gcexp.run.trainings import HomeTrainings
 from gcexp.schemes import Covered, Reordering, Scheme
 from gcexp.summary import summarise, summary_of
 from gcexp.theory.failures import until_loss

@@ -12,7 +12,8 @@ from gcexp.analysis.declared import columns
 from gcexp.figures import read_table, write_table
 from gcexp.report.columns import Passages
 from gcexp.report.figurefile import read_figure
-from gcexp.report.table import assemble, passage_rows
+from gcexp.report.run_table import passage_rows
+from gcexp.report.table import assemble
 from gcexp.run.result_columns import marks
 
 TIMED = """
