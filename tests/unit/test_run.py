@@ -14,7 +14,6 @@ from gcexp.command.main import main
 from gcexp.errors import UserError
 from gcexp.report.figurefile import read_figure
 from gcexp.report.table import assemble
-from gcexp.run import run as run_module
 from gcexp.run.build import build
 from gcexp.run.datasets import prepared_file
 from gcexp.run.measurement import Measurement
@@ -93,7 +92,7 @@ def test_one_run_builds_each_object_once(here, monkeypatch):
         built[key] += 1
         return build(config, key)
 
-    monkeypatch.setattr(run_module, "build", counting)
+    monkeypatch.setattr("gcexp.run.parts.build", counting)
     monkeypatch.setattr("gcexp.run.scheme.build", counting)
     assert main(["run", *WORDS, "-o", "out"]) == 0
     wanted = ("code", "wait", "task", "delay", "optimizer")

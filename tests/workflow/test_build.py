@@ -1,22 +1,23 @@
 """What a build leaves behind; that a second one has the same bytes is tried in test_kills.py."""
 
 import json
-import os
 import re
+import shutil
 import subprocess
 import textwrap
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from gcexp.report.figurefile import figure
-from gcexp.run.closure import own_words_of
-from gcexp.run.dependencies import CARRIERS, stage_fingerprint
-from gcexp.run.modules import LIBRARY, library_modules
+from gcexp.run.closure import closure_of
+from gcexp.run.contents import code_of
+from gcexp.run.dependencies import stage_fingerprint
+from gcexp.run.imports import imported_names
+from gcexp.run.modules import library_modules
 from gcexp.run.run import Run
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.closures import counted, counting, data_among
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.workflow
 
@@ -91,70 +92,6 @@ def test_every_run_was_replayed(built):
         assert set(seeds) == {"0", "1"} and all(one["decoded_error"] < 1e-6 for one in seeds.values())
 
 
-# Loaded by every job of a project. It tells which of our modules the job has loaded, and which other files of ours it
-# has opened. Packages that only pass names on load a module when its name is asked for: what a job loads then, it uses.
-TELLING = """
-import ast, atexit, importlib, json, os, sys
-from importlib.machinery import PathFinder, SourceFileLoader
-
-OURS = ("gcexp", "gcexp_adviser")
-opened = set()
-
-class Passing(SourceFileLoader):
-    def get_code(self, name):
-        tree = ast.parse(self.get_data(self.path))
-        if any(isinstance(node, ast.FunctionDef) for node in tree.body):
-            return compile(tree, self.path, "exec")
-        places = {}
-        kept = []
-        for node in tree.body:
-            inside = isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(f"{name}.")
-            if inside:
-                places |= {one.asname or one.name: (node.module, one.name) for one in node.names}
-            elif "globals()" not in ast.unparse(node):  # better sentences for wrong arguments
-                kept.append(ast.unparse(node))
-        return compile("\\n".join([*kept, f"_PLACES = {places!r}", ASKED]), self.path, "exec")
-
-ASKED = '''
-import importlib, sys, types
-
-class _Package(types.ModuleType):
-    def __setattr__(self, name, value):  # of a module whose name is that of its function, too
-        if name not in _PLACES:
-            super().__setattr__(name, value)
-
-sys.modules[__name__].__class__ = _Package
-
-def __getattr__(name):
-    if name not in _PLACES:
-        raise AttributeError(name)
-    module, name = _PLACES[name]
-    return getattr(importlib.import_module(module), name)
-'''
-
-class Finder:
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name.partition(".")[0] not in OURS:
-            return None
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.submodule_search_locations:
-            spec.loader = Passing(name, spec.origin)
-        return spec
-
-def hear(event, arguments):
-    if event == "open" and isinstance(arguments[0], str):
-        opened.add(os.path.abspath(arguments[0]))
-
-def tell():
-    loaded = sorted(name for name in sys.modules if name.partition(".")[0] in OURS)
-    with open("told.json", "w") as told:
-        json.dump([loaded, sorted(opened)], told)
-
-sys.meta_path.insert(0, Finder)
-sys.addaudithook(hear)
-atexit.register(tell)
-"""
 RUN = "n=6 s=2 delay=pareto iterations=30 seeds=0-1"
 TASK = "task=digits_mlp optimizer=gradient_descent"
 TRAIN = f"scheme=forget {TASK} {RUN}"
@@ -218,20 +155,8 @@ JOBS = {
 }
 
 
-#: What reads and checks figure files and descriptions of data, which count by their values.
-READING = {
-    *"gcexp.schema gcexp.data.described gcexp.data.sources gcexp.data.readers".split(),
-    *"gcexp.figures.plots gcexp.figures.stylefiles".split(),
-    *"gcexp.report.columns gcexp.report.jobs gcexp.report.statements".split(),
-    *"gcexp.run.benchmark_schemes gcexp.run.build gcexp.run.result_columns gcexp.run.run".split(),
-    *"gcexp.run.scheme gcexp.run.seeds".split(),
-}
-#: What the module of all tables imports for those with trained runs.
-REPLAYING = {"gcexp.run.measurement", "gcexp.run.verification", "gcexp.tasks.base", "gcexp.tasks.training"}
-
-
 def _what_counts(command, stages):
-    """The modules and files that a job's fingerprint names, beside what brings options and figure files to it."""
+    """The modules and files that a job's fingerprint names."""
     lines = []
     if command.startswith("train"):
         lines = Run.of(TRAIN.split(), checked=False).fingerprint(*stages)
@@ -244,19 +169,36 @@ def _what_counts(command, stages):
         verb, target, *_ = command.split()
         one = figure(target, "quick")
         lines = one.table_fingerprint if verb == "table" else one.drawing_fingerprint
-    return {line.partition("=")[0] for line in lines if line.startswith("gcexp")}
+    return counting(lines)
+
+
+def _called_by_commands():
+    """The modules to which `gcexp job` leads, and those of commands."""
+    code = code_of(library_modules()["gcexp.command.job"])
+    names = set()
+    for name in imported_names(code, "gcexp.command.job", is_package=False):
+        if name.startswith("gcexp.") and not name.startswith("gcexp.command."):
+            names.add(name)
+    commands = [name for name in library_modules() if name.startswith("gcexp.command.")]
+    return closure_of(frozenset(names), frozenset()).modules.union(commands)
 
 
 def test_what_a_job_loads_and_opens_lies_in_its_closure(project, monkeypatch, forget):
-    """Whatever else could change a result without making it again."""
+    """Whatever else could change a result without making it again.
+
+    The command calls what computes, and what it imports beside that reads options and figure files, which count by
+    their values. What only a name in them leads to, such as the class of a code, computes. That entries need no more
+    than their closure is tried without a command (`tests/unit/test_closure.py`).
+    """
     for name, text in FIGURES.items():
         if text is not None:
             (project / f"small/figures/{name}.yaml").write_text(textwrap.dedent(text))
     (project / "small/own.py").write_text(OWN)
     (project / "small/helper.py").write_text(HELPER)
-    (project / ".guard" / "sitecustomize.py").write_text(TELLING)
+    shutil.copy(ROOT / "tests/loaded.py", project / ".guard" / "sitecustomize.py")
     monkeypatch.chdir(project.folder)
     monkeypatch.syspath_prepend(project.folder)
+    calling = _called_by_commands()
     beyond = {}
     for command, stages in JOBS.items():
         code, output = project.gcexp("job", *command.split())
@@ -264,30 +206,6 @@ def test_what_a_job_loads_and_opens_lies_in_its_closure(project, monkeypatch, fo
         loaded, opened = json.loads((project / "told.json").read_text())
         assert "gcexp.command.job" in loaded
         counts = _what_counts(command, stages)
-        if not command.startswith("train"):
-            counts |= READING
-        if command.startswith("table"):
-            counts |= REPLAYING
-        beyond[command] = [name for name in loaded if not _counts(name, counts)]
-        beyond[command] += [name for name in _data_among(opened) if not name.startswith(tuple(counts))]
+        beyond[command] = [name for name in loaded if not (name in calling or counted(name, counts))]
+        beyond[command] += [name for name in data_among(opened) if not name.startswith(tuple(counts))]
     assert beyond == dict.fromkeys(JOBS, [])
-
-
-def _counts(module, counts):
-    """Whether a module is among what counts, or brings what counts by its values."""
-    if module in counts or module in LIBRARY:
-        return True
-    parts = module.split(".")
-    if CARRIERS & {".".join(parts[: count + 1]) for count in range(len(parts))}:
-        return True
-    return library_modules()[module].name == "__init__.py" and not own_words_of(module)
-
-
-def _data_among(opened):
-    """Files of the library that are no modules, as a fingerprint names them."""
-    found = []
-    for package in LIBRARY:
-        for path in opened:
-            if path.startswith(f"{ROOT / package}{os.sep}") and os.path.isfile(path):
-                found.append(os.path.relpath(path, ROOT))
-    return [name for name in found if not name.endswith((".py", ".pyc"))]
