@@ -98,7 +98,7 @@ STAGES = {
         libraries=("numpy", "scipy", "pandas", "torch", "networkx", "galois"),
     ),
     "draw": Stage(
-        entries=("gcexp.figures",),
+        entries=("gcexp.figures.drawing", "gcexp.figures.tables"),
         libraries=("numpy", "pandas", "matplotlib"),
     ),
     "typeset": Stage(
