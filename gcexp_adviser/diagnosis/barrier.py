@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from gcexp_adviser.diagnosis.logged import counts, mean, median, usual_count
+
 _EQUAL, _NEARLY_EQUAL = 0.006, 0.03  # scatter of the times of one iteration, in logarithms
 
 _FOLLOWS = 0.3  # slope of the times over the compute times, below which they do not follow these
 
 
 def barrier(times: np.ndarray) -> tuple[str, str]:
-    """Whether times look as if they had been stamped after a barrier, so that every worker has the slowest one's time.
+    """Whether times (T, n) look as if they had been stamped after a barrier, with the slowest worker's time for all.
+
+    NaN stands where a worker has no row; iterations with fewer than two rows say nothing.
 
     The answer is a verdict and a sentence about it; both are empty if the times look right.
 
@@ -27,22 +31,23 @@ def barrier(times: np.ndarray) -> tuple[str, str]:
     >>> barrier(honest), barrier(after)[0]
     (('', ''), 'equalised')
     """
-    T, n = times.shape
+    logs = np.log(times[counts(times, axis=1) > 1])
+    T, n = logs.shape
     if n < 3 or T < 2:
         return "", ""
-    logs = np.log(times)
-    within = float(np.median(logs.std(axis=1, ddof=1)))
-    across = float(np.median(logs, axis=1).std())
+    within = float(np.median(np.nanstd(logs, axis=1, ddof=1)))
+    across = float(median(logs, axis=1).std())
     if within <= _EQUAL and across >= max(2 * within, 0.005):
         return "equalised", (
             f"the times of all workers agree to {within:.2%} within an iteration while iterations differ by "
             f"{across:.1%}: they look as if they were stamped after the barrier, where everybody has waited for the "
             "slowest; stamp them before the all-reduce"
         )
-    rows = logs.mean(1)
-    between = n * rows.var(ddof=1)
-    rest = ((logs - rows[:, None]) ** 2).sum() / (T * (n - 1))
-    alike = (between - rest) / (between + (n - 1) * rest) if between + rest > 0 else 0.0
+    rows = mean(logs, axis=1)
+    of_row = usual_count(logs, axis=1)
+    between = of_row * rows.var(ddof=1)
+    rest = np.nansum((logs - rows[:, None]) ** 2) / (counts(logs) - T)
+    alike = (between - rest) / (between + (of_row - 1) * rest) if between + rest > 0 else 0.0
     if within <= _NEARLY_EQUAL and alike >= 0.9:
         return "doubtful", (
             "the times of all workers are nearly equal within each iteration: they may have been stamped after the "
@@ -57,7 +62,7 @@ def stamped_after_waiting(times: np.ndarray, compute: np.ndarray) -> str:
     With dt and dc the deviations of a worker's time and compute time from the means of its iteration, dt = b dc with
     b = 1 where a worker's other work has nothing to do with its computing, and b = 0 where everybody has waited for
     the slowest, whatever the jitter of the stamps. It is told where b < .3, and is more than three standard errors
-    below .5.
+    below .5. Rows that are missing are NaN in the times.
 
     Examples
     --------
@@ -72,16 +77,17 @@ def stamped_after_waiting(times: np.ndarray, compute: np.ndarray) -> str:
     T, n = times.shape
     if n < 2 or T < 10:
         return ""
-    x = compute - compute.mean(axis=1, keepdims=True)
-    y = times - times.mean(axis=1, keepdims=True)
-    squares = float((x * x).sum())
+    compute = np.where(np.isnan(times), np.nan, compute)
+    x = compute - mean(compute, axis=1)[:, None]
+    y = times - mean(times, axis=1)[:, None]
+    squares = float(np.nansum(x * x))
     if not squares:
         return ""
-    slope = float((x * y).sum()) / squares
-    error = float(np.sqrt(((y - slope * x) ** 2).sum() / (x.size - T) / squares))
+    slope = float(np.nansum(x * y)) / squares
+    error = float(np.sqrt(np.nansum((y - slope * x) ** 2) / max(counts(y) - T, 1) / squares))
     if not (slope < _FOLLOWS and slope + 3 * error < 0.5):
         return ""
-    usual = np.median(compute, axis=0)
+    usual = median(compute, axis=0)
     return (
         "the times of workers that compute longer are no longer: they seem to be stamped after the barrier, and hold "
         "the waiting for the slowest. The usual compute times of workers differ by a factor of "

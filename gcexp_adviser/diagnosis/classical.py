@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtr
 
+from gcexp_adviser.diagnosis.logged import counts, mean
+
 
 class Line(NamedTuple):
     """A line by least squares: its slope, the standard error of that, and p of a slope of 0."""
@@ -37,14 +39,20 @@ def line_through(x: np.ndarray, y: np.ndarray) -> Line:
 def p_of_equal_means(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """P of the t-test of two samples (K, n) and (L, n) of equal variance, in each column; NaN where nothing varies.
 
+    Values that are NaN are not there, which may be other ones in each column.
+
     >>> p_of_equal_means(np.array([[0.0], [1.0], [2.0]]), np.array([[2.0], [3.0], [4.0]])).round(6)
     array([0.070484])
     """
-    degrees = len(a) + len(b) - 2
-    squares = ((a - a.mean(0)) ** 2).sum(0) + ((b - b.mean(0)) ** 2).sum(0)
-    error = np.sqrt(squares / degrees * (1 / len(a) + 1 / len(b)))
+    mean_a = mean(a, axis=0)
+    mean_b = mean(b, axis=0)
+    of_a = counts(a, axis=0)
+    of_b = counts(b, axis=0)
+    degrees = of_a + of_b - 2
+    squares = np.nansum((a - mean_a) ** 2, axis=0) + np.nansum((b - mean_b) ** 2, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = (a.mean(0) - b.mean(0)) / error
+        error = np.sqrt(squares / degrees * (1 / of_a + 1 / of_b))
+        t = (mean_a - mean_b) / error
     return 2 * stdtr(degrees, -np.abs(t))
 
 

@@ -4,21 +4,28 @@ Each worker's logarithms of times, without what all workers share, are cut into 
 those of least squares with a price for each cut (optimal partitioning; Jackson et al., "An algorithm for optimal
 partitioning of data on an interval", IEEE Signal Processing Letters 12, 2005). Then every cut must stand out of the
 noise of the stretches around it, counted with the memory of that noise.
+
+Where a worker has no row, its logarithm is NaN. What is cut is the series of its own rows, one after the other, so that
+nothing is assumed of the others; a level begins with the first row that was logged at it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil
 
 import numpy as np
 from scipy.ndimage import median_filter
 
+from gcexp_adviser.diagnosis.logged import median, usual_count
 from gcexp_adviser.diagnosis.resampling import Number
 
 LEAST_NOW = 40  # rows since a change; fewer do not tell what holds now
 _LEAST_WORKERS, _LEAST_ROWS = 4, 30
 _SHORTEST = 10  # rows of a stretch
+LEAST_LOGGED = 2 * _SHORTEST  # rows of a worker; of fewer no change can be told
+_GONE = 10  # last iterations without a row, from which on a worker has gone
 _LEAST_FACTOR = np.log(1.3)  # a smaller change is not told
 _PRICE = 4.0  # of a cut, in log(rows) times the long-run variance
 _SURE, _SURER_IF_SHORT = 5.0, 20.0  # a cut stands out by 6 + 20/rows standard errors
@@ -68,12 +75,14 @@ class Levels:
     changes: tuple[Change, ...]
     spells: tuple[Spell, ...]
     lasting: np.ndarray = field(repr=False)  # (T, n): logarithm of each worker's level over its lowest one
+    gone: Mapping[int, int] = field(default_factory=dict)  # workers without a row from some row on to the end
 
     @property
     def now(self) -> int:
-        """First row of what holds now: that of the last change with at least 40 rows since."""
+        """First row of what holds now: that of the last change, or loss of a worker, with at least 40 rows since."""
         T = len(self.lasting)
-        settled = [change.row for change in self.changes if T - change.row >= LEAST_NOW]
+        begins = [change.row for change in self.changes] + list(self.gone.values())
+        settled = [row for row in begins if T - row >= LEAST_NOW]
         return max(settled, default=0)
 
     @property
@@ -116,6 +125,8 @@ class Levels:
 def levels_of(y: np.ndarray) -> Levels:
     """Changes of level and spells in logarithms y (T, n) of times; none for fewer than 4 workers or 30 rows.
 
+    Values are NaN where a worker has no row; of a worker with fewer than 20 rows none is told.
+
     Examples
     --------
     >>> y = 0.1 * np.random.default_rng(0).standard_normal((300, 8))
@@ -124,58 +135,90 @@ def levels_of(y: np.ndarray) -> Levels:
     [(6, 22, 12)]
     """
     T, n = y.shape
+    rows = [np.flatnonzero(~np.isnan(series)) for series in y.T]
+    gone = {worker: int(own[-1]) + 1 for worker, own in enumerate(rows) if T - own[-1] > _GONE}
     nothing = np.zeros_like(y)
     if n < _LEAST_WORKERS or T < _LEAST_ROWS:
-        return Levels((), (), nothing)
+        return Levels((), (), nothing, gone)
     own = y - _shared(y)[:, None]
-    stretches = [_Stretches.of(series, cuts) for series, cuts in zip(own.T, _cuts(own), strict=True)]
+    every = [series[logged] for series, logged in zip(own.T, rows, strict=True)]
+    stretches = [_Stretches.of(series, cuts) for series, cuts in zip(every, _cuts(every), strict=True)]
     spells: list[Spell] = []
     for worker, one in enumerate(stretches):
         spells += one.closed_spells(worker)
-    above = np.stack([one.series - one.levels.min() for one in stretches], axis=1)
-    smooth = np.asfortranarray(median_filter(above, (3, 1), mode="nearest"))  # worker by worker
+    smooth = _smooth([one.series - one.levels.min() for one in stretches])
     changes: list[Change] = []
     lasting = nothing.copy()
     for worker, one in enumerate(stretches):
         spells += one.ended_spell(worker)
         spells += one.usual_spells(worker, smooth)
         one.join_where_spells_come_more_often()
-        changes += one.changes(worker)
-        lasting[:, worker] = one.levels - one.levels.min()
+        changes += [replace(change, row=int(rows[worker][change.row])) for change in one.changes(worker)]
+        last_logged = np.maximum(np.searchsorted(rows[worker], np.arange(T), side="right") - 1, 0)
+        lasting[:, worker] = (one.levels - one.levels.min())[last_logged]
     spells = [replace(one, recurs=_may_be_one_of(smooth, one)) for one in spells]
+    spells = [_in_iterations(one, rows[one.worker]) for one in spells]
     return Levels(
         changes=tuple(sorted(changes, key=lambda change: (change.row, change.worker))),
         spells=tuple(sorted(spells, key=lambda spell: (spell.first, spell.worker))),
         lasting=lasting,
+        gone=gone,
     )
+
+
+def _in_iterations(spell: Spell, rows: np.ndarray) -> Spell:
+    """A spell of a worker whose rows stand in these iterations."""
+    return replace(spell, first=int(rows[spell.first]), end=int(rows[spell.end - 1]) + 1)
+
+
+def _smooth(above: list[np.ndarray]) -> np.ndarray:
+    """The middle one of each three neighbouring values of each worker, (T, n); NaN behind the last of fewer than T."""
+    lengths = np.array(list(map(len, above)))
+    T = lengths.max()
+    padded = np.stack([np.pad(series, (0, T - len(series)), mode="edge") for series in above], axis=1)
+    smooth = np.asfortranarray(median_filter(padded, (3, 1), mode="nearest"))  # worker by worker
+    if lengths.min() < T:
+        smooth[np.arange(T)[:, None] >= lengths] = np.nan
+    return smooth
 
 
 def _shared(y: np.ndarray) -> np.ndarray:
     """What all workers share in each iteration (T,): the middle worker, as far as more than its own noise moves it."""
-    own = y - np.median(y, axis=0)
-    middle = np.median(own, axis=1)
-    scatter = np.median(np.abs(own - middle[:, None])) * 1.4826
-    by_chance = np.pi / 2 * scatter**2 / y.shape[1]  # variance of the median of so many workers
+    own = y - median(y, axis=0)
+    middle = median(own, axis=1)
+    scatter = np.nanmedian(np.abs(own - middle[:, None])) * 1.4826
+    by_chance = np.pi / 2 * scatter**2 / usual_count(y, axis=1)  # variance of the median of so many workers
     whole = middle.var()
     if whole <= by_chance:
         return np.zeros(len(y))
     return middle * (1 - by_chance / whole)
 
 
-def _cuts(own: np.ndarray) -> list[list[int]]:
-    """Where the level of each worker may change, from its own logarithms (T, n)."""
-    T, n = own.shape
-    width = ceil(T / _MOST_BLOCKS)
-    begins = np.arange(0, T - T % width, width)
-    means = np.add.reduceat(own[: T - T % width], begins) / width
-    prices = np.array([_PRICE * np.log(len(means)) * long_run_variance(series) for series in means.T])
+def _cuts(every: list[np.ndarray]) -> list[list[int]]:
+    """Where the level of each worker may change, from the logarithms of its own rows."""
+    width = ceil(max(map(len, every)) / _MOST_BLOCKS)
+    means = [_block_means(series, width) for series in every]
+    enough = [len(series) >= LEAST_LOGGED for series in every]
+    prices = np.zeros(len(every))
+    for worker in np.flatnonzero(enough):
+        blocks = means[worker]
+        prices[worker] = _PRICE * np.log(len(blocks)) * long_run_variance(blocks)
     shortest = max(ceil(_SHORTEST / width), 2)
     found = _partitions(means, prices, shortest)
-    changes = []
-    for series, blocks in zip(own.T, found, strict=True):
+    changes: list[list[int]] = []
+    for series, blocks, is_long in zip(every, found, enough, strict=True):
+        if not is_long:
+            changes.append([])
+            continue
         rows = [int(block) * width for block in blocks]
         changes.append(_standing_out(series, rows, width))
     return changes
+
+
+def _block_means(series: np.ndarray, width: int) -> np.ndarray:
+    """Means of so many neighbouring values each."""
+    whole = len(series) - len(series) % width
+    return np.add.reduceat(series[:whole], np.arange(0, whole, width)) / width
 
 
 def long_run_variance(series: np.ndarray) -> float:
@@ -200,12 +243,17 @@ def long_run_variance(series: np.ndarray) -> float:
     return first / 2 / (1 - memory) * (1 + memory) / (1 - memory)
 
 
-def _partitions(values: np.ndarray, prices: np.ndarray, shortest: int) -> list[list[int]]:
-    """First rows of all stretches but the first, for each column of values (B, n): least squares, and a price a cut."""
-    B, n = values.shape
+def _partitions(every: list[np.ndarray], prices: np.ndarray, shortest: int) -> list[list[int]]:
+    """First values of all stretches but the first, for each of n series: least squares, and a price a cut."""
+    n = len(every)
+    lengths = list(map(len, every))
+    B = max(lengths)
+    values = np.stack(
+        [np.pad(series, (0, B - len(series))) for series in every]
+    )  # what is behind is not looked at
     none = np.zeros((n, 1))
-    total = np.hstack([none, np.cumsum(values.T, axis=1)])
-    square = np.hstack([none, np.cumsum(values.T**2, axis=1)])
+    total = np.hstack([none, np.cumsum(values, axis=1)])
+    square = np.hstack([none, np.cumsum(values**2, axis=1)])
     best = np.full((n, B + 1), np.inf)  # least cost of the first so many values
     best[:, 0] = -prices
     before = np.zeros((n, B + 1), int)  # where the last stretch of these begins
@@ -221,7 +269,7 @@ def _partitions(values: np.ndarray, prices: np.ndarray, shortest: int) -> list[l
     found = []
     for worker in range(n):
         cuts: list[int] = []
-        end = int(before[worker, B])
+        end = int(before[worker, lengths[worker]])
         while end > 0:
             cuts.insert(0, end)
             end = int(before[worker, end])
@@ -457,10 +505,10 @@ class _Stretches:
 def _may_be_one_of(smooth: np.ndarray, spell: Spell) -> bool:
     """Whether a slow stretch may be one more of the spells of a trace, for it is not much longer than these.
 
-    `smooth` (T, n) are logarithms over each worker's lowest level, in each row the middle one of three. A spell is a
-    run of rows above two thirds of the stretch's size that begins and ends within the trace. Spells that end by chance,
-    in each row alike, have exponential lengths, and the chance that one of K is longer than x times their mean is
-    K exp(-x) at most.
+    `smooth` (T, n) are logarithms over each worker's lowest level, in each row the middle one of three; NaN behind the
+    last row of a worker. A spell is a run of rows above two thirds of the stretch's size that begins and ends within
+    the trace. Spells that end by chance, in each row alike, have exponential lengths, and the chance that one of K is
+    longer than x times their mean is K exp(-x) at most.
     """
     if spell.factor <= 1:
         return False
@@ -472,7 +520,8 @@ def _may_be_one_of(smooth: np.ndarray, spell: Spell) -> bool:
     turns = np.flatnonzero(slow[:, 1:] != slow[:, :-1])
     begins, ends = turns[::2], turns[1::2]
     width = len(smooth) + 1
-    closed = (begins % width > 0) & (ends % width < len(smooth))
+    of_worker = np.count_nonzero(~np.isnan(smooth), axis=0)[begins // width]
+    closed = (begins % width > 0) & (ends % width < of_worker)
     lengths = (ends - begins)[closed]
     if len(lengths) < _PROCESS:
         return False

@@ -1,4 +1,8 @@
-"""What makes workers slow? Estimates of each mechanism, in turn, from what the ones before it have left."""
+"""What makes workers slow? Estimates of each mechanism, in turn, from what the ones before it have left.
+
+Logarithms y (T, n) are NaN where a worker has no row in an iteration, and each iteration and each worker has a value.
+All numbers are those of what was logged (`gcexp_adviser.diagnosis.logged`); no time is assumed of a missing row.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,22 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtri, fdtrc, stdtrit
 
+from gcexp.seeding import rng
 from gcexp_adviser.diagnosis.classical import line_through, p_of_equal_means, rank_correlation
-from gcexp_adviser.diagnosis.level_changes import LEAST_NOW, Levels, levels_of
+from gcexp_adviser.diagnosis.level_changes import LEAST_LOGGED, LEAST_NOW, Levels, levels_of
+from gcexp_adviser.diagnosis.logged import (
+    against_row,
+    completed,
+    counts,
+    degrees_of_rest,
+    has_gaps,
+    mean,
+    median,
+    two_way,
+    usual_count,
+    without_rows,
+    without_workers,
+)
 from gcexp_adviser.diagnosis.resampling import (
     LEVELS,
     Number,
@@ -25,6 +43,9 @@ LEAST_WORKERS = 4  # of fewer it cannot be said who is unusual
 _FEW_SPELLS, _ENOUGH_SPELLS = 10, 12  # fewer say nothing certain of rates; as many are asked for
 _SHORT = 40  # fewer rows say nothing certain of rates
 _SIGNIFICANT = 0.01  # largest p of what is told
+_ALIKE = 0.03  # correlation of two workers in an iteration from which on they are slow together
+_EARLY = 0.25  # quantile of times that is known where fewer than three of four are missing and these are the latest
+_DRAWS = 100_000  # values of independent workers from which some are left out
 
 
 @dataclass(frozen=True)
@@ -57,6 +78,11 @@ class Variance(NamedTuple):
 def variance(y: np.ndarray) -> Variance:
     """Logarithms y (T, n) as worker plus iteration plus rest, without interaction, by mean squares.
 
+    Where values are missing, the mean squares are those of the means of `gcexp_adviser.diagnosis.logged.two_way`: the
+    unweighted analysis of means, with the harmonic mean of the numbers of values (F. Yates, "The analysis of multiple
+    classifications with unequal numbers in the different classes", Journal of the American Statistical Association
+    29, 1934).
+
     Examples
     --------
     >>> y = np.log([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]])
@@ -64,22 +90,24 @@ def variance(y: np.ndarray) -> Variance:
     [0.44, 0.56, 0.0]
     """
     T, n = y.shape
-    by_row = y.mean(1)
-    by_worker = y.mean(0)
-    mean = y.mean()
-    between_rows = n * ((by_row - mean) ** 2).sum() / max(T - 1, 1)
-    between_workers = T * ((by_worker - mean) ** 2).sum() / max(n - 1, 1)
-    residual = y - by_row[:, None] - by_worker + mean
-    rest = (residual**2).sum() / max((T - 1) * (n - 1), 1)
-    return _components(T, n, between_rows, between_workers, rest)
+    by_row, by_worker, whole = two_way(y)
+    of_worker = usual_count(y, axis=0)
+    of_row = usual_count(y, axis=1)
+    between_rows = of_row * ((by_row - whole) ** 2).sum() / max(T - 1, 1)
+    between_workers = of_worker * ((by_worker - whole) ** 2).sum() / max(n - 1, 1)
+    residual = y - by_row[:, None] - by_worker + whole
+    rest = np.nansum(residual**2) / max(degrees_of_rest(y), 1)
+    return _components(of_worker, of_row, between_rows, between_workers, rest)
 
 
-def _components(T: int, n: int, between_rows: float, between_workers: float, rest: float) -> Variance:
-    """Variance components from mean squares between rows, between workers and of the rest."""
-    whole = between_rows + (n - 1) * rest
+def _components(
+    of_worker: float, of_row: float, between_rows: float, between_workers: float, rest: float
+) -> Variance:
+    """Variance components from mean squares between rows, between workers and of the rest, and values of each."""
+    whole = between_rows + (of_row - 1) * rest
     return Variance(
-        worker=max(0.0, float(between_workers - rest) / T),
-        iteration=max(0.0, float(between_rows - rest) / n),
+        worker=max(0.0, float(between_workers - rest) / of_worker),
+        iteration=max(0.0, float(between_rows - rest) / of_row),
         rest=float(rest),
         icc=float((between_rows - rest) / whole) if whole > 0 else 0.0,
     )
@@ -87,6 +115,8 @@ def _components(T: int, n: int, between_rows: float, between_workers: float, res
 
 def resampled_variances(y: np.ndarray, samples: np.ndarray) -> list[Variance]:
     """`variance` of y[rows] for each of several samples of rows (R, T), from sums of squares over all rows at once.
+
+    Where values are missing, the fit of the whole y stands in for that of each sample.
 
     Examples
     --------
@@ -96,18 +126,24 @@ def resampled_variances(y: np.ndarray, samples: np.ndarray) -> list[Variance]:
     True
     """
     T, n = y.shape
-    y = y - y.mean()  # differences of large squares would lose digits
     times_drawn = _times_drawn(samples, T)
+    logged = counts(y, axis=1)
+    of_worker = usual_count(y, axis=0)
+    of_row = n / (times_drawn @ (n / logged) / T)
+    degrees = np.maximum(times_drawn @ logged - T - n + 1, 1)
+    y = completed(y)
+    y = y - y.mean()  # differences of large squares would lose digits
     by_row = y.mean(1)
     by_worker = times_drawn @ y / T
     squares = times_drawn @ (y**2).sum(1)
     of_rows = n * (times_drawn @ by_row**2)
     of_workers = T * (by_worker**2).sum(1)
     of_mean = n * T * by_worker.mean(1) ** 2
-    between_rows = (of_rows - of_mean) / max(T - 1, 1)
-    between_workers = (of_workers - of_mean) / max(n - 1, 1)
-    rest = np.maximum(squares - of_rows - of_workers + of_mean, 0) / max((T - 1) * (n - 1), 1)
-    return [_components(T, n, *squares) for squares in zip(between_rows, between_workers, rest, strict=True)]
+    between_rows = of_row / n * (of_rows - of_mean) / max(T - 1, 1)
+    between_workers = of_worker / T * (of_workers - of_mean) / max(n - 1, 1)
+    rest = np.maximum(squares - of_rows - of_workers + of_mean, 0) / degrees
+    parts = zip(of_row, between_rows, between_workers, rest, strict=True)
+    return [_components(of_worker, *part) for part in parts]
 
 
 def _times_drawn(samples: np.ndarray, T: int) -> np.ndarray:
@@ -121,7 +157,9 @@ class Decomposition:
 
     mechanisms: dict[str, Mechanism]  # in the order in which they were looked for
     levels: Levels  # changes of level and spells of single workers, which were taken off before all else
-    rest: np.ndarray = field(repr=False)  # (T, n): logarithms without what was found, centred
+    rest: np.ndarray = field(
+        repr=False
+    )  # (T, n): logarithms without what was found, centred; NaN where none is
     slope: float  # of the drift, in logarithms over the whole trace
     worker_effect: np.ndarray = field(repr=False)  # (n,): mean logarithm of each worker at its lowest level
     states: SlowStates | None  # where states were fitted and taken out
@@ -149,6 +187,8 @@ def found_in(
 ) -> Decomposition:
     """Look for mechanisms in times x (T, n), and in times (T, n, M) of the parts of each worker's work.
 
+    Both are NaN where a worker has no row; each iteration and each worker has one at least.
+
     `levels` is what `levels_of` found in the logarithms of x, where that is known already.
     """
     y = np.log(x)
@@ -159,7 +199,7 @@ def found_in(
     y = y - levels.lasting - levels.passing
     block = _dependent_rows(y)
     if T < LEAST_ROWS:
-        level = y.mean(0)
+        level = mean(y, axis=0)
         return Decomposition(
             mechanisms={},
             levels=levels,
@@ -194,7 +234,7 @@ def found_in(
             found["bad_node"] = replace(bad, unsure=also)
     if chunks is not None:
         found |= _chunk_noise(np.log(chunks), parts)
-    level = y.mean(0)
+    level = mean(y, axis=0)
     return Decomposition(
         mechanisms=found,
         levels=levels,
@@ -227,12 +267,12 @@ def _dependent_rows(y: np.ndarray) -> int:
     T = len(y)
     time = np.arange(T) - (T - 1) / 2
     if T > 1:
-        slope = (time @ y.mean(1)) / (time @ time)
+        slope = (time @ mean(without_workers(y), axis=1)) / (time @ time)
         y = y - (slope * time)[:, None]
-    row = autocorrelation_time(y.mean(1))
-    slowest = autocorrelation_time(np.exp(y.max(1)))
-    against_row = y - y.mean(1, keepdims=True)
-    own = float(np.median([autocorrelation_time(series) for series in against_row.T]))
+    by_row = mean(without_workers(y), axis=1)
+    row = autocorrelation_time(by_row)
+    slowest = autocorrelation_time(np.exp(np.fmax.reduce(y, axis=1)))
+    own = float(np.median([autocorrelation_time(series) for series in (y - by_row[:, None]).T]))
     return block_length(T, max(own, row, slowest))
 
 
@@ -242,25 +282,48 @@ def _parts(T: int) -> list[np.ndarray]:
 
 
 def _drift(y: np.ndarray) -> tuple[dict[str, Mechanism], float]:
-    """Whether all times grow or fall over the run, and by how much in logarithms."""
+    """Whether all times grow or fall over the run, and by how much in logarithms.
+
+    Where more late rows are missing in one part of the run than in another, those that were logged drift although
+    times do not. So the time that a quarter of all take at most, also of the missing ones if these were the latest, has
+    to drift as well, by half as much at least; else it is not sure.
+    """
     T = len(y)
+    y = without_workers(y)
     parts = _parts(T)
     places = np.array([(rows.mean() + 0.5) / T for rows in parts])
-    means = [y[rows].mean() for rows in parts]
+    means = [mean(y[rows]) for rows in parts]
     line = line_through(places, np.array(means))
     if not (line.p < _SIGNIFICANT and abs(line.slope) > 0.03):
         return {}, 0.0
+    unsure = ""
+    if has_gaps(y):
+        early = [np.quantile(_latest_are_missing(y[rows]), _EARLY, method="lower") for rows in parts]
+        if not (np.isfinite(early).all() and line_through(places, np.array(early)).slope / line.slope > 0.5):
+            unsure = (
+                "more rows are missing in some parts of the run than in others; if these were late ones, times do not "
+                "drift"
+            )
     reach = stdtrit(len(parts) - 2, 0.975) * line.error
     change = Number(
         value=float(np.expm1(line.slope)),
         low=float(np.expm1(line.slope - reach)),
         high=float(np.expm1(line.slope + reach)),
     )
-    return {"drift": Mechanism({"change": change})}, float(line.slope)
+    return {"drift": Mechanism({"change": change}, unsure=unsure)}, float(line.slope)
+
+
+def _latest_are_missing(y: np.ndarray) -> np.ndarray:
+    """Values in which missing ones are longer than all others."""
+    return np.where(np.isnan(y), np.inf, y)
 
 
 def _common_shock(y: np.ndarray, block: int, seed: int) -> tuple[dict[str, Mechanism], np.ndarray]:
-    """What all workers share, and how much that is in each iteration (T,)."""
+    """What all workers share, and how much that is in each iteration (T,).
+
+    Where the latest workers of an iteration are missing, those that were logged are alike by that alone. It is not sure
+    unless they are more alike than independent workers would be then.
+    """
     T, n = y.shape
     if n < LEAST_WORKERS:
         return {}, np.zeros(T)
@@ -270,11 +333,15 @@ def _common_shock(y: np.ndarray, block: int, seed: int) -> tuple[dict[str, Mecha
     resampled = resampled_variances(y, resampled_rows(T, block, seed))
     sd_low, sd_high = np.percentile([one.iteration**0.5 for one in resampled], LEVELS).tolist()
     icc_low, icc_high = np.percentile([one.icc for one in resampled], LEVELS).tolist()
-    if not (icc_low > 0.03 and sd > 0.01):
+    if not (icc_low > _ALIKE and sd > 0.01):
         return {}, np.zeros(T)
-    mean = y.mean(1)
-    middle = np.median(y, axis=1)
-    lag = float(np.corrcoef(mean[:-1], mean[1:])[0, 1])
+    if has_gaps(y) and icc_low <= _ALIKE + _alike_without_the_latest(y, seed):
+        why = "rows are missing; if they were the latest of their iterations, the others are alike for that reason"
+        return {"common_shock": Mechanism(unsure=why)}, np.zeros(T)
+    y = without_workers(y)
+    by_row = mean(y, axis=1)
+    middle = median(y, axis=1)
+    lag = float(np.corrcoef(by_row[:-1], by_row[1:])[0, 1])
     numbers = {
         "sd": Number(sd, sd_low, sd_high),
         "icc": Number(icc, icc_low, icc_high),
@@ -283,16 +350,32 @@ def _common_shock(y: np.ndarray, block: int, seed: int) -> tuple[dict[str, Mecha
     return {"common_shock": Mechanism(numbers)}, middle - middle.mean()
 
 
+def _alike_without_the_latest(y: np.ndarray, seed: int) -> float:
+    """Correlation of two logged workers in an iteration of independent ones, if the missing ones are the latest.
+
+    The independent workers are drawn from what is left of y (T, n) without rows and workers.
+    """
+    by_row, by_worker, whole = two_way(y)
+    rest = y - by_row[:, None] - by_worker + whole
+    rest = rest[~np.isnan(rest)]
+    logged = np.tile(counts(y, axis=1), max(_DRAWS // y.size, 1))
+    drawn = rng(seed, "advice.missing").choice(rest, (len(logged), y.shape[1]))
+    rank = drawn.argsort(axis=1).argsort(axis=1)
+    return max(variance(np.where(rank < logged[:, None], drawn, np.nan)).icc, 0.0)
+
+
 def _slow_state(y: np.ndarray, block: int, seed: int) -> tuple[dict[str, Mechanism], SlowStates | None]:
     """Workers that are slow for a while, or in single iterations, and when they were."""
     T, n = y.shape
-    above = y - np.quantile(y, 0.3, axis=0)
-    level, apart = split(above)
-    if not (apart > 2.5 and (above > level).mean() < 0.7):
+    logged = ~np.isnan(y)
+    quantile = np.quantile if logged.all() else np.nanquantile
+    above = y - quantile(y, 0.3, axis=0)
+    level, apart = split(above[logged])
+    if not (apart > 2.5 and (above > level)[logged].mean() < 0.7):
         return {}, None
     states = fitted(y, above > level)
     chain = states.chain
-    share = float(states.slow.mean())
+    share = float(states.slow[logged].mean())
     spells = len(states.starts)
     moments = len(set(states.starts.tolist()))
     together = moments < min(5, spells / 2)
@@ -335,51 +418,88 @@ def _rates(slow: np.ndarray, block: int, seed: int) -> list[list[float]]:
     return np.percentile(rates, LEVELS, axis=0).tolist()
 
 
-def _worker_test(y: np.ndarray) -> tuple[np.ndarray, float, float]:
-    """Block means (K, n) of the workers, their mean square within workers, and p of that all workers are alike."""
-    A = _block_means(y)
-    K, n = A.shape
-    within = float(((A - A.mean(0)) ** 2).sum() / ((n - 1) * (K - 1)))
-    between = K * A.mean(0).var(ddof=1)
-    if within <= 0:
-        return A, within, 0.0 if between > 0 else 1.0
-    return A, within, float(fdtrc(n - 1, (n - 1) * (K - 1), between / within))
+@dataclass(frozen=True)
+class _WorkerTest:
+    """Are all workers alike? Their means in blocks of rows, and an F-test."""
+
+    blocks: np.ndarray  # (K, n): means of each worker against its row in each block; NaN where it has no row
+    within: float  # mean square within workers
+    degrees: int  # its degrees of freedom
+    of_worker: float  # blocks of a worker, the harmonic mean
+    p: float  # of that all are alike
+
+    @property
+    def error(self) -> float:
+        """Variance of the mean of a worker."""
+        return self.within / self.of_worker
+
+
+def _worker_test(y: np.ndarray) -> _WorkerTest:
+    """The test of that all workers of y (T, n) are alike."""
+    blocks = _block_means(y)
+    n = y.shape[1]
+    by_worker = mean(blocks, axis=0)
+    of_worker = usual_count(blocks, axis=0)
+    degrees = degrees_of_rest(blocks)
+    within = float(np.nansum((blocks - by_worker) ** 2) / degrees) if degrees > 0 else 0.0
+    between = of_worker * np.nanvar(by_worker, ddof=1)
+    p = 0.0 if between > 0 else 1.0
+    if degrees <= 0:
+        p = 1.0
+    elif within > 0:
+        p = float(fdtrc(n - 1, degrees, between / within))
+    return _WorkerTest(blocks, within, degrees, of_worker, p)
 
 
 def _block_means(y: np.ndarray) -> np.ndarray:
-    """Means (K, n) of each worker against its row, in contiguous blocks of rows."""
-    own = y - y.mean(1, keepdims=True)
-    return np.array([own[rows].mean(0) for rows in _parts(len(y))])
+    """Means (K, n) of each worker against its row, in contiguous blocks of rows; NaN where it has no row."""
+    own = against_row(y)
+    return np.array([mean(own[rows], axis=0) for rows in _parts(len(y))])
 
 
 def _workers(y: np.ndarray) -> dict[str, Mechanism]:
-    """Lastingly slow workers, and how much the others differ."""
-    n = y.shape[1]
-    if n < LEAST_WORKERS:
-        return {}
-    found = _bad_nodes(y)
-    others = np.setdiff1d(np.arange(n), found["bad_node"].workers if found else ())
-    if len(others) < 3:
+    """Lastingly slow workers, and how much the others differ; of workers with few rows neither can be told."""
+    logged = counts(y, axis=0)
+    enough = np.flatnonzero(logged >= min(LEAST_LOGGED, len(y)))
+    found: dict[str, Mechanism] = {}
+    few = np.flatnonzero(logged < min(LEAST_LOGGED, len(y)))
+    if len(few):
+        why = f"fewer than {LEAST_LOGGED} rows were logged of each"
+        found["few_rows"] = Mechanism(workers=tuple(few.tolist()), unsure=why)
+    if len(enough) < LEAST_WORKERS:
         return found
-    A, within, p = _worker_test(y[:, others])
-    K, m = A.shape
-    whole = float(A.mean(0).var(ddof=1))
-    sd = max(whole - within / K, 0.0) ** 0.5
-    if p < _SIGNIFICANT and sd > 0.02:
-        ends = (m - 1) * whole / chdtri(m - 1, [0.025, 0.975]) - within / K
-        low, high = np.maximum(ends, 0.0) ** 0.5
-        found["heterogeneous"] = Mechanism({"sd": Number(sd, float(low), float(high))})
-    return found
+    bad = _bad_nodes(y[:, enough])
+    slow = bad["bad_node"].workers if bad else ()
+    for name, one in bad.items():
+        found[name] = replace(one, workers=tuple(enough[list(one.workers)].tolist()))
+    return found | _differences(y[:, enough], slow)
+
+
+def _differences(y: np.ndarray, bad: tuple[int, ...]) -> dict[str, Mechanism]:
+    """How much the workers of y (T, n) differ lastingly, without some that are slow throughout."""
+    others = np.setdiff1d(np.arange(y.shape[1]), bad)
+    m = len(others)
+    if m < 3:
+        return {}
+    test = _worker_test(y[:, others])
+    whole = float(np.nanvar(mean(test.blocks, axis=0), ddof=1))
+    sd = max(whole - test.error, 0.0) ** 0.5
+    if not (test.p < _SIGNIFICANT and sd > 0.02):
+        return {}
+    ends = (m - 1) * whole / chdtri(m - 1, [0.025, 0.975]) - test.error
+    low, high = np.maximum(ends, 0.0) ** 0.5
+    return {"heterogeneous": Mechanism({"sd": Number(sd, float(low), float(high))})}
 
 
 def _bad_nodes(y: np.ndarray) -> dict[str, Mechanism]:
     """The largest set of slow workers that is clear of all others, as a whole and in nine of ten blocks."""
-    A, within, p = _worker_test(y)
-    K, n = A.shape
-    if p >= _SIGNIFICANT:
+    test = _worker_test(y)
+    n = y.shape[1]
+    if test.p >= _SIGNIFICANT:
         return {}
-    se = (within / K) ** 0.5
-    effect = y.mean(0) - np.median(y.mean(0))
+    se = test.error**0.5
+    by_worker = mean(without_rows(y), axis=0)
+    effect = by_worker - np.median(by_worker)
     order = np.argsort(-effect, kind="stable")
     for many in range(max(1, n // 4), 0, -1):
         bad = order[:many]
@@ -387,10 +507,11 @@ def _bad_nodes(y: np.ndarray) -> dict[str, Mechanism]:
         middle = np.median(effect[others])
         spread = 1.4826 * np.median(np.abs(effect[others] - middle))
         far = effect[bad[-1]] - effect[others[0]] > max(log(1.1), 3 * max(spread, se))
-        above = A[:, bad].min(1) - np.median(A[:, others], axis=1) > log(1.1) / 2
-        if far and above.mean() >= 0.9:
+        ahead = np.fmin.reduce(test.blocks[:, bad], axis=1) - median(test.blocks[:, others], axis=1)
+        above = ahead[~np.isnan(ahead)] > log(1.1) / 2
+        if far and above.size and above.mean() >= 0.9:
             size = float(effect[bad].mean() - middle)
-            reach = stdtrit((n - 1) * (K - 1), 0.975) * se * (1 / many + np.pi / 2 / (n - many)) ** 0.5
+            reach = stdtrit(test.degrees, 0.975) * se * (1 / many + np.pi / 2 / (n - many)) ** 0.5
             factor = Number(
                 value=float(np.exp(size)),
                 low=float(np.exp(size - reach)),
@@ -402,14 +523,15 @@ def _bad_nodes(y: np.ndarray) -> dict[str, Mechanism]:
 
 
 def _chunk_noise(y: np.ndarray, parts: Variance) -> dict[str, Mechanism]:
-    """Whether the chunks of one worker's work in one iteration are alike: y (T, n, M)."""
+    """Whether the chunks of one worker's work in one iteration are alike: y (T, n, M), NaN where there is no row."""
     M = y.shape[2]
     if M < 2:
         return {}
-    y = y - y.mean((0, 2), keepdims=True)
-    y = y - y.mean((0, 1), keepdims=True)
-    between = M * y.mean(2).var()
-    within = y.var(axis=2, ddof=1).mean()
+    y = y - np.nanmean(y, axis=(0, 2), keepdims=True)
+    y = y - np.nanmean(y, axis=(0, 1), keepdims=True)
+    y = y[~np.isnan(y).any(axis=2)]
+    between = M * y.mean(1).var()
+    within = y.var(axis=1, ddof=1).mean()
     alike = float((between - within) / (between + (M - 1) * within))
     if alike < 0.1 and parts.shares["rest"] > 0.5:
         return {"data_bound_or_chunk_noise": Mechanism({"correlation": Number(alike)})}
@@ -421,12 +543,13 @@ def _halves(y: np.ndarray) -> tuple[list[int], float]:
     T, n = y.shape
     A = _block_means(y)
     before, after = np.array_split(A, [len(A) // 2])
-    differ = np.abs(after.mean(0) - before.mean(0)) > 0.05
+    differ = np.abs(mean(after, axis=0) - mean(before, axis=0)) > 0.05
     significant = p_of_equal_means(before, after) < _SIGNIFICANT / n
     changed = np.flatnonzero(significant & differ).tolist()
-    first = y[: T // 2].mean(0)
-    second = y[T // 2 :].mean(0)
+    y = without_rows(y)
+    halves = np.array([mean(y[: T // 2], axis=0), mean(y[T // 2 :], axis=0)])
+    first, second = halves[:, ~np.isnan(halves).any(axis=0)]
     stability = np.nan
-    if n > 2 and np.ptp(first) > 0 and np.ptp(second) > 0:
+    if len(first) > 2 and np.ptp(first) > 0 and np.ptp(second) > 0:
         stability = rank_correlation(first, second)
     return changed, stability

@@ -8,6 +8,7 @@ import numpy as np
 
 from gcexp.delays.trace_loads import own_load
 from gcexp.errors import require
+from gcexp_adviser.diagnosis.logged import mean, median
 from gcexp_adviser.diagnosis.resampling import (
     LEVELS,
     Number,
@@ -49,6 +50,7 @@ def share(value: Any) -> tuple[float, ...]:
 def share_of_loads(times: np.ndarray, loads: np.ndarray, seed: int = 0) -> tuple[Number | None, str]:
     """Phi at the own load, from times (T, n) of iterations with several loads (T,); None and why where it is unknown.
 
+    Times are NaN where a worker has no row, and a worker without any at the load of most iterations does not count.
     The typical time at load L is F + C L: least squares weighted by 1 / time over the loads with 20 iterations or more.
     Then phi = F / (F + C L_0), cut to [0, 1], with L_0 the own load (`gcexp.delays.trace_loads.own_load`). With loads
     1 and 1/2, whose typical times have the ratio r, this is 2 r - 1.
@@ -61,19 +63,18 @@ def share_of_loads(times: np.ndarray, loads: np.ndarray, seed: int = 0) -> tuple
     if len(at) < 2:
         return None, f"it takes two loads with {_ROWS_OF_A_LOAD} iterations each to measure it"
     groups = [times[loads == load] for load in at]
-    usual = np.median(max(groups, key=len), axis=0)
+    usual = median(max(groups, key=len), axis=0)
     typical, resampled, independent = [], [], []
     for place, group in enumerate(groups):
         scaled = group / usual
-        middle = np.median(scaled)
+        middle = np.nanmedian(scaled)
         typical.append(middle)
-        above = (scaled > middle).mean(
-            axis=1
-        )  # of a median this is what rows that depend on each other share
+        # Of a median this is what rows that depend on each other share
+        above = mean(np.where(np.isnan(scaled), np.nan, scaled > middle), axis=1)
         block = block_length(len(scaled), autocorrelation_time(above))
         independent.append(len(scaled) / block)
         resampled.append(
-            [np.median(scaled[rows]) for rows in resampled_rows(len(scaled), block, seed + place)]
+            [np.nanmedian(scaled[rows]) for rows in resampled_rows(len(scaled), block, seed + place)]
         )
     found = np.array(typical)
     own = own_load(loads)
@@ -103,14 +104,22 @@ def _fixed_share(loads: list[float], times: np.ndarray, own: float) -> float:
 
 
 def share_of_compute(times: np.ndarray, compute: np.ndarray, seed: int = 0) -> tuple[Number | None, str]:
-    """The same where the part of each time that grows with the load was measured: 1 - mean(compute) / mean(time)."""
-    fixed = times - compute
-    if compute.size > 2 and fixed.std() > 0 and compute.std() > 0:
-        together = np.corrcoef(fixed.ravel(), compute.ravel())[0, 1]
+    """The same where the part of each time that grows with the load was measured: 1 - mean(compute) / mean(time).
+
+    Both are those of the times (T, n) that are there; the others are NaN.
+    """
+    compute = np.where(np.isnan(times), np.nan, compute)
+    logged = ~np.isnan(compute)
+    growing = compute[logged]
+    fixed = (times - compute)[logged]
+    if growing.size > 2 and fixed.std() > 0 and growing.std() > 0:
+        together = np.corrcoef(fixed, growing)[0, 1]
         if together < _MISSED:
             return None, "the rest of the time falls where compute rises: its clock misses part of the work"
-    phi = float(1 - compute.mean() / times.mean())
+    phi = float(1 - growing.mean() / times[logged].mean())
     if len(times) < 2:
         return Number(phi), ""
-    low, high, _ = ratio_interval(compute.mean(1), times.mean(1), seed)
+    n = times.shape[1]
+    sums = [np.nansum(part, axis=1) / n for part in (compute, np.where(logged, times, np.nan))]
+    low, high, _ = ratio_interval(*sums, seed)
     return Number(phi, max(1 - high, 0.0), min(1 - low, 1.0)), ""

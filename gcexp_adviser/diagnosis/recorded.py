@@ -1,4 +1,8 @@
-"""Recorded times as `gcexp fit` and `gcexp advise` take them: complete rows of the same workers, of one load."""
+"""Recorded times as `gcexp fit` and `gcexp advise` take them: rows of the same workers, of one load.
+
+Missing rows have an assumed time in what is priced (`Recorded.x`) and none in what is learned of the workers
+(`Recorded.logged`).
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from gcexp.traces.missing import LEFT_OUT, Absent, MissingRows, described, late_
 from gcexp.traces.record import TraceFile
 from gcexp_adviser.diagnosis.barrier import barrier as barrier_test
 from gcexp_adviser.diagnosis.barrier import stamped_after_waiting
+from gcexp_adviser.diagnosis.logged import median
 from gcexp_adviser.diagnosis.phi import share_of_compute, share_of_loads
 from gcexp_adviser.diagnosis.resampling import Number
 from gcexp_adviser.logs.reading import read
@@ -34,8 +39,11 @@ class Recorded:
     loads: Loads  # of all iterations of the trace
     every: np.ndarray = field(repr=False)  # (T0, n): times of the iterations at the own load
     x: np.ndarray = field(repr=False)  # (T, n): the same without iterations from which nothing can be learned
+    logged: np.ndarray = field(
+        repr=False
+    )  # (T, n): these times where they were logged, NaN where rows are missing
     rows: np.ndarray = field(repr=False)  # (T,): numbers of these iterations in the trace
-    chunks: np.ndarray | None = field(repr=False)  # (T, n, M)
+    chunks: np.ndarray | None = field(repr=False)  # (T, n, M), NaN likewise
     phi: (
         Number | None
     )  # share of the time that does not grow with the load, at the own load, where it was measured
@@ -158,15 +166,17 @@ def recorded_without_gaps(gaps: TraceFile, way: Way, barrier: str = "check", see
         notes.append(f"Left out because workers are missing: {counted(trace.left_out, 'iteration')}.")
     loads = loads_of(trace)
     every = trace.values["time"][loads.own_rows]
+    logged = _logged(trace)
     if barrier == "check":
-        notes += _doubts(trace, every)
+        notes += _doubts(trace, logged)
     if loads.several:
         waiting = every.max(1).mean()
         notes.append(
             f"{loads.sentence} Waiting for all takes {waiting:.4g} at load {loads.own:g} on the mean."
         )
-    phi, phi_unknown = _phi(trace, loads, seed)
-    kept, left_out = _kept(every)
+    phi, phi_unknown = _phi(trace, logged, loads, seed)
+    own = logged[loads.own_rows]
+    kept, left_out = _kept(every, own)
     notes += left_out
 
     numbers = loads.own_rows
@@ -174,12 +184,14 @@ def recorded_without_gaps(gaps: TraceFile, way: Way, barrier: str = "check", see
         numbers = np.flatnonzero(~gaps.missing.any(1))[numbers]
     chunks = None
     if trace.chunks is not None:
-        chunks = trace.chunks[loads.own_rows][kept]
+        there = ~np.isnan(own[kept])[..., None]
+        chunks = np.where(there, trace.chunks[loads.own_rows][kept], np.nan)
     return Recorded(
         trace=trace,
         loads=loads,
         every=every,
         x=every[kept],
+        logged=own[kept],
         rows=numbers[kept],
         chunks=chunks,
         phi=phi,
@@ -192,11 +204,21 @@ def recorded_without_gaps(gaps: TraceFile, way: Way, barrier: str = "check", see
     )
 
 
-def _doubts(trace: TraceFile, every: np.ndarray) -> list[str]:
-    """What speaks for a stamp after the all-reduce; `UserError` where the times (T0, n) tell nothing of the workers."""
+def _logged(trace: TraceFile) -> np.ndarray:
+    """Times (R, n) that were logged; NaN where rows are missing, whatever time they were given."""
+    times = trace.values["time"]
+    if trace.missing is None:
+        return times
+    return np.where(trace.missing, np.nan, times)
+
+
+def _doubts(trace: TraceFile, logged: np.ndarray) -> list[str]:
+    """What speaks for a stamp after the all-reduce; `UserError` where the times (R, n) tell nothing of the workers."""
     compute = trace.values.get("compute")
+    own_rows = loads_of(trace).own_rows
+    every = logged[own_rows]
     if compute is not None:
-        waited = stamped_after_waiting(every, compute[loads_of(trace).own_rows])
+        waited = stamped_after_waiting(every, compute[own_rows])
         if waited:
             raise UserError(
                 f"{trace.name}: {waited}. Take the compute times: columns=time:compute; where the times are right: "
@@ -208,20 +230,21 @@ def _doubts(trace: TraceFile, every: np.ndarray) -> list[str]:
     return [f"Doubtful: {said}.{_hint(trace)}"] if verdict else []
 
 
-def _phi(trace: TraceFile, loads: Loads, seed: int) -> tuple[Number | None, str]:
-    """The share of the time that does not grow with the load, or None and why it was not measured."""
+def _phi(trace: TraceFile, logged: np.ndarray, loads: Loads, seed: int) -> tuple[Number | None, str]:
+    """The share of the time (R, n) that does not grow with the load, or None and why it was not measured."""
     if loads.several:
-        return share_of_loads(trace.values["time"], loads.of_rows, seed)
+        return share_of_loads(logged, loads.of_rows, seed)
     if "compute" in trace.values:
-        return share_of_compute(trace.values["time"], trace.values["compute"], seed)
+        return share_of_compute(logged, trace.values["compute"], seed)
     return None, "the trace has one load and no column compute"
 
 
-def _kept(x: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Rows (T,) from which something can be learned, and what is told of the others."""
-    row = np.median(np.log(x), axis=1)
-    above = row - np.median(row)
-    paused = above > max(_PAUSE, _DEVIATIONS * np.median(np.abs(above)))
+def _kept(x: np.ndarray, logged: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Rows (T,) of times (T, n) from which something can be learned, and what is told of the others."""
+    there = ~np.isnan(logged).all(axis=1)
+    row = median(np.log(logged), axis=1)
+    above = row - np.median(row[there])
+    paused = there & (above > max(_PAUSE, _DEVIATIONS * np.median(np.abs(above[there]))))
     longest = x.max(1) * ~paused
     alone = np.zeros(len(x), bool)
     if len(x) > 2:
@@ -237,7 +260,9 @@ def _kept(x: np.ndarray) -> tuple[np.ndarray, list[str]]:
             "Left out: an iteration that took longer than all others together: one event does not tell how often it "
             "comes."
         )
-    return ~(paused | alone), told
+    if not there.all():
+        told.append(f"Left out: {counted(int((~there).sum()), 'iteration')} in which no worker has a row.")
+    return ~(paused | alone) & there, told
 
 
 def _hint(trace: TraceFile) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from gcexp.seeding import rng
+from gcexp_adviser.diagnosis.logged import counts, mean
 
 RESAMPLES = 200
 LEVELS = (2.5, 97.5)
@@ -31,19 +32,31 @@ class Number:
 def autocorrelation_time(series: np.ndarray) -> float:
     """Integrated autocorrelation time 1 + 2 sum_k rho(k) of a series (T,), at least 1.
 
-    The sum ends at the first lag k >= 5 tau, where what follows is mostly noise, and before T/3.
+    The sum ends at the first lag k >= 5 tau, where what follows is mostly noise, and before T/3. Where values are NaN,
+    rho(k) is that of the pairs that are there, times (T - k) / T, by which the usual one is too small as well.
     """
     T = len(series)
-    power = np.abs(np.fft.rfft(series - series.mean(), 2 * T)) ** 2
-    covariance = np.fft.irfft(power, 2 * T)[:T]
+    whole = float(mean(series))
+    covariance = _sums_of_products(np.nan_to_num(series - whole, nan=0.0))
+    logged = counts(series)
+    if logged < T:
+        pairs = np.maximum(_sums_of_products(~np.isnan(series)).round(), 1)
+        covariance *= (T - np.arange(T)) / pairs * logged / T
     lags = np.arange(1, ceil(T / 3))
-    constant = covariance[0] <= 1e-24 * T * max(float(np.mean(series)) ** 2, 1e-300)
+    constant = covariance[0] <= 1e-24 * T * max(whole**2, 1e-300)
     if constant or not lags.size:
         return 1.0
     taus = 1 + 2 * np.cumsum(covariance[lags]) / covariance[0]
     enough = lags >= 5 * taus
     last = enough.argmax() if enough.any() else -1
     return float(max(taus[last], 1.0))
+
+
+def _sums_of_products(series: np.ndarray) -> np.ndarray:
+    """Sums of the products of values at each distance from 0 on (T,)."""
+    T = len(series)
+    power = np.abs(np.fft.rfft(series, 2 * T)) ** 2
+    return np.fft.irfft(power, 2 * T)[:T]
 
 
 def block_length(T: int, tau: float) -> int:

@@ -1,10 +1,15 @@
-"""Workers that are slow for a while: a two-state hidden Markov chain for each, fitted to logarithms of times."""
+"""Workers that are slow for a while: a two-state hidden Markov chain for each, fitted to logarithms of times.
+
+Logarithms y (T, n) are NaN where a worker has no row. There the chain goes on, and nothing is seen of its state.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 import numpy as np
+
+from gcexp_adviser.diagnosis.logged import counts, mean
 
 _STEPS, _CLOSE = 40, 1e-6  # steps of maximisation at most, and the relative gain at which they end
 _FARTHEST = 300.0  # of a likelihood ratio in logarithms
@@ -45,6 +50,8 @@ class Chain:
 @dataclass(frozen=True)
 class SlowStates:
     """A fitted chain; the times (T, n) that are more likely slow than fast; and what the chain explains.
+
+    Of a time that is missing it is told by the times around it.
 
     `gain` is by how much the Bayesian information criterion prefers it to one normal law around each worker's mean.
     The criterion counts five numbers: two rates, the gap and two standard deviations. The normal law has one standard
@@ -92,26 +99,29 @@ def fitted(y: np.ndarray, slow: np.ndarray) -> SlowStates:
         likelihood, posterior, pairs = smoothed(y, chain)
         if likelihood - before <= _CLOSE * abs(likelihood):
             break
-    variance = max(float(((y - y.mean(0)) ** 2).mean()), _LEAST_SD**2)
-    alone = -y.size / 2 * (np.log(2 * np.pi * variance) + 1)
-    gain = 2 * (likelihood - alone) - 5 * np.log(y.size)
+    logged = int(counts(y))
+    variance = max(float(mean((y - mean(y, axis=0)) ** 2)), _LEAST_SD**2)
+    alone = -logged / 2 * (np.log(2 * np.pi * variance) + 1)
+    gain = 2 * (likelihood - alone) - 5 * np.log(logged)
     return SlowStates(chain, posterior > 0.5, float(gain))
 
 
 def _first(y: np.ndarray, slow: np.ndarray) -> Chain:
     """A chain from a guess; workers that are never or always slow tell nothing of the gap."""
+    logged = ~np.isnan(y)
     often = slow.sum(0)
-    both = (often > 0) & (often < len(y))
-    mean_of_fast = np.where(slow, 0, y).sum(0) / np.maximum(len(y) - often, 1)
-    base = np.where(both, mean_of_fast, y.mean(0))
+    both = (often > 0) & (often < logged.sum(0))
+    mean_of_fast = np.where(logged & ~slow, y, 0).sum(0) / np.maximum(logged.sum(0) - often, 1)
+    base = np.where(both, mean_of_fast, mean(y, axis=0))
     above = y - base
-    times_fast = above[~slow & both]
+    times_fast = above[logged & ~slow & both]
     times_slow = above[slow & both]
     gap = float(times_slow.mean()) if times_slow.size else 0.0
     sd_fast = _spread(times_fast)
     sd_slow = _spread(times_slow)
-    before = slow[:-1]
-    after = slow[1:]
+    known = logged[:-1] & logged[1:]
+    before = slow[:-1][known]
+    after = slow[1:][known]
     p01 = (~before & after).sum() / max((~before).sum(), 1)
     p10 = (before & ~after).sum() / max(before.sum(), 1)
     p01, p10 = np.clip([p01, p10], 1e-4, 0.9).tolist()
@@ -123,8 +133,10 @@ def _spread(values: np.ndarray) -> float:
     return max(float(values.std()), _LEAST_SD) if values.size else _LEAST_SD
 
 
-def _log_normal(y: np.ndarray, mean: np.ndarray, sd: float) -> np.ndarray:
-    return -0.5 * ((y - mean) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2 * np.pi)
+def _log_normal(y: np.ndarray, middle: np.ndarray, sd: float) -> np.ndarray:
+    """Logarithm of the density of values; 0 where there is none, so that it says nothing of the state."""
+    density = -0.5 * ((y - middle) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2 * np.pi)
+    return np.nan_to_num(density, nan=0.0)
 
 
 def smoothed(y: np.ndarray, chain: Chain) -> tuple[float, np.ndarray, np.ndarray]:
@@ -173,7 +185,11 @@ def smoothed(y: np.ndarray, chain: Chain) -> tuple[float, np.ndarray, np.ndarray
 
 def maximised(y: np.ndarray, chain: Chain, posterior: np.ndarray, pairs: np.ndarray) -> Chain:
     """The parameters that follow from who was probably slow when; the likelihood never falls."""
-    fast = 1 - posterior
+    logged = ~np.isnan(y)
+    first = posterior[0]
+    posterior = np.where(logged, posterior, 0.0)
+    fast = np.where(logged, 1 - posterior, 0.0)
+    y = np.where(logged, y, 0.0)
     precision_fast = fast / chain.sd_fast**2
     precision_slow = posterior / chain.sd_slow**2
     levels = precision_fast * y + precision_slow * (y - chain.gap)
@@ -183,7 +199,7 @@ def maximised(y: np.ndarray, chain: Chain, posterior: np.ndarray, pairs: np.ndar
     gap = float((posterior * (y - base)).sum() / total_slow)
     sd_fast = np.sqrt((fast * (y - base) ** 2).sum() / total_fast)
     sd_slow = np.sqrt((posterior * (y - base - gap) ** 2).sum() / total_slow)
-    p01, p10 = _rates(chain, posterior[0], pairs)
+    p01, p10 = _rates(chain, first, pairs)
     return Chain(
         p01=p01,
         p10=p10,
