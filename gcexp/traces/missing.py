@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from gcexp.errors import DataError, ParameterError, require, require_known
+from gcexp.traces.ranks import p_of_equal_ranks
 from gcexp.traces.record import LEAST, MOST, TraceFile
 from gcexp.traces.timeouts import hides_the_longest, mean_beyond
 from gcexp.words import joined
@@ -493,8 +494,6 @@ def _silent_since(missing: np.ndarray) -> dict[int, int]:
 
 def _slowness(times: np.ndarray, lacking: np.ndarray) -> tuple[float, float]:
     """Ratio of medians of the seen times (R, N) in rows that lack some to that in whole rows, and its p-value."""
-    from scipy.stats import mannwhitneyu  # slow to import
-
     there = ~np.isnan(times).all(1)
     lacking = lacking[there]
     times = times[there]
@@ -503,4 +502,4 @@ def _slowness(times: np.ndarray, lacking: np.ndarray) -> tuple[float, float]:
     if lacking.all() or not lacking.any():
         return np.nan, np.nan
     slower = float(np.median(levels[lacking]) / np.median(levels[~lacking]))
-    return slower, float(mannwhitneyu(levels[lacking], levels[~lacking]).pvalue)
+    return slower, p_of_equal_ranks(levels[lacking], levels[~lacking])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -13,14 +12,9 @@ from gcexp.delays.trace_loads import Loads, loads_of
 from gcexp.errors import UserError
 from gcexp.traces.missing import Absent, described
 from gcexp.traces.record import Flags, TraceFile
-from gcexp_adviser.diagnosis.diagnosis import diagnosed_each_way
-from gcexp_adviser.diagnosis.diagnosis_in_words import (
-    on_missing_rows,
-    sentences,
-    variance_in_words,
-    what_would_settle,
-)
-from gcexp_adviser.diagnosis.recorded import Way, ways_of
+from gcexp_adviser.diagnosis.diagnosis import diagnosed
+from gcexp_adviser.diagnosis.diagnosis_in_words import sentences, variance_in_words, what_would_settle
+from gcexp_adviser.diagnosis.recorded import Way, logged_times, recorded_without_gaps, ways_of
 from gcexp_adviser.diagnosis.trace_statistics import statistics
 from gcexp_adviser.logs.how import how_of
 from gcexp_adviser.logs.reading import read
@@ -43,9 +37,8 @@ def report(
 
     They tell what was read, and what makes the workers slow in the words of `gcexp.fit`. Where nothing can be said of
     the workers, as of times that were stamped after a barrier, they tell why. Of a trace with several loads all that
-    is said of times is said of the iterations at its own load. Of one with missing rows it is said where they are late
-    (`gcexp.traces.missing.as_late`) unless `absent` is given, and the first sentence tells whether what is found
-    depends on that. The parameters are those of `gcexp.fit`.
+    is said of times is said of the iterations at its own load, and of one with missing rows it is said of the rows that
+    were logged. The parameters are those of `gcexp.fit`.
 
     Examples
     --------
@@ -53,31 +46,26 @@ def report(
     bytedance-AR-dp: worker 0 is slow throughout (factor 2.26, 2.25 to 2.27).
     """
     gaps = read(source, how_of(log, report))
-    ways = ways_of(gaps, absent, timeout)
-    trace = ways[0].trace
+    way, *_ = ways_of(gaps, absent, timeout)
+    trace = way.trace
     loads = loads_of(trace)
     lines = _sizes(trace, gaps)
     missing = described(gaps)
     if missing is not None:
         lines += [f"missing: {sentence}" for sentence in missing.sentences]
-    on_workers, on_missing = _diagnosis(gaps, ways, barrier, seed)
-    lines += [*on_workers, *_times(trace, loads), *_flags(trace), _priced(trace, loads)]
-    return "\n".join([*on_missing, *lines])
+    lines += [*_diagnosis(gaps, way, barrier, seed), *_times(trace, loads), *_flags(trace)]
+    return "\n".join([*lines, _priced(trace, loads)])
 
 
-def _diagnosis(gaps: TraceFile, ways: Sequence[Way], barrier: str, seed: int) -> tuple[list[str], list[str]]:
-    """What makes the workers slow, or why that cannot be said; and whether it depends on missing rows."""
+def _diagnosis(gaps: TraceFile, way: Way, barrier: str, seed: int) -> list[str]:
+    """What makes the workers slow, or why that cannot be said."""
     try:
-        found, otherwise = diagnosed_each_way(gaps, ways, barrier, seed)
+        found = diagnosed(recorded_without_gaps(gaps, way, barrier, seed), seed=seed)
     except UserError as error:
-        return [f"warning: {error}"], []
+        return [f"warning: {error}"]
     decided = found.recorded.trace.decisions
     notes = [note for note in found.recorded.notes if note not in decided]
-    told = [*sentences(found), *what_would_settle(found), *notes, variance_in_words(found)]
-    depends = on_missing_rows(found, otherwise)
-    if depends is None or len(ways) == 1:  # nothing is missing, or one way was asked for
-        return told, []
-    return told, [depends.sentence]
+    return [*sentences(found), *what_would_settle(found), *notes, variance_in_words(found)]
 
 
 def _sizes(trace: TraceFile, read: TraceFile) -> list[str]:
@@ -91,7 +79,7 @@ def _sizes(trace: TraceFile, read: TraceFile) -> list[str]:
     if trace.left_out:
         gaps = f"{counted(trace.left_out, 'iteration')} with missing workers left out"
     elif trace.missing is not None:
-        gaps = f"{counted(int(trace.missing.sum()), 'missing row')} taken as late"
+        gaps = counted(int(trace.missing.sum()), "missing row")
     holes = "" if trace.names else _without(trace.workers)
     return [
         f"{trace.name}: {len(times)} iterations, {len(trace.workers)} workers{ragged}, {gaps}",
@@ -123,11 +111,13 @@ def _without(workers: tuple[int, ...]) -> str:
 
 
 def _times(trace: TraceFile, loads: Loads) -> list[str]:
-    """Statistics of the times of a trace at its own load, where an iteration may lack the last workers."""
-    times = trace.values["time"][loads.own_rows]
+    """Statistics of the times of a trace that were logged at its own load."""
     flags = trace.flags
-    least = (~np.isnan(times)).sum(1).min()
-    of_times = statistics(times[:, :least])
+    times = logged_times(trace)[loads.own_rows]
+    compared = times
+    if not flags.persistent:  # an iteration may lack the last workers
+        compared = times[:, : (~np.isnan(times)).sum(1).min()]
+    of_times = statistics(compared)
     mean = f"time: mean {of_times['mean']:.6g} {flags.unit}".rstrip()
     lines = [
         f"{mean}, standard deviation {of_times['cov']:.1%} of it",
@@ -163,9 +153,9 @@ def _flags(trace: TraceFile) -> list[str]:
 def _priced(trace: TraceFile, loads: Loads) -> str:
     """What is assumed about loads at which the trace was not recorded."""
     if "compute" in trace.values:
+        times = logged_times(trace)[loads.own_rows]
         compute = trace.values["compute"][loads.own_rows]
-        times = trace.values["time"][loads.own_rows]
-        share = np.nansum(compute) / np.nansum(times)
+        share = np.nansum(np.where(np.isnan(times), np.nan, compute)) / np.nansum(times)
         if loads.several:
             return (
                 f"loads: column compute holds {share:.0%} of the time; what share grows with the load, gcexp advise "

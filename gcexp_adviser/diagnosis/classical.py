@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtr
+from scipy.special import bdtr, stdtr
 
+from gcexp.traces.ranks import ranks
 from gcexp_adviser.diagnosis.logged import counts, mean
 
 
@@ -62,11 +63,14 @@ def rank_correlation(x: np.ndarray, y: np.ndarray) -> float:
     >>> round(rank_correlation(np.array([1, 2, 2, 4]), np.array([10, 30, 20, 40])), 6)
     0.948683
     """
-    return float(np.corrcoef(_ranks(x), _ranks(y))[0, 1])
+    return float(np.corrcoef(ranks(x), ranks(y))[0, 1])
 
 
-def _ranks(x: np.ndarray) -> np.ndarray:
-    """Ranks from 1, of equal values the mean of theirs."""
-    _, places, counts = np.unique(x, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return (last - (counts - 1) / 2)[places]
+def p_of_even_odds(wins: int, trials: int) -> float:
+    """Two-sided p of the sign test: of so many wins or more extreme ones, where both outcomes are as likely.
+
+    >>> p_of_even_odds(9, 10), p_of_even_odds(5, 10)
+    (0.021484375, 1.0)
+    """
+    fewer = min(wins, trials - wins)
+    return min(1.0, float(2 * bdtr(fewer, trials, 0.5)))

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from gcexp.delays.composed import Composed
-from gcexp.errors import UserError
-from gcexp.traces.record import TraceFile
 from gcexp_adviser.diagnosis.level_changes import Levels
 from gcexp_adviser.diagnosis.mechanisms import Decomposition, found_in
-from gcexp_adviser.diagnosis.recorded import Recorded, Way, recorded_without_gaps
+from gcexp_adviser.diagnosis.recorded import Recorded
 from gcexp_adviser.diagnosis.resampling import Number
 
+_MOSTLY_LOGGED = (
+    0.5  # share of the iterations; a worker with fewer rows is not said to be the slowest in most
+)
 _COLUMNS = ["mechanism", "status", "number", "value", "low", "high", "workers"]
 
 
@@ -60,9 +62,15 @@ class Diagnosis(Decomposition):
 
     @property
     def slowest(self) -> tuple[int, float]:
-        """The worker that is most often the slowest one in what holds now, and in what share of these iterations."""
-        now = self.recorded.x[self.levels.now :]
-        shares = (now == now.max(1, keepdims=True)).mean(0)
+        """The worker that is most often the slowest one in what holds now, and in what share of these iterations.
+
+        Where rows are missing it is the share of those in which the worker has one; 0 for fewer than half of them.
+        """
+        now = self.recorded.logged[self.levels.now :]
+        logged = ~np.isnan(now)
+        is_slowest = now == np.fmax.reduce(now, axis=1)[:, None]
+        shares = is_slowest.sum(0) / np.maximum(logged.sum(0), 1)
+        shares[logged.mean(0) < _MOSTLY_LOGGED] = 0.0
         worker = int(shares.argmax())
         return worker, float(shares[worker])
 
@@ -103,35 +111,19 @@ class Fitted(Diagnosis):
         Mean of the slowest, the second slowest and the middle worker in the model, over that in these rows.
     held : dict
         The same of a model of the first half of the trace, over the second half.
-    depends_on_missing : str
-        What is found otherwise where missing rows are left out; empty where nothing is.
     """
 
     model: Composed = field(repr=False)
     replay: dict[str, float]
     held: dict[str, float]
-    depends_on_missing: str = ""
-
-
-def diagnosed_each_way(
-    gaps: TraceFile, ways: Sequence[Way], barrier: str, seed: int, phi: Number | None = None
-) -> tuple[Diagnosis, dict[str, Diagnosis]]:
-    """The diagnosis where missing rows are taken in the first of some ways, and those of the others by their way."""
-    main, *others = ways
-    found = diagnosed(recorded_without_gaps(gaps, main, barrier, seed), phi, seed)
-    otherwise = {}
-    for way in others:
-        try:
-            times = recorded_without_gaps(gaps, way, barrier, seed)
-        except UserError:  # nothing is left without the iterations with missing rows
-            continue
-        otherwise[way.how] = diagnosed(times, phi, seed)
-    return found, otherwise
 
 
 def diagnosed(
     times: Recorded, phi: Number | None = None, seed: int = 0, levels: Levels | None = None
 ) -> Diagnosis:
-    """The diagnosis of recorded times; phi is the one that was measured, and levels are looked for, where not given."""
-    found = found_in(times.x, times.chunks, seed, levels)
+    """The diagnosis of recorded times; phi is the one that was measured, and levels are looked for, where not given.
+
+    It rests on the rows that were logged, so that it does not matter which times missing rows were given.
+    """
+    found = found_in(times.logged, times.chunks, seed, levels)
     return Diagnosis(**vars(found), recorded=times, phi=phi or times.phi)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
-from gcexp.traces.missing import Dependence, Told, dependence
 from gcexp.words import joined
 from gcexp_adviser.diagnosis.diagnosis import Diagnosis
 from gcexp_adviser.diagnosis.level_changes import LEAST_NOW, Change, Spell
@@ -27,6 +26,11 @@ WORDS = {
         "A worker that is slow since some iteration is better excluded, or given less work, than coded around.",
     ),
     "recent_change": ("a worker whose speed has changed too recently to say that it lasts", ""),
+    "gone": (
+        "workers without a row up to the end",
+        "What became of a worker without rows no time tells: it was gone, or later than any timeout.",
+    ),
+    "few_rows": ("workers with too few rows", ""),
     "drift": ("times that drift over the run", "Drift slows all schemes alike."),
     "common_shock": (
         "iterations in which all workers are slow together",
@@ -56,12 +60,9 @@ WORDS = {
 }
 
 
-def sentences(found: Diagnosis, on_missing: str = "") -> list[str]:
-    """What it is, how sure that is, and what it means for coding; first whether missing rows decide it."""
-    told = [*causes(found), meaning(found)]
-    if on_missing:
-        told.insert(0, on_missing)
-    return told
+def sentences(found: Diagnosis) -> list[str]:
+    """What it is, how sure that is, and what it means for coding."""
+    return [*causes(found), meaning(found)]
 
 
 def causes(found: Diagnosis) -> list[str]:
@@ -92,29 +93,10 @@ def missing_rows(recorded: Recorded) -> Iterator[str]:
     taken = f"{recorded.mean_of_missing:.4g} on the mean"
     if recorded.timeout is not None:
         taken = f"{recorded.timeout:g}, the timeout"
-    yield f"Missing rows are taken as late, with a time of {taken}; absent=skip leaves their iterations out."
-
-
-def on_missing_rows(found: Diagnosis, otherwise: Mapping[str, Diagnosis]) -> Dependence | None:
-    """Whether what is found depends on what missing rows are taken for; None where none is missing."""
-    missing = found.recorded.missing
-    if missing is None:
-        return None
-    others = {how: _in_short(other) for how, other in otherwise.items()}
-    return dependence("what is found", missing, _in_short(found), others)
-
-
-def _in_short(found: Diagnosis) -> Told:
-    """The mechanisms that are certain with their workers, and the same in a few words."""
-    certain = {name: one.workers for name, one in found.mechanisms.items() if not one.unsure}
-    words = []
-    for name, workers in certain.items():
-        who = found.recorded.named(workers[:_MOST_NAMED])
-        more = len(workers) - _MOST_NAMED
-        if more > 0:
-            who.append(f"{more} more")
-        words.append(f"{WORDS[name][0]} ({joined(who)})" if who else WORDS[name][0])
-    return Told(tuple(certain.items()), joined(words) if words else "nothing that is certain")
+    yield (
+        "What makes workers slow is told by the rows that were logged alone. Where times are priced, missing rows are "
+        f"late, with a time of {taken}; absent=skip leaves their iterations out."
+    )
 
 
 def meaning(found: Diagnosis) -> str:
@@ -147,19 +129,9 @@ def changed(recorded: Recorded, change: Change) -> str:
     worker = recorded.named([change.worker])[0]
     since = recorded.iteration(change.row)
     factor = change.factor.value
-    if _is_made_of_missing_rows(recorded, change):
-        return f"worker {worker} has no row since iteration {since}"
     if factor >= 1:
         return f"worker {worker} has been {factor:.3g} times slower since iteration {since}"
     return f"worker {worker} was {1 / factor:.3g} times slower until iteration {since}"
-
-
-def _is_made_of_missing_rows(recorded: Recorded, change: Change) -> bool:
-    """Whether a worker has no row since a change of its level, so that its factor is one that was assumed."""
-    missing = recorded.trace.missing
-    if missing is None:
-        return False
-    return bool(missing[recorded.rows[change.row :], change.worker].all())
 
 
 def spell_in_words(recorded: Recorded, spell: Spell) -> str:
@@ -196,6 +168,8 @@ def _told(found: Diagnosis, name: str) -> str:
         lasting = [change for change in found.levels.changes if change not in found.levels.recent]
         return _changes_in_words(found.recorded, lasting)
     mechanism = found.mechanisms[name]
+    if name == "gone":
+        return joined([_gone_in_words(found, worker) for worker in mechanism.workers], _MOST_NAMED)
     words, _ = WORDS[name]
     value = next(iter(mechanism.numbers.values()), None)
     if name == "bad_node":
@@ -222,11 +196,18 @@ def _told(found: Diagnosis, name: str) -> str:
     return words if value is None else f"{words} ({next(iter(mechanism.numbers))} {value})"
 
 
+def _gone_in_words(found: Diagnosis, worker: int) -> str:
+    """Since when a worker has no row."""
+    since = found.recorded.iteration(found.levels.gone[worker])
+    return f"worker {found.recorded.named([worker])[0]} has no row since iteration {since}"
+
+
 def _whose_slow_times(found: Diagnosis) -> tuple[str, str]:
     """Whose the slow times are that come and go: a worker that has nearly all of them, or else one that has most."""
     if found.states is None:
         return "", ""
-    shares = found.states.slow.sum(0) / found.states.slow.sum()
+    slow = found.states.slow & ~np.isnan(found.recorded.logged)
+    shares = slow.sum(0) / slow.sum()
     worker = int(shares.argmax())
     name = found.recorded.named([worker])[0]
     if shares[worker] >= _NEARLY_ALL:

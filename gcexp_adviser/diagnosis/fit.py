@@ -13,11 +13,12 @@ from gcexp.errors import require
 from gcexp.files import write_text
 from gcexp.traces.missing import Absent
 from gcexp_adviser.diagnosis import fit_in_words
-from gcexp_adviser.diagnosis.diagnosis import Diagnosis, Fitted, diagnosed_each_way
-from gcexp_adviser.diagnosis.diagnosis_in_words import on_missing_rows, sentences
+from gcexp_adviser.diagnosis.diagnosis import Diagnosis, Fitted, diagnosed
+from gcexp_adviser.diagnosis.diagnosis_in_words import sentences
+from gcexp_adviser.diagnosis.logged import counts
 from gcexp_adviser.diagnosis.mechanisms import Decomposition, found_in
 from gcexp_adviser.diagnosis.phi import share
-from gcexp_adviser.diagnosis.recorded import ways_of
+from gcexp_adviser.diagnosis.recorded import recorded_without_gaps, ways_of
 from gcexp_adviser.diagnosis.resampling import Number
 from gcexp_adviser.logs.how import how_of
 from gcexp_adviser.logs.reading import read
@@ -45,7 +46,7 @@ class Fit(Fitted):
     @property
     def sentences(self) -> list[str]:
         """What it is, how sure that is, and what it means for coding."""
-        return sentences(self, self.depends_on_missing)
+        return sentences(self)
 
     def page(self) -> Page:
         """All of it in words and tables."""
@@ -88,7 +89,7 @@ class Fit(Fitted):
 
 def model_of(found: Decomposition, phi: float = 0.0, drift: bool = False) -> Composed:
     """The mechanisms that were found, or that may be there, on top of the rest, which is resampled."""
-    rest = np.sort(found.rest, axis=None)
+    rest = np.sort(found.rest[~np.isnan(found.rest)])
     if len(rest) > _MOST_VALUES:
         rest = np.quantile(rest, (np.arange(_MOST_VALUES) + 0.5) / _MOST_VALUES)
     now = found.worker_effect + found.levels.lasting[found.levels.now]
@@ -116,14 +117,25 @@ def model_of(found: Decomposition, phi: float = 0.0, drift: bool = False) -> Com
 
 
 def replayed(model: Composed, x: np.ndarray) -> dict[str, float]:
-    """Mean time of the slowest, second slowest and middle worker of the model, over that of the rows x (T, n)."""
+    """Mean time of the slowest, second slowest and middle worker of the model, over that of the rows x (T, n).
+
+    Where rows are missing these are the workers that were logged, and in the model those of the same rows.
+    """
     T, n = x.shape
     iterations = T if model.drift else max(T, _ITERATIONS // max(n // 16, 1))
     drawn = model.draw((0,), iterations, n).arrival(1 / n, 1)[0]
-    ours = np.sort(drawn, axis=1).mean(0)
-    theirs = np.sort(x, axis=1).mean(0)
-    places = {"slowest": n - 1, "second slowest": max(n - 2, 0), "middle": n // 2}
-    return {name: float(ours[at] / theirs[at]) for name, at in places.items()}
+    logged = ~np.isnan(x)[np.arange(iterations) % T]
+    ours = _means_by_place(np.where(logged, drawn, np.nan))
+    theirs = _means_by_place(x)
+    places = ("slowest", "second slowest", "middle")
+    return {name: float(our / their) for name, our, their in zip(places, ours, theirs, strict=True)}
+
+
+def _means_by_place(x: np.ndarray) -> np.ndarray:
+    """Mean times of the slowest, second slowest and middle worker of those that were logged in each row of x (T, n)."""
+    logged = counts(x, axis=1)
+    places = np.stack([logged - 1, np.maximum(logged - 2, 0), logged // 2], axis=1)
+    return np.take_along_axis(np.sort(x, axis=1), places, axis=1).mean(0)
 
 
 def fit(
@@ -148,10 +160,10 @@ def fit(
         Share of the time that does not grow with the load; by default it is measured where the trace has several loads
         or a column ``compute``.
     absent : {"refuse", "late", "skip"}, optional
-        Missing rows are refused, taken as late (`gcexp.traces.missing.as_late`), or left out with their iterations. By
-        default they are late, and it is told where leaving them out would change what is found.
+        Missing rows are refused, have no time in what is found (``late``, the default), or are left out with their
+        iterations.
     timeout : float, optional
-        The time of missing rows that are late.
+        The time of missing rows that are late, as `gcexp.advise` prices them; it changes nothing that is found.
     barrier : {"check", "no"}
         ``no``: do not refuse times that agree within each iteration.
     drift : bool
@@ -178,10 +190,9 @@ def fit(
     (['bad_node'], [2.26105])
     """
     gaps = read(source, how_of(log, fit))
-    ways = ways_of(gaps, absent, timeout)
-    found, otherwise = diagnosed_each_way(gaps, ways, barrier, seed, _known(phi))
-    depends = on_missing_rows(found, otherwise)
-    return _with_model(found, depends.sentence if depends and depends.differs else "", drift, seed)
+    way, *_ = ways_of(gaps, absent, timeout)
+    found = diagnosed(recorded_without_gaps(gaps, way, barrier, seed), _known(phi), seed)
+    return _with_model(found, drift, seed)
 
 
 def _known(phi: object) -> Number | None:
@@ -193,16 +204,14 @@ def _known(phi: object) -> Number | None:
     return Number(value[0])
 
 
-def _with_model(found: Diagnosis, on_missing: str, drift: bool, seed: int) -> Fit:
+def _with_model(found: Diagnosis, drift: bool, seed: int) -> Fit:
     """A diagnosis with the delay model that follows from it."""
     model = model_of(found, found.phi.value if found.phi else 0.0, drift)
-    x = found.recorded.x
+    x = found.recorded.logged
     half = len(x) // 2
     held: dict[str, float] = {}
     if half >= 2:
         first_half = found_in(x[:half], seed=seed)
         held = replayed(model_of(first_half), x[half:])
     now = x[found.levels.now :]
-    return Fit(
-        **vars(found), model=model, replay=replayed(model, now), held=held, depends_on_missing=on_missing
-    )
+    return Fit(**vars(found), model=model, replay=replayed(model, now), held=held)

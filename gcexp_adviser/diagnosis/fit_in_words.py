@@ -22,7 +22,7 @@ def page(found: Fitted) -> Page:
     shown = found.table.dropna(axis=1, how="all")
     tables = {} if shown.empty else {"Mechanisms": shown}
     title = f"What makes the workers of {found.recorded.trace.name} slow"
-    return Page(title, sentences(found, found.depends_on_missing), tables, list(_notes(found)))
+    return Page(title, sentences(found), tables, list(_notes(found)))
 
 
 def _notes(found: Fitted) -> Iterator[str]:

@@ -250,12 +250,14 @@ def found_in(
 
 
 def _level_changes(levels: Levels) -> dict[str, Mechanism]:
-    """Workers that are slower or faster since some iteration, where enough iterations followed to say that it lasts."""
+    """Workers that are slower, faster or gone since some iteration; some too recently to say that it lasts."""
     found = {}
     lasting = [change.worker for change in levels.changes if change not in levels.recent]
     if lasting:
         found["level_change"] = Mechanism(workers=tuple(sorted(set(lasting))))
     recent = [change.worker for change in levels.recent]
+    if levels.gone:
+        found["gone"] = Mechanism(workers=tuple(sorted(levels.gone)))
     if recent:
         few = f"fewer than {LEAST_NOW} iterations followed"
         found["recent_change"] = Mechanism(workers=tuple(sorted(set(recent))), unsure=few)
@@ -468,11 +470,12 @@ def _workers(y: np.ndarray) -> dict[str, Mechanism]:
         found["few_rows"] = Mechanism(workers=tuple(few.tolist()), unsure=why)
     if len(enough) < LEAST_WORKERS:
         return found
-    bad = _bad_nodes(y[:, enough])
+    y = y.take(enough, axis=1)
+    bad = _bad_nodes(y)
     slow = bad["bad_node"].workers if bad else ()
     for name, one in bad.items():
         found[name] = replace(one, workers=tuple(enough[list(one.workers)].tolist()))
-    return found | _differences(y[:, enough], slow)
+    return found | _differences(y, slow)
 
 
 def _differences(y: np.ndarray, bad: tuple[int, ...]) -> dict[str, Mechanism]:

@@ -40,13 +40,15 @@ def of_fit(found: Diagnosis, title: str, caption: str) -> Figure:
 
 
 def _draw_times(axes: Axes, found: Diagnosis) -> None:
-    """Times over the median of all as an image, means of iterations where there are many, and dots for slow states."""
-    x = found.recorded.x
+    """Logged times over the median of all as an image, means of many iterations, and dots for slow states."""
+    x = found.recorded.logged
     step = -(-len(x) // _COLUMNS)
     firsts = range(0, len(x), step)
-    counts = np.diff([*firsts, len(x)])
-    logs = np.add.reduceat(np.log(x / np.median(x)), firsts) / counts[:, None]
-    limit = max(float(np.exp(np.abs(logs).max())), 1.01)
+    logs = np.log(x / np.nanmedian(x))
+    counts = np.add.reduceat(~np.isnan(logs), firsts, dtype=int)
+    with np.errstate(invalid="ignore"):  # white, where nothing was logged
+        logs = np.add.reduceat(np.nan_to_num(logs), firsts) / counts
+    limit = max(float(np.exp(np.nanmax(np.abs(logs)))), 1.01)
     axes.imshow(
         np.exp(logs).T,
         aspect="auto",
@@ -56,7 +58,7 @@ def _draw_times(axes: Axes, found: Diagnosis) -> None:
         rasterized=True,
     )
     if found.states:
-        axes.plot(*np.nonzero(found.states.slow), ".", color="black", markersize=1)
+        axes.plot(*np.nonzero(found.states.slow & ~np.isnan(x)), ".", color="black", markersize=1)
     title = f"time over median (dark: up to {limit:.2g})"
     if found.states:
         title = f"{title.removesuffix(')')}; dots: slow states)"

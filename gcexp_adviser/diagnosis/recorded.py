@@ -166,7 +166,7 @@ def recorded_without_gaps(gaps: TraceFile, way: Way, barrier: str = "check", see
         notes.append(f"Left out because workers are missing: {counted(trace.left_out, 'iteration')}.")
     loads = loads_of(trace)
     every = trace.values["time"][loads.own_rows]
-    logged = _logged(trace)
+    logged = logged_times(trace)
     if barrier == "check":
         notes += _doubts(trace, logged)
     if loads.several:
@@ -204,7 +204,7 @@ def recorded_without_gaps(gaps: TraceFile, way: Way, barrier: str = "check", see
     )
 
 
-def _logged(trace: TraceFile) -> np.ndarray:
+def logged_times(trace: TraceFile) -> np.ndarray:
     """Times (R, n) that were logged; NaN where rows are missing, whatever time they were given."""
     times = trace.values["time"]
     if trace.missing is None:

@@ -283,7 +283,7 @@ def _advised(times: Recorded, terms: Terms, phi: object, seed: int) -> Advice:
     require(x.shape[1] >= 2, f"{name} has one worker: there is nothing to code and nobody to wait for")
     iterations = counted(len(x), "iteration")
     require(len(x) >= 4, f"{name} has {iterations}: too few to learn from one half and judge on the other")
-    levels = levels_of(np.log(x))
+    levels = levels_of(np.log(times.logged))
     now = x[levels.now :]
     phis, measured = _phis(times, phi)
     as_recorded = Comparison(now, terms, seed)

@@ -13,6 +13,7 @@ from gcexp.run.measurement import Measurement
 from gcexp.run.result import Result
 from gcexp.run.run import Run
 from gcexp.run.trainings import HomeTrainings
+from gcexp_adviser.diagnosis.classical import p_of_even_odds
 from gcexp_adviser.remedies.conclusion import Conclusion
 from gcexp_adviser.remedies.remedies import Remedy
 
@@ -45,8 +46,6 @@ class Trained:
     @property
     def p(self) -> float:
         """Paired sign test of the first two, over the seeds."""
-        from scipy.stats import binomtest  # slow to import
-
         if len(self.ranked) < 2:
             return 1.0
         first, second = self.ranked["reached"].iloc[:2]
@@ -54,7 +53,7 @@ class Trained:
         worse = int((first > second).sum())
         if better + worse == 0:
             return 1.0
-        return float(binomtest(better, better + worse).pvalue)
+        return p_of_even_odds(better, better + worse)
 
     @property
     def sentence(self) -> str:

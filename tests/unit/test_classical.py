@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gcexp_adviser.diagnosis.classical import line_through, p_of_equal_means, rank_correlation
+from gcexp.traces.ranks import p_of_equal_ranks
+from gcexp_adviser.diagnosis.classical import (
+    line_through,
+    p_of_equal_means,
+    p_of_even_odds,
+    rank_correlation,
+)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -20,6 +26,36 @@ def test_they_agree_with_scipy_stats(seed):
     np.testing.assert_allclose(p_of_equal_means(a, b), stats.ttest_ind(a, b).pvalue)
     tied = draw.integers(0, 4, 9)
     np.testing.assert_allclose(rank_correlation(tied, y), stats.spearmanr(tied, y)[0])
+
+
+def test_p_of_samples_with_missing_values_is_that_of_the_others():
+    draw = np.random.default_rng(0)
+    a, b = draw.normal(size=(5, 3)), draw.normal(1, 1, size=(4, 3))
+    a[[0, 1], 1] = b[2, 2] = np.nan
+    known = stats.ttest_ind(a, b, nan_policy="omit").pvalue
+    np.testing.assert_allclose(p_of_equal_means(a, b), known, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 30), (3, 4), (8, 9), (8, 300), (9, 9), (40, 200)])
+@pytest.mark.parametrize("values", ["apart", "tied", "alike"])
+def test_the_rank_test_is_that_of_scipy_stats(sizes, values):
+    m, n = sizes
+    for seed in range(5):
+        draw = np.random.default_rng(seed)
+        a, b = draw.normal(size=m), draw.normal(seed / 4, 1, size=n)
+        if values != "apart":
+            a, b = a.round(1 if values == "tied" else -1), b.round(1 if values == "tied" else -1)
+        for one, other in ((a, b), (b, a)):
+            with np.errstate(all="ignore"):
+                known = stats.mannwhitneyu(one, other).pvalue
+            assert p_of_equal_ranks(one, other) == pytest.approx(1.0 if np.isnan(known) else known, rel=1e-12)
+
+
+def test_the_sign_test_is_that_of_scipy_stats():
+    for trials in (1, 2, 9, 10, 57):
+        for wins in range(trials + 1):
+            known = stats.binomtest(wins, trials).pvalue
+            assert p_of_even_odds(wins, trials) == pytest.approx(known, rel=1e-12)
 
 
 def test_points_on_a_line():
@@ -35,3 +71,12 @@ def test_commands_of_logs_do_without_scipy_stats(command):
         "assert not code and 'scipy.stats' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program, *words], check=True, capture_output=True)
+
+
+def test_a_log_with_missing_rows_does_without_scipy_stats(tmp_path):
+    path = tmp_path / "gaps.csv"
+    draw = np.random.default_rng(0)
+    rows = [f"{t},{w},{draw.gamma(50):.4f}" for t in range(60) for w in range(4) if (t + w) % 9]
+    path.write_text("\n".join(["iteration,worker,time", *rows, ""]))
+    program = "import sys, gcexp; gcexp.fit(sys.argv[1]); assert 'scipy.stats' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program, str(path)], check=True, capture_output=True)
