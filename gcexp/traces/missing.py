@@ -18,13 +18,16 @@ from gcexp.traces.record import LEAST, MOST, TraceFile
 from gcexp.traces.timeouts import hides_the_longest, mean_beyond
 from gcexp.words import joined
 
-Absent: TypeAlias = Literal["refuse", "late", "skip"]
-ABSENT = ("refuse", "late", "skip")
+Absent: TypeAlias = Literal["refuse", "late", "skip", "sampled"]
+ABSENT = ("refuse", "late", "skip", "sampled")
 _OWN_LONG = 0.95  # quantile of a worker's own times that counts as long
 _LATER = 1.25  # times as long as the least that a late worker may have taken
 _CHANCE = 0.01  # a difference that comes by chance less often is told
 _MOST_NAMED = 4  # workers that are named in a sentence
 _GONE = 10  # last iterations without a row, from which on a worker may be gone
+SAMPLED = (
+    "sampled"  # the way to take missing rows where workers are sampled, in which nothing can be replayed
+)
 LEFT_OUT = "their iterations are left out (absent=skip)"  # what became of missing rows, in words
 CURES = "absent=late takes them as late, absent=skip leaves their iterations out"
 
@@ -61,7 +64,8 @@ def resolved(trace: TraceFile, absent: Absent, timeout: float | None = None) -> 
     ----------
     trace : TraceFile
         With or without missing rows; one without is given back.
-    absent : {"refuse", "late", "skip"}
+    absent : {"refuse", "late", "skip", "sampled"}
+        ``sampled`` leaves gaps, so that it is refused here.
     timeout : float, optional
         The time of missing rows, in the unit of the trace, where they are late.
 
@@ -72,19 +76,18 @@ def resolved(trace: TraceFile, absent: Absent, timeout: float | None = None) -> 
     ParameterError
         For an unknown value, and a timeout that does not fit.
     """
-    require_known("absent", absent, ABSENT)
-    if timeout is not None:
-        require(
-            absent == "late",
-            f"timeout={timeout:g} is the time of missing rows that are late, so it goes with absent=late, not "
-            f"absent={absent}",
-        )
+    check_absent(absent, timeout)
     if absent == "late":
         return as_late(trace, timeout)
     if absent == "skip":
         return skipped(trace)
     if trace.missing is None or not trace.lacks_rows:
         return trace
+    if absent == SAMPLED:
+        raise ParameterError(
+            "absent=sampled prices each iteration on the workers that were asked in it, as gcexp advise, gcexp fit and "
+            "gcexp trace check do; a replay needs the times of all workers: absent=late or absent=skip"
+        )
     row, worker = np.argwhere(trace.missing)[0]
     pairs = int(trace.missing.sum())
     told = "".join(f"; {decision}" for decision in trace.decisions)
@@ -92,6 +95,17 @@ def resolved(trace: TraceFile, absent: Absent, timeout: float | None = None) -> 
         f"trace {trace.name}: iteration {row} lacks worker {trace.labels[worker]} ({pairs} such pairs in all): "
         f"{CURES}{told}"
     )
+
+
+def check_absent(absent: Absent, timeout: float | None) -> None:
+    """Raise `ParameterError` for an unknown way to take missing rows, and for a timeout that does not go with it."""
+    require_known("absent", absent, ABSENT)
+    if timeout is not None:
+        require(
+            absent == "late",
+            f"timeout={timeout:g} is the time of missing rows that are late, so it goes with absent=late, not "
+            f"absent={absent}",
+        )
 
 
 def as_late(trace: TraceFile, timeout: float | None = None) -> TraceFile:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from gcexp.delays.composed import Composed
-from gcexp_adviser.diagnosis.level_changes import Levels
+from gcexp.traces.missing import SAMPLED
+from gcexp_adviser.diagnosis.level_changes import Levels, levels_of
 from gcexp_adviser.diagnosis.mechanisms import Decomposition, found_in
 from gcexp_adviser.diagnosis.recorded import Recorded
 from gcexp_adviser.diagnosis.resampling import Number
@@ -118,6 +119,12 @@ class Fitted(Diagnosis):
     held: dict[str, float]
 
 
+def levels_in(times: Recorded) -> Levels:
+    """Changes of level and spells in recorded times; a sampled worker that was not asked for long has not gone."""
+    found = levels_of(np.log(times.logged))
+    return replace(found, gone={}) if times.absent == SAMPLED else found
+
+
 def diagnosed(
     times: Recorded, phi: Number | None = None, seed: int = 0, levels: Levels | None = None
 ) -> Diagnosis:
@@ -125,5 +132,6 @@ def diagnosed(
 
     It rests on the rows that were logged, so that it does not matter which times missing rows were given.
     """
-    found = found_in(times.logged, times.chunks, seed, levels)
+    levels = levels or levels_in(times)
+    found = found_in(times.logged, times.chunks, seed, levels, are_sampled=times.absent == SAMPLED)
     return Diagnosis(**vars(found), recorded=times, phi=phi or times.phi)

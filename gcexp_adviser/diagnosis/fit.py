@@ -159,9 +159,9 @@ def fit(
     phi : float, optional
         Share of the time that does not grow with the load; by default it is measured where the trace has several loads
         or a column ``compute``.
-    absent : {"refuse", "late", "skip"}, optional
-        Missing rows are refused, have no time in what is found (``late``, the default), or are left out with their
-        iterations.
+    absent : {"refuse", "late", "skip", "sampled"}, optional
+        Missing rows are refused, have no time in what is found (``late``, the default), are left out with their
+        iterations, or are those of workers that were not asked.
     timeout : float, optional
         The time of missing rows that are late, as `gcexp.advise` prices them; it changes nothing that is found.
     barrier : {"check", "no"}

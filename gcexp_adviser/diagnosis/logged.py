@@ -60,6 +60,11 @@ def median(y: np.ndarray, axis: int) -> np.ndarray:
     return ((below + above) / 2).squeeze(axis)
 
 
+def longest(y: np.ndarray) -> np.ndarray:
+    """The longest of what was logged in each row (T,)."""
+    return np.fmax.reduce(y, axis=1)
+
+
 def usual_count(y: np.ndarray, axis: int) -> float:
     """Harmonic mean of the numbers of values along an axis: as many would give means that are as sure.
 

@@ -183,13 +183,18 @@ class Decomposition:
 
 
 def found_in(
-    x: np.ndarray, chunks: np.ndarray | None = None, seed: int = 0, levels: Levels | None = None
+    x: np.ndarray,
+    chunks: np.ndarray | None = None,
+    seed: int = 0,
+    levels: Levels | None = None,
+    are_sampled: bool = False,
 ) -> Decomposition:
     """Look for mechanisms in times x (T, n), and in times (T, n, M) of the parts of each worker's work.
 
     Both are NaN where a worker has no row; each iteration and each worker has one at least.
 
-    `levels` is what `levels_of` found in the logarithms of x, where that is known already.
+    `levels` is what `levels_of` found in the logarithms of x, where that is known already. Who has no row was late,
+    for all that is known, unless workers `are_sampled`: then it was not asked.
     """
     y = np.log(x)
     T, n = y.shape
@@ -213,9 +218,10 @@ def found_in(
             stability=np.nan,
         )
     changed, stability = _halves(y)
-    drift, slope = _drift(y)
+    may_be_late = has_gaps(y) and not are_sampled
+    drift, slope = _drift(y, may_be_late)
     y = y - slope * ((np.arange(T) + 0.5) / T - 0.5)[:, None]
-    shock, row_effect = _common_shock(y, block, seed)
+    shock, row_effect = _common_shock(y, block, seed, may_be_late)
     y = y - row_effect[:, None]
     slow, states = _slow_state(y, block, seed)
     if states is not None:
@@ -283,10 +289,10 @@ def _parts(T: int) -> list[np.ndarray]:
     return np.array_split(np.arange(T), max(min(10, T // 5), 2))
 
 
-def _drift(y: np.ndarray) -> tuple[dict[str, Mechanism], float]:
+def _drift(y: np.ndarray, may_be_late: bool) -> tuple[dict[str, Mechanism], float]:
     """Whether all times grow or fall over the run, and by how much in logarithms.
 
-    Where more late rows are missing in one part of the run than in another, those that were logged drift although
+    Where more late rows may be missing in one part of the run than in another, those that were logged drift although
     times do not. So the time that a quarter of all take at most, also of the missing ones if these were the latest, has
     to drift as well, by half as much at least; else it is not sure.
     """
@@ -299,13 +305,8 @@ def _drift(y: np.ndarray) -> tuple[dict[str, Mechanism], float]:
     if not (line.p < _SIGNIFICANT and abs(line.slope) > 0.03):
         return {}, 0.0
     unsure = ""
-    if has_gaps(y):
-        early = [np.quantile(_latest_are_missing(y[rows]), _EARLY, method="lower") for rows in parts]
-        if not (np.isfinite(early).all() and line_through(places, np.array(early)).slope / line.slope > 0.5):
-            unsure = (
-                "more rows are missing in some parts of the run than in others; if these were late ones, times do not "
-                "drift"
-            )
+    if may_be_late and not _early_times_drift(y, parts, places, line.slope):
+        unsure = "rows are missing; if they were late ones, it may be their number that changes over the run"
     reach = stdtrit(len(parts) - 2, 0.975) * line.error
     change = Number(
         value=float(np.expm1(line.slope)),
@@ -315,16 +316,23 @@ def _drift(y: np.ndarray) -> tuple[dict[str, Mechanism], float]:
     return {"drift": Mechanism({"change": change}, unsure=unsure)}, float(line.slope)
 
 
-def _latest_are_missing(y: np.ndarray) -> np.ndarray:
-    """Values in which missing ones are longer than all others."""
-    return np.where(np.isnan(y), np.inf, y)
+def _early_times_drift(y: np.ndarray, parts: list[np.ndarray], places: np.ndarray, slope: float) -> bool:
+    """Whether the times that are known if missing ones are the latest drift as well, by half of a slope at least."""
+    y = np.where(np.isnan(y), np.inf, y)
+    early = np.array([np.quantile(y[rows], _EARLY, method="lower") for rows in parts])
+    if not np.isfinite(early).all():
+        return False
+    line = line_through(places, early)
+    return line.p < _SIGNIFICANT and line.slope / slope > 0.5
 
 
-def _common_shock(y: np.ndarray, block: int, seed: int) -> tuple[dict[str, Mechanism], np.ndarray]:
+def _common_shock(
+    y: np.ndarray, block: int, seed: int, may_be_late: bool
+) -> tuple[dict[str, Mechanism], np.ndarray]:
     """What all workers share, and how much that is in each iteration (T,).
 
-    Where the latest workers of an iteration are missing, those that were logged are alike by that alone. It is not sure
-    unless they are more alike than independent workers would be then.
+    Where the latest workers of an iteration may be missing, those that were logged are alike by that alone. It is not
+    sure unless they are more alike than independent workers would be then.
     """
     T, n = y.shape
     if n < LEAST_WORKERS:
@@ -337,7 +345,7 @@ def _common_shock(y: np.ndarray, block: int, seed: int) -> tuple[dict[str, Mecha
     icc_low, icc_high = np.percentile([one.icc for one in resampled], LEVELS).tolist()
     if not (icc_low > _ALIKE and sd > 0.01):
         return {}, np.zeros(T)
-    if has_gaps(y) and icc_low <= _ALIKE + _alike_without_the_latest(y, seed):
+    if may_be_late and icc_low <= _ALIKE + _alike_without_the_latest(y, seed):
         why = "rows are missing; if they were the latest of their iterations, the others are alike for that reason"
         return {"common_shock": Mechanism(unsure=why)}, np.zeros(T)
     y = without_workers(y)

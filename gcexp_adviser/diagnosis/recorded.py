@@ -6,7 +6,7 @@ Missing rows have an assumed time in what is priced (`Recorded.x`) and none in w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -15,11 +15,21 @@ import numpy as np
 
 from gcexp.delays.trace_loads import Loads, loads_of
 from gcexp.errors import DataError, UserError, require_known
-from gcexp.traces.missing import LEFT_OUT, Absent, MissingRows, described, late_otherwise, ways
+from gcexp.traces.missing import (
+    LEFT_OUT,
+    SAMPLED,
+    Absent,
+    MissingRows,
+    check_absent,
+    described,
+    late_otherwise,
+    ways,
+)
 from gcexp.traces.record import TraceFile
+from gcexp.words import joined
 from gcexp_adviser.diagnosis.barrier import barrier as barrier_test
 from gcexp_adviser.diagnosis.barrier import stamped_after_waiting
-from gcexp_adviser.diagnosis.logged import median
+from gcexp_adviser.diagnosis.logged import longest, median
 from gcexp_adviser.diagnosis.phi import share_of_compute, share_of_loads
 from gcexp_adviser.diagnosis.resampling import Number
 from gcexp_adviser.logs.reading import read
@@ -104,10 +114,13 @@ def ways_of(gaps: TraceFile, absent: Absent | None, timeout: float | None = None
     """A trace without gaps in each of the ways in which its missing rows are taken, the main one first.
 
     Where nothing was said they are late, and the answers beside that are: late by another time, and left out with their
-    iterations.
+    iterations. Where workers are sampled, the gaps stay: nobody was asked there.
     """
+    if absent == SAMPLED:
+        check_absent(absent, timeout)
+        return [Way(gaps, absent)]
     if absent is None:
-        _refuse_sampled(gaps)
+        refuse_sampled(gaps)
     traces = ways(gaps, absent, timeout)
     if absent is not None:
         return [Way(traces[absent], absent, timeout=timeout)]
@@ -123,23 +136,33 @@ def ways_of(gaps: TraceFile, absent: Absent | None, timeout: float | None = None
     return found
 
 
-def _refuse_sampled(gaps: TraceFile) -> None:
-    """Raise `UserError` where as many workers have a row in each iteration, and not the same ones: two answers fit."""
+def refuse_sampled(gaps: TraceFile) -> None:
+    """Raise `UserError` where workers may be sampled."""
+    doubt = may_be_sampled(gaps)
+    if doubt:
+        raise UserError(f"{gaps.name}: {doubt}")
+
+
+def may_be_sampled(gaps: TraceFile) -> str:
+    """The question where as many workers have a row in each iteration, and not the same ones; else empty.
+
+    Two answers fit, and both are told with what to type for each.
+    """
     if gaps.missing is None or not gaps.lacks_rows:
-        return
+        return ""
     times = gaps.values["time"]
     asked = as_many_but_others(~gaps.missing)
     if not asked:
-        return
+        return ""
     waiting = float(np.nanmax(times, axis=1).mean())
     own = np.nanmedian(times / np.nanmedian(times, axis=1, keepdims=True), axis=0)
     slowest = int(own.argmax())
-    raise UserError(
-        f"{gaps.name}: {asked} of {times.shape[1]} workers have a row in each iteration, and not the same ones. Either "
-        f"{asked} are sampled and asked in each: then waiting for those takes {waiting:.4g} on the mean, nobody is "
-        f"missing, and worker {gaps.labels[slowest]} is the slowest, {own[slowest]:.3g} times as long as the middle of "
-        f"its iterations. Or the fastest {asked} are kept: then those who are missing are stragglers: absent=late. "
-        "The log cannot tell which"
+    return (
+        f"{asked} of {times.shape[1]} workers have a row in each iteration, and not the same ones. Either {asked} are "
+        f"sampled and asked in each: then waiting for those takes {waiting:.4g} on the mean, nobody is missing, and "
+        f"worker {gaps.labels[slowest]} is the slowest, {own[slowest]:.3g} times as long as the middle of its "
+        f"iterations: absent=sampled. Or the fastest {asked} are kept: then those who are missing are stragglers: "
+        "absent=late. The log cannot tell which"
     )
 
 
@@ -162,6 +185,7 @@ def recorded_without_gaps(gaps: TraceFile, way: Way, barrier: str = "check", see
             f"{trace.name} has new workers in every row (persistent: false): nothing can be said of a worker"
         )
     notes = list(trace.decisions)
+    notes += _who_takes_part(trace, absent)
     if trace.left_out:
         notes.append(f"Left out because workers are missing: {counted(trace.left_out, 'iteration')}.")
     loads = loads_of(trace)
@@ -170,7 +194,7 @@ def recorded_without_gaps(gaps: TraceFile, way: Way, barrier: str = "check", see
     if barrier == "check":
         notes += _doubts(trace, logged)
     if loads.several:
-        waiting = every.max(1).mean()
+        waiting = longest(every).mean()
         notes.append(
             f"{loads.sentence} Waiting for all takes {waiting:.4g} at load {loads.own:g} on the mean."
         )
@@ -200,7 +224,7 @@ def recorded_without_gaps(gaps: TraceFile, way: Way, barrier: str = "check", see
         source=gaps.source,
         absent=absent,
         timeout=way.timeout,
-        missing=described(gaps),
+        missing=None if absent == SAMPLED else described(gaps),
     )
 
 
@@ -210,6 +234,32 @@ def logged_times(trace: TraceFile) -> np.ndarray:
     if trace.missing is None:
         return times
     return np.where(trace.missing, np.nan, times)
+
+
+def _who_takes_part(trace: TraceFile, absent: Absent) -> Iterator[str]:
+    """How many workers were asked where they are sampled, and whether one that takes part may have no row."""
+    if absent == SAMPLED and trace.missing is not None:
+        asked = np.count_nonzero(~trace.missing, axis=1)
+        usual = f"{asked.min()}" if asked.min() == asked.max() else f"{asked.min()} to {asked.max()}"
+        waiting = longest(trace.values["time"]).mean()
+        yield (
+            f"{usual} of {len(trace.workers)} workers were asked in each iteration (absent=sampled), and nobody is "
+            f"missing: waiting for those who were asked takes {waiting:.4g} on the mean, and remedies are for them."
+        )
+    lacking = _numbers_without_rows(trace)
+    if lacking:
+        yield (
+            f"Workers are numbered {trace.workers[0]} to {trace.workers[-1]}, and {joined(lacking)} has no row at all: "
+            "if it takes part, it is missing in every iteration, which the log cannot tell."
+        )
+
+
+def _numbers_without_rows(trace: TraceFile) -> list[int]:
+    """The one number that lacks among those of workers that count from 0 or 1."""
+    if trace.names or trace.workers[0] > 1:
+        return []
+    lacking = sorted(set(range(trace.workers[-1])) - set(trace.workers) - {0})
+    return lacking if len(lacking) == 1 and len(trace.workers) >= 4 else []
 
 
 def _doubts(trace: TraceFile, logged: np.ndarray) -> list[str]:
@@ -245,10 +295,10 @@ def _kept(x: np.ndarray, logged: np.ndarray) -> tuple[np.ndarray, list[str]]:
     row = median(np.log(logged), axis=1)
     above = row - np.median(row[there])
     paused = there & (above > max(_PAUSE, _DEVIATIONS * np.median(np.abs(above[there]))))
-    longest = x.max(1) * ~paused
+    took = np.where(paused | ~there, 0.0, longest(x))
     alone = np.zeros(len(x), bool)
     if len(x) > 2:
-        alone = 2 * longest > longest.sum()
+        alone = 2 * took > took.sum()
     told = []
     if paused.any():
         told.append(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from gcexp.traces.missing import Dependence, Told, dependence
+from gcexp.traces.missing import SAMPLED, Dependence, Told, dependence
 from gcexp.words import joined
 from gcexp_adviser.diagnosis.diagnosis_in_words import (
     causes,
@@ -19,6 +19,7 @@ from gcexp_adviser.diagnosis.diagnosis_in_words import (
     what_would_settle,
 )
 from gcexp_adviser.diagnosis.level_changes import LEAST_NOW, Change
+from gcexp_adviser.diagnosis.logged import longest
 from gcexp_adviser.page import Page, counted, percent
 from gcexp_adviser.remedies.conclusion import Conclusion
 from gcexp_adviser.remedies.remedies import KINDS, Plan
@@ -506,13 +507,14 @@ def rests_on(found: Conclusion) -> Iterator[str]:
         f"half and priced on the other. It is taken that a message costs {terms.per_message:g} of a mean iteration, "
         f"that an iteration has an overhead of {terms.overhead:g}, and that a worker can store {terms.d_max:g} shares."
     )
-    yield from _changes_of_the_cluster(x)
+    yield from _changes_of_the_cluster(x, found.recorded.logged[found.since :])
     yield from _broken_promises(found)
     if len(x) // 2 >= LEAST_ROWS and found.verdict != DEPENDS:
         early = replace(compared, x=x[: len(x) // 2]).answer(found.main.phi)
         if (early.verdict, early.remedy) != (found.main.verdict, found.main.remedy):
             yield f"From the first half alone the verdict would be: {_short(early)}."
-    if not compared.terms.data_bound:
+    are_sampled = found.recorded.absent == SAMPLED
+    if not compared.terms.data_bound and not are_sampled:
         yield (
             "A slow time is taken to belong to the worker. If it belongs to the data, a copy of them is as slow, and "
             "redundancy helps less than is told here: set slowness=data."
@@ -522,19 +524,25 @@ def rests_on(found: Conclusion) -> Iterator[str]:
             f"Workers that were not waited for go on with their work (late={compared.terms.late}), which delays what "
             "they do next; codes in chunks were not compared."
         )
-    yield (
-        "The map of gcexp benchmark has other numbers for the same times. There a message costs nothing, schemes learn "
-        "from the first tenth of the iterations and all others count as they were recorded, rebalancing goes by the "
-        "last iteration, and work in chunks has eight chunks of each share; here 1, 2, 4 and 8 are tried."
-    )
+    if are_sampled:
+        yield (
+            "A slow time is taken to belong to the worker, and a code to be made anew of those who are asked. gcexp "
+            "benchmark replays whole iterations, so that it takes none of these times."
+        )
+    else:
+        yield (
+            "The map of gcexp benchmark has other numbers for the same times. There a message costs nothing, schemes "
+            "learn from the first tenth of the iterations and all others count as they were recorded, rebalancing goes "
+            "by the last iteration, and work in chunks has eight chunks of each share; here 1, 2, 4 and 8 are tried."
+        )
     yield "Not modelled: contention of the network, and time of the master beyond overhead and messages."
 
 
-def _changes_of_the_cluster(x: np.ndarray) -> Iterator[str]:
-    """Whether waiting for all takes longer or shorter in the second half of the times (T, n)."""
+def _changes_of_the_cluster(x: np.ndarray, logged: np.ndarray) -> Iterator[str]:
+    """Whether waiting takes longer or shorter in the second half of times (T, n), and of those that were logged."""
     half = len(x) // 2
-    change = x[half:].max(1).mean() / x[:half].max(1).mean() - 1
-    if abs(change) > _CHANGED:
+    change, of_logged = [longest(one[half:]).mean() / longest(one[:half]).mean() - 1 for one in (x, logged)]
+    if abs(change) > _CHANGED and of_logged / change > _CHANGED / abs(change):
         word = "longer" if change > 0 else "shorter"
         yield (
             f"The cluster changed: waiting for all takes {percent(abs(change))} {word} in the second half of "

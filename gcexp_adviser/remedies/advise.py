@@ -14,9 +14,11 @@ import numpy as np
 from gcexp.errors import UserError, require
 from gcexp.files import write_text
 from gcexp.traces.clean import is_clean
-from gcexp.traces.missing import LEFT_OUT, Absent
+from gcexp.traces.missing import LEFT_OUT, SAMPLED, Absent
 from gcexp.traces.record import TraceFile
-from gcexp_adviser.diagnosis.level_changes import Change, levels_of
+from gcexp_adviser.diagnosis.diagnosis import levels_in
+from gcexp_adviser.diagnosis.level_changes import Change
+from gcexp_adviser.diagnosis.logged import longest
 from gcexp_adviser.diagnosis.phi import share
 from gcexp_adviser.diagnosis.recorded import Recorded, Way, recorded_without_gaps, ways_of
 from gcexp_adviser.logs.how import how_of
@@ -135,7 +137,7 @@ class Advice(Conclusion):
 
         page = self.page()
         text = page.markdown("advice.png")
-        if self.recorded.source:
+        if self.recorded.source and self.recorded.absent != SAMPLED:
             command = f"`{shlex.join(['gcexp', 'benchmark', self.recorded.source, '-o', str(folder)])}`"
             text += (
                 f"\nAll schemes and bounds on these times: [the map](benchmark.md), which {command} writes.\n"
@@ -149,6 +151,10 @@ class Advice(Conclusion):
         import yaml
 
         path = Path(path)
+        if self.recorded.absent == SAMPLED:
+            raise UserError(
+                f"{path}: no scheme can be written, since a replay has the same workers in each iteration"
+            )
         if self.plan is None or self.verdict == NOTHING:
             raise UserError(f"{path}: there is no scheme to write; the verdict is: {self.verdict}")
         require(not path.exists(), f"{path} is there already; name another file")
@@ -212,7 +218,9 @@ def advise(
     allow_bias : bool
         Whether a scheme may win that hardly ever uses the data of some worker.
     absent, timeout, barrier, seed
-        As in `gcexp.fit`; where the verdict depends on what missing rows are taken for, the first sentence says so.
+        As in `gcexp.fit`. Late rows are priced as `gcexp.traces.missing.as_late` says; where the verdict depends on
+        what missing rows are taken for, the first sentence says so. Where workers are sampled, each iteration is that
+        of the workers who were asked, and remedies are learned and priced on these.
     **log
         What is said of the log: ``columns``, ``unit``, ``decimal``, ``pattern`` (`gcexp_adviser.logs.how.how_given`).
 
@@ -236,6 +244,8 @@ def advise(
     together = (task is None) == (level is None)
     require(together, "task and level belong together: a task, and the score it is to reach")
     record = read(source, how_of(log, advise))
+    if absent == SAMPLED:
+        _require_what_sampled_workers_can(terms, task)
     if task is not None:
         _require_clean(record)
     found = advice_on(record, terms, phi, ways_of(record, absent, timeout), barrier, seed)
@@ -244,6 +254,16 @@ def advise(
     from gcexp_adviser.remedies.trained import fastest_to  # what trains is slow to import
 
     return replace(found, trained=fastest_to(found, task, level, seeds, allow_bias))
+
+
+def _require_what_sampled_workers_can(terms: Terms, task: str | None) -> None:
+    """Refuse terms that need all workers in every iteration."""
+    fits = terms.late == "stop" and not terms.data_bound and not terms.moves and task is None
+    require(
+        fits,
+        "absent=sampled prices each iteration on the workers that were asked in it, without a clock that runs from one "
+        "to the next: leave out late=, slowness=, moves=, task= and level=",
+    )
 
 
 def _require_clean(record: TraceFile) -> None:
@@ -283,7 +303,7 @@ def _advised(times: Recorded, terms: Terms, phi: object, seed: int) -> Advice:
     require(x.shape[1] >= 2, f"{name} has one worker: there is nothing to code and nobody to wait for")
     iterations = counted(len(x), "iteration")
     require(len(x) >= 4, f"{name} has {iterations}: too few to learn from one half and judge on the other")
-    levels = levels_of(np.log(times.logged))
+    levels = levels_in(times)
     now = x[levels.now :]
     phis, measured = _phis(times, phi)
     as_recorded = Comparison(now, terms, seed)
@@ -319,7 +339,7 @@ def _held_in(answer: Answer, compared: Comparison, x: np.ndarray, recent: tuple[
         return answer
     since = x[min(recovered) :]
     taken = answer.plan.times(since, [answer.phi], compared.terms.late, compared.terms.data_bound).mean()
-    waiting = since.max(1).mean() + compared.extra(Remedy("wait"))
+    waiting = longest(since).mean() + compared.extra(Remedy("wait"))
     if taken + compared.extra(answer.pick.remedy) <= waiting:
         return answer
     reason = f"in the last {counted(len(since), 'iteration')}, since a worker has recovered, the remedy would be slower"

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from gcexp.traces.clean import is_clean
+from gcexp.traces.missing import SAMPLED
 from gcexp_adviser.diagnosis.diagnosis import Diagnosis, diagnosed
 from gcexp_adviser.diagnosis.level_changes import Levels
 from gcexp_adviser.diagnosis.recorded import Recorded
@@ -113,8 +114,13 @@ class Conclusion:
 
     @property
     def scheme(self) -> list[str] | None:
-        """Overrides with which `gcexp run` plays the advice on this trace."""
-        return None if self.plan is None else self.playing(self.plan)
+        """Overrides with which `gcexp run` plays the advice on this trace; None where it cannot, or nothing is advised.
+
+        A replay has the same workers in each iteration, so that it plays nothing where workers are sampled.
+        """
+        if self.plan is None or self.recorded.absent == SAMPLED:
+            return None
+        return self.playing(self.plan)
 
     def playing(self, plan: Plan) -> list[str]:
         """Overrides of a plan and of its replay."""

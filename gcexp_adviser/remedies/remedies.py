@@ -18,6 +18,7 @@ import numpy as np
 from gcexp.delays.trace import TraceDraws
 from gcexp.schemes.loads import Recent
 from gcexp.seeding import rng
+from gcexp_adviser.diagnosis.logged import counts, has_gaps, mean
 
 #: From the simplest to the most involved, which decides between remedies that are as fast.
 KINDS = {
@@ -73,14 +74,15 @@ class Remedy:
 
     def learned(self, x: np.ndarray, seed: int = 0) -> Plan:
         """Who sits where, or how much each carries, from the times `x` (T, n) of a prefix."""
-        mean = x.mean(0)
+        mean = _usual_times(x)
         n = x.shape[1]
         slowest_first = np.argsort(-mean, kind="stable")
         workers = np.arange(n)
         shares = np.ones(n)
         if self.kind == "exclude":
             shares[slowest_first[: self.size]] = 0
-            shares *= n / shares.sum()
+            asked = usual_number(x)
+            shares *= asked / (asked - self.size)
         elif self.kind == "rebalance":
             shares = n / mean / (1 / mean).sum()
         elif self.order == "alternate":
@@ -145,7 +147,11 @@ class Plan:
 
         `late` is what workers do whose work was not waited for, see `gcexp.schemes.late`. With `data_bound` the part of
         a time that grows follows the share of the data, wherever it is computed.
+
+        Where times are NaN, other workers were asked in each iteration (`_times_of_asked`).
         """
+        if has_gaps(x):
+            return self._times_of_asked(x, phis)
         remedy = self.remedy
         n = x.shape[1]
         phi = np.asarray(phis, float)[:, None]
@@ -160,6 +166,40 @@ class Plan:
         if remedy.kind == "chunks":
             return _last_chunk(x[:, self.workers], remedy, np.asarray(phis, float))
         return growth(remedy.load(n), phi) * self.unloaded(x)
+
+    def _times_of_asked(self, x: np.ndarray, phis: Sequence[float]) -> np.ndarray:
+        """The same where workers are sampled: times (T, n) of those who were not asked in an iteration are NaN.
+
+        Those who were asked sit side by side in the order of their seats. Of c workers of which m are excluded the
+        others carry c / (c - m) shares. Where a code does not fit so many workers, and where all who were asked are
+        excluded, all are waited for.
+        """
+        found = np.empty((len(phis), len(x)))
+        phi = np.asarray(phis, float)[:, None]
+        for rows, asked in by_number(x[:, self.workers]):
+            columns = self.workers[asked]
+            seated = np.take_along_axis(x[rows], columns, axis=1)
+            found[:, rows] = self._of_seated(seated, self.shares[columns], phi)
+        return found
+
+    def _of_seated(self, seated: np.ndarray, shares: np.ndarray, phi: np.ndarray) -> np.ndarray:
+        """Times (P, R) of iterations in which as many workers were asked, from their times and shares (R, c)."""
+        remedy = self.remedy
+        c = seated.shape[1]
+        waiting = np.broadcast_to(seated.max(1), (len(phi), len(seated)))
+        if remedy.kind == "exclude":
+            kept = shares > 0
+            kept[~kept.any(axis=1)] = True
+            return growth(c / kept.sum(1), phi) * np.where(kept, seated, 0.0).max(1)
+        if remedy.kind == "rebalance":
+            loads = shares / shares.mean(axis=1, keepdims=True)
+            return np.array([(seated * growth(loads, share)).max(1) for share in phi.ravel()])
+        if remedy.kind == "grouped" and c % remedy.size == 0:
+            groups = seated.reshape(len(seated), -1, remedy.size)
+            return growth(remedy.load(c), phi) * _heard(groups, remedy.size - remedy.s).max(1)
+        if remedy.kind == "chunks" and remedy.size <= c:
+            return _last_chunk(seated, remedy, phi.ravel())
+        return waiting
 
     def unloaded(self, x: np.ndarray) -> np.ndarray:
         """Time (T,) of each iteration of x (T, n) if workers had one share each; of remedies with one load for all."""
@@ -186,6 +226,31 @@ class Plan:
         draws = TraceDraws((0,) * len(phi), growing.shape, start=fixed, **parts)
         scheme = build_scheme(compose([*self.overrides(data_bound), f"n={n}", f"late={late}"]), 0)
         return simulate(scheme, draws).duration
+
+
+def usual_number(x: np.ndarray) -> int:
+    """How many workers are asked in an iteration of times x (T, n), the middle number; NaN stands for no time."""
+    return int(np.median(counts(x, axis=1)))
+
+
+def by_number(x: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows of times x (T, n) with as many times, and the columns (R, c) of these.
+
+    >>> x = np.array([[1.0, np.nan, 2.0], [3.0, 4.0, np.nan], [5.0, 6.0, 7.0]])
+    >>> [(rows.tolist(), columns.tolist()) for rows, columns in by_number(x)]
+    [([0, 1], [[0, 2], [0, 1]]), ([2], [[0, 1, 2]])]
+    """
+    logged = ~np.isnan(x)
+    numbers = logged.sum(1)
+    for number in np.unique(numbers):
+        rows = np.flatnonzero(numbers == number)
+        yield rows, np.nonzero(logged[rows])[1].reshape(len(rows), number)
+
+
+def _usual_times(x: np.ndarray) -> np.ndarray:
+    """Mean times (n,) of the workers; that of all for a worker without any."""
+    found = mean(x, axis=0)
+    return np.where(np.isnan(found), np.nanmean(found), found)
 
 
 def _last_chunk(seated: np.ndarray, remedy: Remedy, phis: np.ndarray) -> np.ndarray:
@@ -320,8 +385,10 @@ class _Groups:
         return np.clip(coming, earliest, latest)
 
 
-def remedies(n: int, d_max: float, moves: bool = False) -> Iterator[Remedy]:
+def remedies(n: int, d_max: float, moves: bool = False, are_sampled: bool = False) -> Iterator[Remedy]:
     """All candidates for n workers of which none may store more than `d_max` shares.
+
+    Where n others are asked each time, nobody has a seat for good, so that they sit as they are numbered.
 
     Examples
     --------
@@ -340,10 +407,10 @@ def remedies(n: int, d_max: float, moves: bool = False) -> Iterator[Remedy]:
     for size in range(2, n + 1):
         if n % size:
             continue
-        orders = ("home",) if size == n else ("home", "snake", "search")
+        orders = ("home",) if size == n or are_sampled else ("home", "snake", "search")
         for s in range(1, min(size - 1, int(d_max) - 1) + 1):
             for order in orders:
                 yield Remedy("grouped", order, size, s)
     for size, pieces in product(range(2, min(int(d_max), n) + 1), _PIECES):
-        for order in ("home", "alternate"):
+        for order in ("home",) if are_sampled else ("home", "alternate"):
             yield Remedy("chunks", order, size, pieces=pieces)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gcexp_adviser.diagnosis.logged import longest, mean
 from gcexp_adviser.page import percent
-from gcexp_adviser.remedies.remedies import growth
+from gcexp_adviser.remedies.remedies import growth, usual_number
 
 LIMITS = (0.001, 0.01, 0.05)  # largest shares of the gradient that a timeout may drop
 _FEWER = (1, 2)  # workers that a quorum leaves out, and spare workers
@@ -30,6 +31,9 @@ def settings(x: np.ndarray, phis: tuple[float, ...], without: np.ndarray | None 
     that many workers. With b spare workers, a row for each phi, n - b are waited for, and each carries n / (n - b) of
     a share, so that a batch is whole; every worker must be able to draw any data for that. Where the data stay with
     their workers, those of the least used worker are lost as with the quorum, which the remark says.
+
+    Where other workers are asked in each iteration, times are NaN of those who were not; n is then how many usually
+    are, and a share of the gradient or of a worker's data is that of the iterations in which it was asked.
 
     Parameters
     ----------
@@ -52,8 +56,9 @@ def settings(x: np.ndarray, phis: tuple[float, ...], without: np.ndarray | None 
         workers never heard.
     """
     half = len(x) // 2
-    n = x.shape[1]
-    first = np.sort(x[:half], axis=None)
+    n = usual_number(x)
+    first = x[:half]
+    first = np.sort(first[~np.isnan(first)])
     second = x[half:]
     fewer = [s for s in _FEWER if s < n]
     rows: list[dict[str, Any]] = []
@@ -75,32 +80,32 @@ def settings(x: np.ndarray, phis: tuple[float, ...], without: np.ndarray | None 
 
 def _until_timeout(x: np.ndarray, stop: float) -> np.ndarray:
     """How long iterations of times x (T, n) take with a timeout (T,): at least until the fastest worker is there."""
-    return np.maximum(x.min(1), np.minimum(x.max(1), stop))
+    return np.maximum(np.fmin.reduce(x, axis=1), np.minimum(longest(x), stop))
 
 
 def _until_quorum(x: np.ndarray, awaited: int) -> np.ndarray:
     """How long iterations of times x (T, n) take until so many workers are there (T,)."""
-    return np.partition(x, awaited - 1, axis=1)[:, awaited - 1]
+    return np.fmin(np.partition(x, awaited - 1, axis=1)[:, awaited - 1], longest(x))
 
 
 def _ratio(row: dict[str, Any], x: np.ndarray) -> float:
     """Mean iteration of a setting on times x (T, n), over that of waiting for all."""
-    n = x.shape[1]
+    n = usual_number(x)
     if row["setting"] == "timeout":
-        mean = _until_timeout(x, row["value"]).mean()
+        took = _until_timeout(x, row["value"]).mean()
     elif row["setting"] == "quorum":
-        mean = _until_quorum(x, row["value"]).mean()
+        took = _until_quorum(x, row["value"]).mean()
     else:
         awaited = n - row["value"]
-        mean = growth(n / awaited, row["phi"]) * _until_quorum(x, awaited).mean()
-    return float(mean / x.max(1).mean())
+        took = growth(n / awaited, row["phi"]) * _until_quorum(x, awaited).mean()
+    return float(took / longest(x).mean())
 
 
 def _used(x: np.ndarray, lasts: np.ndarray, limit: float | None) -> dict[str, Any]:
     """What iterations of times x (T, n) use that wait until `lasts` (T,), and whether they drop at most `limit`."""
-    heard = x <= lasts[:, None]
-    by_worker = heard.mean(0)
-    used = heard.mean()
+    heard = np.where(np.isnan(x), np.nan, x <= lasts[:, None])
+    by_worker = np.nan_to_num(mean(heard, axis=0), nan=1.0)  # who was never asked is not dropped either
+    used = mean(heard)
     kept = limit is None or bool(1 - used <= limit + _TIE)
     remark = ""
     if not kept:
@@ -110,7 +115,7 @@ def _used(x: np.ndarray, lasts: np.ndarray, limit: float | None) -> dict[str, An
     return {
         "used": used,
         "least_used_worker": by_worker.min(),
-        "worst_iteration": heard.mean(1).min(),
+        "worst_iteration": mean(heard, axis=1).min(),
         "kept_on_second_half": kept,
         "remark": remark,
         "never_used": np.flatnonzero(by_worker == 0).tolist(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
@@ -9,8 +10,9 @@ from math import ceil
 import numpy as np
 
 from gcexp.theory import bounds
+from gcexp_adviser.diagnosis.logged import has_gaps, longest
 from gcexp_adviser.diagnosis.resampling import ratio_interval
-from gcexp_adviser.remedies.remedies import KINDS, Plan, Remedy, growth, remedies
+from gcexp_adviser.remedies.remedies import KINDS, Plan, Remedy, by_number, growth, remedies, usual_number
 from gcexp_adviser.remedies.terms import Terms
 
 NOTHING, REBALANCE, CODE = "do nothing", "rebalance", "code"
@@ -76,6 +78,8 @@ class Answer:
 class Comparison:
     """All remedies on a trace x (T, n): learned on its first half and priced on its second, and the other way.
 
+    Where workers are sampled, x is NaN where one was not asked, and all is priced on those who were.
+
     What is compared is said in `gcexp.advise`, and by which rules in `terms`.
     """
 
@@ -85,8 +89,13 @@ class Comparison:
 
     @property
     def n(self) -> int:
-        """Workers."""
-        return self.x.shape[1]
+        """Workers that are waited for in an iteration: all, or as many as are usually asked."""
+        return usual_number(self.x)
+
+    @cached_property
+    def are_sampled(self) -> bool:
+        """Whether other workers are asked in each iteration."""
+        return has_gaps(self.x)
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -96,7 +105,7 @@ class Comparison:
     @cached_property
     def waiting(self) -> np.ndarray:
         """Time of each iteration of waiting for all."""
-        return self.rows.max(1) + self.extra(Remedy("wait"))
+        return longest(self.rows) + self.extra(Remedy("wait"))
 
     @cached_property
     def plans(self) -> dict[Remedy, list[tuple[Plan, np.ndarray]]]:
@@ -108,7 +117,7 @@ class Comparison:
         if self.terms.late != "stop":  # who is late goes by blocks
             not_offered.add("chunks")
         found = {}
-        for remedy in remedies(self.n, self.terms.d_max, self.terms.moves):
+        for remedy in remedies(self.n, self.terms.d_max, self.terms.moves, self.are_sampled):
             if remedy.kind in not_offered:
                 continue
             from_second = remedy.learned(second, self.seed)
@@ -119,7 +128,7 @@ class Comparison:
     @property
     def message(self) -> float:
         """Time of one message."""
-        return self.terms.per_message * float(self.x.max(1).mean())
+        return self.terms.per_message * float(longest(self.x).mean())
 
     def extra(self, remedy: Remedy) -> float:
         """Overhead of an iteration and of its messages."""
@@ -136,6 +145,8 @@ class Comparison:
 
     def _is_growth(self, remedy: Remedy) -> bool:
         """Whether all workers carry the same load, so that times grow with it as a whole."""
+        if self.are_sampled:
+            return False
         if remedy.kind == "grouped":
             return self.terms.late == "stop" and not self.terms.data_bound
         return remedy.kind in ("wait", "exclude")
@@ -172,21 +183,35 @@ class Comparison:
     def floor(self, phi: float) -> float:
         """Ratio below which no exact scheme within the memory gets on these rows."""
         cap = min(self.terms.d_max, self.n)
-        fixed = phi * self.rows
-        growing = (1 - phi) * self.rows
-        if self.terms.data_bound:
-            least = bounds.shared_work(fixed, growing)
-        else:
-            least = bounds.work_floor(fixed, growing, cap)
+
+        def least(x: np.ndarray) -> np.ndarray:
+            if self.terms.data_bound:
+                return bounds.shared_work(phi * x, (1 - phi) * x)
+            return bounds.work_floor(phi * x, (1 - phi) * x, min(cap, x.shape[1]))
+
         messages = ceil(self.n / cap - 1e-9)
-        return float((least.mean() + self.terms.overhead + self.message * messages) / self.waiting.mean())
+        fastest = self._of_asked(least).mean()
+        return float((fastest + self.terms.overhead + self.message * messages) / self.waiting.mean())
+
+    def _of_asked(self, bound: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """A bound (T,) of each row, from the times of those who were asked in it."""
+        if not self.are_sampled:
+            return bound(self.rows)
+        found = np.empty(len(self.rows))
+        for rows, columns in by_number(self.rows):
+            found[rows] = bound(np.take_along_axis(self.rows[rows], columns, axis=1))
+        return found
 
     def capacity(self, remedy: Remedy, phi: float) -> float | None:
         """The same for exact codes with one message and the load of a block code."""
         if remedy.kind != "grouped" or self.terms.data_bound:
             return None
-        least = bounds.capacity(phi * self.rows, (1 - phi) * self.rows, remedy.load(self.n))
-        return float((least.mean() + self.extra(remedy)) / self.waiting.mean())
+        load = remedy.load(self.n)
+
+        def least(x: np.ndarray) -> np.ndarray:
+            return bounds.capacity(phi * x, (1 - phi) * x, load if x.shape[1] % remedy.size == 0 else 1.0)
+
+        return float((self._of_asked(least).mean() + self.extra(remedy)) / self.waiting.mean())
 
     def answer(self, phi: float, both_halves: bool = True) -> Answer:
         """The verdict at one phi, by the steps of docs/advice.md; workers are excluded only if both halves ask for it.
@@ -240,8 +265,13 @@ class Comparison:
     def mean_without(self, excluded: np.ndarray, x: np.ndarray, phi: float) -> float:
         """Mean time of an iteration of x (T, n) in which the workers of some columns are excluded."""
         remedy = Remedy("exclude", size=len(excluded))
-        longest = np.delete(x, excluded, axis=1).max(1).mean()
-        return float(growth(remedy.load(self.n), phi) * longest + self.extra(remedy))
+        if self.are_sampled:
+            shares = np.ones(x.shape[1])
+            shares[excluded] = 0
+            plan = Plan(remedy, np.arange(x.shape[1]), shares)
+            return float(plan.times(x, [phi]).mean() + self.extra(remedy))
+        others = np.delete(x, excluded, axis=1).max(1).mean()
+        return float(growth(remedy.load(self.n), phi) * others + self.extra(remedy))
 
     def _decided(self, found: Answer, blocks: float, better_half: float) -> tuple[str, str]:
         """The verdict, and the reason where it is that there is not enough data."""
@@ -268,7 +298,7 @@ class Comparison:
             return CODE, ""
         last = self.x[-max(T // 10, 1) :]  # who was slow may have recovered
         remedied = found.plan.times(last, [found.phi]).mean()
-        if remedied > (1 + self.terms.least) * last.max(1).mean():
+        if remedied > (1 + self.terms.least) * longest(last).mean():
             return UNKNOWN, "in the last tenth of the trace the remedy would be slower than waiting"
         return REBALANCE, ""
 
@@ -280,7 +310,7 @@ class Comparison:
         """
         every = list(self.plans)
         loads = np.array([[one.load(self.n)] for one in every])
-        messages = self.x.max(1).mean() * np.array([[one.messages(self.n)] for one in every])
+        messages = longest(self.x).mean() * np.array([[one.messages(self.n)] for one in every])
         simplicity = np.array([[_SIMPLICITY[one.kind]] for one in every])
 
         def picked(times: np.ndarray) -> np.ndarray:
