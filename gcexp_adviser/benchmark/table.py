@@ -16,6 +16,7 @@ from gcexp.schema import arguments, fitted
 from gcexp.traces.missing import LEFT_OUT, Told, dependence, described, ways
 from gcexp_adviser.benchmark.replay import UNCODED, Replay
 from gcexp_adviser.benchmark.verdict import judged
+from gcexp_adviser.diagnosis.recorded import refuse_sampled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +95,8 @@ def benchmark(
         Show a progress bar, as `gcexp.simulate` does.
     absent : {"refuse", "late", "skip"}, optional
         What missing rows are taken for. By default the table takes them as late; where its verdicts differ from those
-        without the iterations that lack some, ``table.attrs["depends"]`` says so.
+        without the iterations that lack some, ``table.attrs["depends"]`` says so. Workers that are sampled cannot be
+        replayed: `gcexp.advise` answers for them.
     timeout : float, optional
         The time of missing rows that are late.
     **more
@@ -154,6 +156,8 @@ def benchmark(
     record = read(source, how_of(log, benchmark))
     if absent == "refuse" and record is not source:
         record = without_gaps(record, absent, timeout)
+    if absent is None:
+        refuse_sampled(record, cure="gcexp advise with absent=sampled, since no replay can")
     by_way = ways(record, absent, timeout)
     main, *others = by_way.values()
     frame = _table(main, n, shares, cases, progress, trace)

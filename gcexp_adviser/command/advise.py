@@ -16,7 +16,7 @@ def add(parser) -> None:
     trace(
         parser,
         "phi=0.5 or low,high; d_max=4 per_message=0.001 overhead=0 late=every slowness=data moves=true task=digits_mlp "
-        "level=0.9 absent=late or skip, timeout=30",
+        "level=0.9 absent=late, skip or sampled, timeout=30",
     )
     parser.add_argument(
         "-o",
@@ -33,6 +33,7 @@ def run(arguments) -> None:
     """Print it, and write it where a folder or an option file is named."""
     sources, options = sources_and_options(arguments)
     from gcexp.traces.clean import is_clean
+    from gcexp.traces.missing import SAMPLED
     from gcexp_adviser.remedies.advise import CLEAN, advise
 
     found = advise(sources if len(sources) > 1 else arguments.file, **keywords(options, advise))
@@ -44,7 +45,9 @@ def run(arguments) -> None:
     on_missing = [word for word in options if word.startswith(("absent=", "timeout="))]
     benchmark = ["gcexp", "benchmark", arguments.file, *of_log, *on_missing]
     imported = ["gcexp", "trace", "import", *sources, *of_log, "-o", CLEAN]
-    if len(sources) > 1:
+    if found.recorded.absent == SAMPLED:
+        pass  # a replay has all workers in each iteration
+    elif len(sources) > 1:
         print(f"These times as one file, which gcexp benchmark takes: {shlex.join(imported)}")
     else:
         print(f"All schemes and bounds on these times: {shlex.join(benchmark)}")

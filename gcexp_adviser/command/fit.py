@@ -11,7 +11,7 @@ from gcexp_adviser.logs.reading import located
 def add(parser) -> None:
     """Its arguments."""
     parser.epilog = "example: gcexp fit bytedance-AR-dp"
-    trace(parser, "phi=0.3 absent=late or skip, timeout=30 barrier=no drift=true seed=0")
+    trace(parser, "phi=0.3 absent=late, skip or sampled, timeout=30 barrier=no drift=true seed=0")
     parser.add_argument(
         "-o",
         dest="folder",

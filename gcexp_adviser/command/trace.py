@@ -9,13 +9,17 @@ from pathlib import Path
 from gcexp.command.arguments import keywords, new_file
 from gcexp.delays.trace_loads import loads_of
 from gcexp.errors import DataError, UserError, require
-from gcexp.traces.missing import Absent
+from gcexp.traces.missing import SAMPLED, Absent
 from gcexp.traces.record import TraceFile
-from gcexp_adviser.diagnosis.check import report
+from gcexp_adviser.diagnosis.check import check
 from gcexp_adviser.logs.how import How, how_of
 
 #: What is told of missing rows that `absent` names.
-_TAKEN = {"late": "missing rows were made late ones", "skip": "iterations with missing rows were left out"}
+_TAKEN = {
+    "late": "missing rows were made late ones",
+    "skip": "iterations with missing rows were left out",
+    SAMPLED: "missing rows are those of workers that were not asked, and stay missing: absent=sampled, when it is read",
+}
 
 
 def add(parser) -> None:
@@ -53,8 +57,10 @@ def run(arguments) -> None:
                 f"gcexp trace check takes one file or folder, not {len(sources)}; gcexp trace import makes one file of "
                 "several"
             )
-        print(report(sources[0], **keywords(options, report)))
-        print(f"what to set, in one sentence: {shlex.join(['gcexp', 'advise', *sources, *options])}")
+        checked = check(sources[0], **keywords(options, check))
+        print(checked.text)
+        if checked.can_be_advised:
+            print(f"what to set, in one sentence: {shlex.join(['gcexp', 'advise', *sources, *options])}")
         return
     from gcexp_adviser.logs.reading import trace_of
 
@@ -80,6 +86,7 @@ def import_log(
     """
     from gcexp.traces.clean import write_clean
     from gcexp.traces.missing import described, resolved
+    from gcexp_adviser.diagnosis.recorded import may_be_sampled, ways_to_advise
     from gcexp_adviser.logs.reading import read
 
     require(timeout is None or absent is not None, f"timeout={timeout} goes with absent=late")
@@ -94,19 +101,23 @@ def import_log(
     missing = described(trace)
     if missing is not None:
         lines += missing.sentences
-    if absent is not None:
+    taken_later: Absent | None = absent if absent == SAMPLED else None
+    if absent not in (None, SAMPLED):
         trace = resolved(trace, absent, timeout)
-        if missing is not None:
-            lines.append(_TAKEN[absent])
+    if absent is None and may_be_sampled(trace):
+        lines.append(may_be_sampled(trace))
+    if absent is not None and missing is not None:
+        lines.append(_TAKEN[absent])
     if output is None:
         lines.append("nothing was written; -o clean.csv keeps this as a file")
         return lines
-    paths = write_clean(trace, output)
-    return [
-        *lines,
-        *(f"wrote {path}" for path in paths),
-        f"what to set, in one sentence: {shlex.join(['gcexp', 'advise', str(output)])}",
+    lines += [f"wrote {path}" for path in write_clean(trace, output)]
+    commands = [
+        shlex.join(["gcexp", "advise", str(output), *words]) for words in ways_to_advise(trace, taken_later)
     ]
+    if commands:
+        lines.append(f"what to set, in one sentence: {' or '.join(commands)}")
+    return lines
 
 
 def _check_loads(trace: TraceFile) -> None:

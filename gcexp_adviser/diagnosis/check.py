@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from gcexp.delays.trace_loads import Loads, loads_of
 from gcexp.errors import UserError
-from gcexp.traces.missing import Absent, described
+from gcexp.traces.missing import SAMPLED, Absent, described
 from gcexp.traces.record import Flags, TraceFile
-from gcexp_adviser.diagnosis.diagnosis import diagnosed
+from gcexp_adviser.diagnosis.diagnosis import Diagnosis, diagnosed
 from gcexp_adviser.diagnosis.diagnosis_in_words import sentences, variance_in_words, what_would_settle
-from gcexp_adviser.diagnosis.recorded import Way, logged_times, recorded_without_gaps, ways_of
+from gcexp_adviser.diagnosis.recorded import has_enough, logged_times, recorded_without_gaps, ways_of
 from gcexp_adviser.diagnosis.trace_statistics import statistics
 from gcexp_adviser.logs.how import how_of
 from gcexp_adviser.logs.reading import read
@@ -33,42 +33,68 @@ def report(
     seed: int = 0,
     **log: Any,
 ) -> str:
-    """Lines that describe a trace; raise `DataError` for the first fault of a broken one.
-
-    They tell what was read, and what makes the workers slow in the words of `gcexp.fit`. Where nothing can be said of
-    the workers, as of times that were stamped after a barrier, they tell why. Of a trace with several loads all that
-    is said of times is said of the iterations at its own load, and of one with missing rows it is said of the rows that
-    were logged. The parameters are those of `gcexp.fit`.
+    """The text of `check`, as lines.
 
     Examples
     --------
     >>> print(report("bytedance-AR-dp").splitlines()[3])
     bytedance-AR-dp: worker 0 is slow throughout (factor 2.26, 2.25 to 2.27).
     """
-    gaps = read(source, how_of(log, report))
+    return check(source, absent, timeout, barrier=barrier, seed=seed, **log).text
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a trace holds, as lines, and whether `gcexp.advise` answers with the same words."""
+
+    text: str
+    can_be_advised: bool
+
+
+def check(
+    source: object,
+    absent: Absent | None = None,
+    timeout: float | None = None,
+    *,
+    barrier: str = "check",
+    seed: int = 0,
+    **log: Any,
+) -> Checked:
+    """What a trace holds; raise `DataError` for the first fault of a broken one.
+
+    The lines tell what was read, and what makes the workers slow in the words of `gcexp.fit`. Where nothing can be said
+    of the workers, as of times that were stamped after a barrier, they tell why. Of a trace with several loads all that
+    is said of times is said of the iterations at its own load, and of one with missing rows it is said of the rows that
+    were logged. The parameters are those of `gcexp.fit`.
+    """
+    gaps = read(source, how_of(log, check))
     way, *_ = ways_of(gaps, absent, timeout)
     trace = way.trace
     loads = loads_of(trace)
-    lines = _sizes(trace, gaps)
+    lines = _sizes(trace, gaps, absent)
     missing = described(gaps)
-    if missing is not None:
+    if missing is not None and absent != SAMPLED:
         lines += [f"missing: {sentence}" for sentence in missing.sentences]
-    lines += [*_diagnosis(gaps, way, barrier, seed), *_times(trace, loads), *_flags(trace)]
-    return "\n".join([*lines, _priced(trace, loads)])
-
-
-def _diagnosis(gaps: TraceFile, way: Way, barrier: str, seed: int) -> list[str]:
-    """What makes the workers slow, or why that cannot be said."""
+    can_be_advised = True
     try:
-        found = diagnosed(recorded_without_gaps(gaps, way, barrier, seed), seed=seed)
+        times = recorded_without_gaps(gaps, way, barrier, seed)
+        lines += _diagnosis(diagnosed(times, seed=seed))
+        can_be_advised = has_enough(times)
     except UserError as error:
-        return [f"warning: {error}"]
+        lines.append(f"warning: {error}")
+        can_be_advised = False
+    lines += [*_times(trace, loads), *_flags(trace), _priced(trace, loads)]
+    return Checked("\n".join(lines), can_be_advised)
+
+
+def _diagnosis(found: Diagnosis) -> list[str]:
+    """What makes the workers slow."""
     decided = found.recorded.trace.decisions
     notes = [note for note in found.recorded.notes if note not in decided]
     return [*sentences(found), *what_would_settle(found), *notes, variance_in_words(found)]
 
 
-def _sizes(trace: TraceFile, read: TraceFile) -> list[str]:
+def _sizes(trace: TraceFile, read: TraceFile, absent: Absent | None) -> list[str]:
     """How many iterations, workers and gaps there are, and what columns and workers are called, of a trace as read."""
     times = trace.values["time"]
     sizes = (~np.isnan(times)).sum(1)
@@ -78,6 +104,8 @@ def _sizes(trace: TraceFile, read: TraceFile) -> list[str]:
     gaps = "no gaps"
     if trace.left_out:
         gaps = f"{counted(trace.left_out, 'iteration')} with missing workers left out"
+    elif trace.missing is not None and absent == SAMPLED:
+        gaps = f"{int(trace.missing.sum())} times a worker was not asked"
     elif trace.missing is not None:
         gaps = counted(int(trace.missing.sum()), "missing row")
     holes = "" if trace.names else _without(trace.workers)

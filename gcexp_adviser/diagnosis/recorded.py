@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gcexp.delays.trace_loads import Loads, loads_of
-from gcexp.errors import DataError, UserError, require_known
+from gcexp.errors import DataError, UserError, require, require_known
 from gcexp.traces.missing import (
     LEFT_OUT,
     SAMPLED,
@@ -39,6 +39,7 @@ from gcexp_adviser.page import counted
 #: How far the middle worker of a pause is above its usual time: in logarithms, and in median absolute deviations.
 _PAUSE = np.log(10.0)
 _DEVIATIONS = 8 * 1.4826
+_LEAST_TO_LEARN = 4  # iterations of which one half is learned from, and the other judges
 
 
 @dataclass(frozen=True)
@@ -136,17 +137,17 @@ def ways_of(gaps: TraceFile, absent: Absent | None, timeout: float | None = None
     return found
 
 
-def refuse_sampled(gaps: TraceFile) -> None:
-    """Raise `UserError` where workers may be sampled."""
-    doubt = may_be_sampled(gaps)
+def refuse_sampled(gaps: TraceFile, cure: str = "absent=sampled") -> None:
+    """Raise `UserError` where workers may be sampled, with what to type if they are."""
+    doubt = may_be_sampled(gaps, cure)
     if doubt:
         raise UserError(f"{gaps.name}: {doubt}")
 
 
-def may_be_sampled(gaps: TraceFile) -> str:
+def may_be_sampled(gaps: TraceFile, cure: str = "absent=sampled") -> str:
     """The question where as many workers have a row in each iteration, and not the same ones; else empty.
 
-    Two answers fit, and both are told with what to type for each.
+    Two answers fit, and both are told with what to type for each; `cure` is that for workers that are sampled.
     """
     if gaps.missing is None or not gaps.lacks_rows:
         return ""
@@ -161,9 +162,40 @@ def may_be_sampled(gaps: TraceFile) -> str:
         f"{asked} of {times.shape[1]} workers have a row in each iteration, and not the same ones. Either {asked} are "
         f"sampled and asked in each: then waiting for those takes {waiting:.4g} on the mean, nobody is missing, and "
         f"worker {gaps.labels[slowest]} is the slowest, {own[slowest]:.3g} times as long as the middle of its "
-        f"iterations: absent=sampled. Or the fastest {asked} are kept: then those who are missing are stragglers: "
+        f"iterations: {cure}. Or the fastest {asked} are kept: then those who are missing are stragglers: "
         "absent=late. The log cannot tell which"
     )
+
+
+def has_enough(times: Recorded) -> bool:
+    """Whether remedies can be learned and judged on the times: two workers, and iterations for both."""
+    rows, workers = times.x.shape
+    return workers >= 2 and rows >= _LEAST_TO_LEARN
+
+
+def require_enough(times: Recorded) -> None:
+    """Raise `UserError` for times from which no remedy can be learned and judged."""
+    name = times.trace.name
+    rows, workers = times.x.shape
+    require(workers >= 2, f"{name} has one worker: there is nothing to code and nobody to wait for")
+    iterations = counted(rows, "iteration")
+    require(
+        has_enough(times), f"{name} has {iterations}: too few to learn from one half and judge on the other"
+    )
+
+
+def ways_to_advise(gaps: TraceFile, absent: Absent | None = None, barrier: str = "check") -> list[list[str]]:
+    """Words behind a file with which gcexp advise answers: one way, several where it would ask which, or none."""
+    if absent is None and may_be_sampled(gaps):
+        return [[f"absent={SAMPLED}"], ["absent=late"]]
+    try:
+        way, *_ = ways_of(gaps, absent)
+        times = recorded_without_gaps(gaps, way, barrier)
+    except UserError:
+        return []
+    if not has_enough(times):
+        return []
+    return [[] if absent is None else [f"absent={absent}"]]
 
 
 def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", seed: int = 0) -> Recorded:

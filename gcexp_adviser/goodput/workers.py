@@ -17,6 +17,7 @@ from gcexp.run.run import Run
 from gcexp.schemes import Scheme
 from gcexp.traces.missing import Absent, described, resolved
 from gcexp_adviser.benchmark import Replay
+from gcexp_adviser.diagnosis.recorded import refuse_sampled
 from gcexp_adviser.logs.how import ANYHOW, How
 from gcexp_adviser.logs.reading import read, trace_of
 
@@ -126,6 +127,8 @@ class Workers:
 def _recorded(times: Any, phi: float, n: int | None, log: Log) -> Replay:
     """Recorded times; missing rows are late unless something else is asked for, and the notes say which there are."""
     record = read(times, log.how)
+    if log.absent is None:
+        refuse_sampled(record, cure="gcexp advise with absent=sampled, since no replay can")
     replay = Replay.of(resolved(record, log.absent or "late", log.timeout), phi, n)
     lacking = described(record)
     if lacking is None:

@@ -20,7 +20,7 @@ from gcexp_adviser.diagnosis.diagnosis import levels_in
 from gcexp_adviser.diagnosis.level_changes import Change
 from gcexp_adviser.diagnosis.logged import longest
 from gcexp_adviser.diagnosis.phi import share
-from gcexp_adviser.diagnosis.recorded import Recorded, Way, recorded_without_gaps, ways_of
+from gcexp_adviser.diagnosis.recorded import Recorded, Way, recorded_without_gaps, require_enough, ways_of
 from gcexp_adviser.logs.how import how_of
 from gcexp_adviser.logs.reading import read
 from gcexp_adviser.page import Page, counted, percent, write
@@ -298,11 +298,8 @@ def advice_on(
 
 def _advised(times: Recorded, terms: Terms, phi: object, seed: int) -> Advice:
     """Advice from recorded times, for what holds now; it acts only on what is certain."""
+    require_enough(times)
     x = times.x
-    name = times.trace.name
-    require(x.shape[1] >= 2, f"{name} has one worker: there is nothing to code and nobody to wait for")
-    iterations = counted(len(x), "iteration")
-    require(len(x) >= 4, f"{name} has {iterations}: too few to learn from one half and judge on the other")
     levels = levels_in(times)
     now = x[levels.now :]
     phis, measured = _phis(times, phi)
