@@ -56,4 +56,5 @@ def run(arguments) -> None:
     if line:
         if len(sources) > 1 or not is_clean(arguments.file):
             print(f"for replaying these times: {shlex.join(imported)}")
-        print(f"wrote {arguments.write}; it runs with: {line}")
+        where = "it" if arguments.write.parent.parts[-2:] == ("conf", "scheme") else "in conf/scheme of a project it"
+        print(f"wrote {arguments.write}; {where} runs with: {line}")

@@ -210,7 +210,8 @@ def _with_model(found: Diagnosis, drift: bool, seed: int) -> Fit:
     x = found.recorded.logged
     half = len(x) // 2
     held: dict[str, float] = {}
-    if half >= 2:
+    has_all_workers = bool(counts(x[:half], axis=0).all())
+    if half >= 2 and has_all_workers:
         first_half = found_in(x[:half], seed=seed)
         held = replayed(model_of(first_half), x[half:])
     now = x[found.levels.now :]

@@ -26,7 +26,6 @@ from gcexp.traces.missing import (
     ways,
 )
 from gcexp.traces.record import TraceFile
-from gcexp.words import joined
 from gcexp_adviser.diagnosis.barrier import barrier as barrier_test
 from gcexp_adviser.diagnosis.barrier import stamped_after_waiting
 from gcexp_adviser.diagnosis.logged import longest, median
@@ -39,6 +38,7 @@ from gcexp_adviser.page import counted
 #: How far the middle worker of a pause is above its usual time: in logarithms, and in median absolute deviations.
 _PAUSE = np.log(10.0)
 _DEVIATIONS = 8 * 1.4826
+_LEAST_NUMBERED = 4  # workers from which on a number that lacks is no chance
 _LEAST_TO_LEARN = 4  # iterations of which one half is learned from, and the other judges
 
 
@@ -234,6 +234,7 @@ def recorded_without_gaps(gaps: TraceFile, way: Way, barrier: str = "check", see
     own = logged[loads.own_rows]
     kept, left_out = _kept(every, own)
     notes += left_out
+    _require_a_row_of_each(trace, own[kept], loads)
 
     numbers = loads.own_rows
     if absent == "skip" and gaps.missing is not None:
@@ -260,6 +261,18 @@ def recorded_without_gaps(gaps: TraceFile, way: Way, barrier: str = "check", see
     )
 
 
+def _require_a_row_of_each(trace: TraceFile, logged: np.ndarray, loads: Loads) -> None:
+    """Raise `DataError` for a worker without a row in times (T, n), of which nothing can be said."""
+    silent = np.flatnonzero(np.isnan(logged).all(axis=0))
+    if len(silent):
+        worker = trace.labels[silent[0]]
+        at_load = f" at the run's own load {loads.own:g}" if loads.several else ""
+        raise DataError(
+            f"{trace.name}: worker {worker} has no row{at_load} in iterations that count, so that nothing can be said "
+            "of it; leave its other rows out of the log"
+        )
+
+
 def logged_times(trace: TraceFile) -> np.ndarray:
     """Times (R, n) that were logged; NaN where rows are missing, whatever time they were given."""
     times = trace.values["time"]
@@ -278,20 +291,23 @@ def _who_takes_part(trace: TraceFile, absent: Absent) -> Iterator[str]:
             f"{usual} of {len(trace.workers)} workers were asked in each iteration (absent=sampled), and nobody is "
             f"missing: waiting for those who were asked takes {waiting:.4g} on the mean, and remedies are for them."
         )
-    lacking = _numbers_without_rows(trace)
-    if lacking:
+    silent = _number_without_rows(trace)
+    if silent is not None:
         yield (
-            f"Workers are numbered {trace.workers[0]} to {trace.workers[-1]}, and {joined(lacking)} has no row at all: "
-            "if it takes part, it is missing in every iteration, which the log cannot tell."
+            f"Workers are numbered {trace.workers[0]} to {trace.workers[-1]}, and {silent} has no row at all: if it "
+            "takes part, it is missing in every iteration, which the log cannot tell."
         )
 
 
-def _numbers_without_rows(trace: TraceFile) -> list[int]:
-    """The one number that lacks among those of workers that count from 0 or 1."""
-    if trace.names or trace.workers[0] > 1:
-        return []
-    lacking = sorted(set(range(trace.workers[-1])) - set(trace.workers) - {0})
-    return lacking if len(lacking) == 1 and len(trace.workers) >= 4 else []
+def _number_without_rows(trace: TraceFile) -> int | None:
+    """The one number that lacks among those of at least four workers that count from 0 or 1."""
+    if trace.names or len(trace.workers) < _LEAST_NUMBERED or trace.workers[0] > 1:
+        return None
+    between = trace.workers[-1] - trace.workers[0] + 1
+    if between != len(trace.workers) + 1:
+        return None
+    (silent,) = set(range(trace.workers[0], trace.workers[-1])) - set(trace.workers)
+    return silent
 
 
 def _doubts(trace: TraceFile, logged: np.ndarray) -> list[str]:

@@ -140,15 +140,13 @@ def test_a_verdict_for_one_phi_is_not_that_for_a_range_of_them():
     assert verdict_of(unknown).verdict != verdict_of(gcexp.advise(x, phi=(0.5, 1.0))).verdict
 
 
-def test_fit_and_advise_say_the_same_of_missing_rows():
+def test_missing_rows_are_priced_in_several_ways_and_found_in_none():
     x = times()
     x[:150, 2] = np.where(np.arange(150) % 3 == 0, np.nan, x[:150, 2])
     fit, advice = gcexp.fit(x), gcexp.advise(x, phi=0.5)
     assert set(advice.otherwise) == {LATER, LEFT_OUT}
-    assert "missing" in fit.sentences[0] and LATER in fit.sentences[0] and LEFT_OUT in fit.sentences[0]
-    known = gcexp.fit(x, timeout=float(np.nanmax(x)))
-    assert "timeout" in known.sentences[0]
-    assert "missing" not in gcexp.fit(x, absent="late").sentences[0]
+    assert fit.found == ["no_mechanism"] == advice.diagnosis.found
+    assert any("told by the rows that were logged alone" in note for note in fit.page().notes)
 
 
 def test_a_name_with_a_space_and_a_quote_is_printed_as_it_can_be_typed(here, capsys, monkeypatch):
