@@ -1,10 +1,10 @@
 """``python -m benchmarks.missing_rows [LOGS] [KIND ...]``: what is found where rows are missing, and what is not there?
 
 Known clusters of 8 workers in 200 iterations (`gcexp.delays.Composed`), numbered 0, 1, ..., lose rows in each of the
-ways of `WAYS`. Printed are, for each kind and way, shares of the logs: how often the mechanism that was planted is found
-for certain (and of a slow worker or a change of level the right one), and how often any other one, which is false. Each
-is told of the whole log, of the rows that are left, as `gcexp.fit` sees them, and of these with times in place of the
-missing ones, as `gcexp.traces.missing.as_late` prices them.
+ways of `WAYS`. Printed are, for each kind and way, shares of the logs: how often the mechanism that was planted is
+found for certain (and of a slow worker or a change of level the right one), and how often any other one, which is
+false. Each is told of the whole log, of the rows that are left, as `gcexp.fit` sees them, and of these with times in
+place of the missing ones, as `gcexp.traces.missing.as_late` prices them.
 """
 
 from __future__ import annotations

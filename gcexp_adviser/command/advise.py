@@ -45,16 +45,17 @@ def run(arguments) -> None:
     on_missing = [word for word in options if word.startswith(("absent=", "timeout="))]
     benchmark = ["gcexp", "benchmark", arguments.file, *of_log, *on_missing]
     imported = ["gcexp", "trace", "import", *sources, *of_log, "-o", CLEAN]
-    if found.recorded.absent == SAMPLED:
-        pass  # a replay has all workers in each iteration
-    elif len(sources) > 1:
-        print(f"These times as one file, which gcexp benchmark takes: {shlex.join(imported)}")
-    else:
-        print(f"All schemes and bounds on these times: {shlex.join(benchmark)}")
+    if found.recorded.absent != SAMPLED:  # a replay has all workers in each iteration
+        if len(sources) > 1:
+            print(f"These times as one file, which gcexp benchmark takes: {shlex.join(imported)}")
+        else:
+            print(f"All schemes and bounds on these times: {shlex.join(benchmark)}")
     for path in written:
         print(f"wrote {path}")
     if line:
         if len(sources) > 1 or not is_clean(arguments.file):
             print(f"for replaying these times: {shlex.join(imported)}")
-        where = "it" if arguments.write.parent.parts[-2:] == ("conf", "scheme") else "in conf/scheme of a project it"
-        print(f"wrote {arguments.write}; {where} runs with: {line}")
+        it = "it"
+        if arguments.write.parent.parts[-2:] != ("conf", "scheme"):
+            it = "in conf/scheme of a project it"
+        print(f"wrote {arguments.write}; {it} runs with: {line}")

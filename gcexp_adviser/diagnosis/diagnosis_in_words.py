@@ -121,7 +121,10 @@ def what_would_settle(found: Diagnosis) -> Iterator[str]:
     for name, why in found.unsure.items():
         if name in _TOLD_APART:
             continue
-        yield f"Not sure, {WORDS[name][0]}: {why}."
+        what = WORDS[name][0]
+        if name == "few_rows":
+            what += f" ({joined(found.recorded.named(found.mechanisms[name].workers), _MOST_NAMED)})"
+        yield f"Not sure, {what}: {why}."
 
 
 def changed(recorded: Recorded, change: Change) -> str:

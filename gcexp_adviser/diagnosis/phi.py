@@ -120,6 +120,7 @@ def share_of_compute(times: np.ndarray, compute: np.ndarray, seed: int = 0) -> t
     if len(times) < 2:
         return Number(phi), ""
     n = times.shape[1]
-    sums = [np.nansum(part, axis=1) / n for part in (compute, np.where(logged, times, np.nan))]
-    low, high, _ = ratio_interval(*sums, seed)
+    of_compute = np.nansum(compute, axis=1) / n
+    of_time = np.nansum(np.where(logged, times, np.nan), axis=1) / n
+    low, high, _ = ratio_interval(of_compute, of_time, seed)
     return Number(phi, max(1 - high, 0.0), min(1 - low, 1.0)), ""

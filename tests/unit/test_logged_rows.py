@@ -202,7 +202,7 @@ def test_too_few_rows_are_told():
     x[12:, 5] = np.nan
     found = gcexp.fit(x)
     assert found.found == ["gone", "bad_node"] and "few_rows" in found.unsure
-    assert "workers with too few rows" in found.page().text()
+    assert "workers with too few rows (5)" in found.page().text()
     assert "worker 5 has no row since iteration 12" in found.sentences[0]
 
 
