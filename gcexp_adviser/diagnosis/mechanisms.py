@@ -157,9 +157,8 @@ class Decomposition:
 
     mechanisms: dict[str, Mechanism]  # in the order in which they were looked for
     levels: Levels  # changes of level and spells of single workers, which were taken off before all else
-    rest: np.ndarray = field(
-        repr=False
-    )  # (T, n): logarithms without what was found, centred; NaN where none is
+    #: (T, n): logarithms without what was found, centred; NaN where a row is missing.
+    rest: np.ndarray = field(repr=False)
     slope: float  # of the drift, in logarithms over the whole trace
     worker_effect: np.ndarray = field(repr=False)  # (n,): mean logarithm of each worker at its lowest level
     states: SlowStates | None  # where states were fitted and taken out
@@ -261,9 +260,9 @@ def _level_changes(levels: Levels) -> dict[str, Mechanism]:
     lasting = [change.worker for change in levels.changes if change not in levels.recent]
     if lasting:
         found["level_change"] = Mechanism(workers=tuple(sorted(set(lasting))))
-    recent = [change.worker for change in levels.recent]
     if levels.gone:
         found["gone"] = Mechanism(workers=tuple(sorted(levels.gone)))
+    recent = [change.worker for change in levels.recent]
     if recent:
         few = f"fewer than {LEAST_NOW} iterations followed"
         found["recent_change"] = Mechanism(workers=tuple(sorted(set(recent))), unsure=few)
@@ -294,7 +293,7 @@ def _drift(y: np.ndarray, may_be_late: bool) -> tuple[dict[str, Mechanism], floa
 
     Where more late rows may be missing in one part of the run than in another, those that were logged drift although
     times do not. So the time that a quarter of all take at most, also of the missing ones if these were the latest, has
-    to drift as well, by half as much at least; else it is not sure.
+    to drift as well, as surely and by half as much at least; else it is not sure.
     """
     T = len(y)
     y = without_workers(y)

@@ -50,9 +50,7 @@ class Recorded:
     loads: Loads  # of all iterations of the trace
     every: np.ndarray = field(repr=False)  # (T0, n): times of the iterations at the own load
     x: np.ndarray = field(repr=False)  # (T, n): the same without iterations from which nothing can be learned
-    logged: np.ndarray = field(
-        repr=False
-    )  # (T, n): these times where they were logged, NaN where rows are missing
+    logged: np.ndarray = field(repr=False)  # (T, n): the same, and NaN where rows are missing
     rows: np.ndarray = field(repr=False)  # (T,): numbers of these iterations in the trace
     chunks: np.ndarray | None = field(repr=False)  # (T, n, M), NaN likewise
     phi: (
@@ -184,13 +182,13 @@ def require_enough(times: Recorded) -> None:
     )
 
 
-def ways_to_advise(gaps: TraceFile, absent: Absent | None = None, barrier: str = "check") -> list[list[str]]:
+def ways_to_advise(gaps: TraceFile, absent: Absent | None = None) -> list[list[str]]:
     """Words behind a file with which gcexp advise answers: one way, several where it would ask which, or none."""
     if absent is None and may_be_sampled(gaps):
         return [[f"absent={SAMPLED}"], ["absent=late"]]
     try:
         way, *_ = ways_of(gaps, absent)
-        times = recorded_without_gaps(gaps, way, barrier)
+        times = recorded_without_gaps(gaps, way)
     except UserError:
         return []
     if not has_enough(times):
