@@ -9,6 +9,7 @@ from gcexp.command.main import main
 from gcexp.errors import ParameterError, UserError
 from gcexp_adviser.remedies.remedies import Remedy, remedies
 from gcexp_adviser.remedies.settings import settings
+from gcexp_adviser.remedies.terms import Terms
 from gcexp_adviser.remedies.verdict import Comparison
 
 ASKED, WORKERS, ITERATIONS = 4, 8, 120
@@ -80,7 +81,8 @@ def test_the_bound_is_that_of_those_who_were_asked():
     compared = Comparison(x)
     dense = np.sort(x, axis=1)[:, :ASKED]
     assert compared.n == ASKED
-    assert compared.floor(0.5) == pytest.approx(Comparison(dense).floor(0.5))
+    for terms in (Terms(), Terms(d_max=1.05)):
+        assert Comparison(x, terms).floor(0.5) == pytest.approx(Comparison(dense, terms).floor(0.5))
     assert compared.capacity(Remedy("grouped", size=2, s=1), 0.5) == pytest.approx(
         Comparison(dense).capacity(Remedy("grouped", size=2, s=1), 0.5)
     )
