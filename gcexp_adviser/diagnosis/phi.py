@@ -8,7 +8,7 @@ import numpy as np
 
 from gcexp.delays.trace_loads import own_load
 from gcexp.errors import require
-from gcexp_adviser.diagnosis.logged import mean, median
+from gcexp_adviser.diagnosis.logged import counts, has_gaps, mean, median
 from gcexp_adviser.diagnosis.resampling import (
     LEVELS,
     Number,
@@ -108,19 +108,20 @@ def share_of_compute(times: np.ndarray, compute: np.ndarray, seed: int = 0) -> t
 
     Both are those of the times (T, n) that are there; the others are NaN.
     """
-    compute = np.where(np.isnan(times), np.nan, compute)
-    logged = ~np.isnan(compute)
-    growing = compute[logged]
-    fixed = (times - compute)[logged]
-    if growing.size > 2 and fixed.std() > 0 and growing.std() > 0:
-        together = np.corrcoef(fixed, growing)[0, 1]
+    if has_gaps(times) or has_gaps(compute):
+        logged = ~np.isnan(times - compute)
+        times = np.where(logged, times, np.nan)
+        compute = np.where(logged, compute, np.nan)
+    fixed = (times - compute).ravel()
+    growing = compute.ravel()
+    if counts(growing) > 2 and np.nanstd(fixed) > 0 and np.nanstd(growing) > 0:
+        logged = ~np.isnan(growing)
+        together = np.corrcoef(fixed[logged], growing[logged])[0, 1]
         if together < _MISSED:
             return None, "the rest of the time falls where compute rises: its clock misses part of the work"
-    phi = float(1 - growing.mean() / times[logged].mean())
+    phi = float(1 - mean(compute) / mean(times))
     if len(times) < 2:
         return Number(phi), ""
     n = times.shape[1]
-    of_compute = np.nansum(compute, axis=1) / n
-    of_time = np.nansum(np.where(logged, times, np.nan), axis=1) / n
-    low, high, _ = ratio_interval(of_compute, of_time, seed)
+    low, high, _ = ratio_interval(np.nansum(compute, axis=1) / n, np.nansum(times, axis=1) / n, seed)
     return Number(phi, max(1 - high, 0.0), min(1 - low, 1.0)), ""

@@ -6,7 +6,7 @@ from math import nan
 
 import numpy as np
 
-from gcexp_adviser.diagnosis.logged import mean, median, two_way
+from gcexp_adviser.diagnosis.logged import has_gaps, mean, median, two_way
 
 
 def statistics(times: np.ndarray) -> dict[str, float]:
@@ -26,7 +26,7 @@ def statistics(times: np.ndarray) -> dict[str, float]:
     >>> found["mean"], round(found["worker"], 2), round(found["iteration"], 2)
     (2.3333333333333335, 0.82, 0.18)
     """
-    logged = times[~np.isnan(times)]
+    logged = times[~np.isnan(times)] if has_gaps(times) else times
     whole_mean = float(logged.mean())
     peak = np.fmax.reduce(times, axis=1) / median(times, axis=1)
     statistics = {
