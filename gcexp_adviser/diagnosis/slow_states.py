@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gcexp_adviser.diagnosis.logged import counts, mean
+from gcexp_adviser.diagnosis.logged import counts, has_gaps, mean
 
 _STEPS, _CLOSE = 40, 1e-6  # steps of maximisation at most, and the relative gain at which they end
 _FARTHEST = 300.0  # of a likelihood ratio in logarithms
@@ -136,7 +136,8 @@ def _spread(values: np.ndarray) -> float:
 def _log_normal(y: np.ndarray, middle: np.ndarray, sd: float) -> np.ndarray:
     """Logarithm of the density of values; 0 where there is none, so that it says nothing of the state."""
     density = -0.5 * ((y - middle) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2 * np.pi)
-    return np.nan_to_num(density, nan=0.0)
+    density[np.isnan(density)] = 0.0
+    return density
 
 
 def smoothed(y: np.ndarray, chain: Chain) -> tuple[float, np.ndarray, np.ndarray]:
@@ -185,11 +186,13 @@ def smoothed(y: np.ndarray, chain: Chain) -> tuple[float, np.ndarray, np.ndarray
 
 def maximised(y: np.ndarray, chain: Chain, posterior: np.ndarray, pairs: np.ndarray) -> Chain:
     """The parameters that follow from who was probably slow when; the likelihood never falls."""
-    logged = ~np.isnan(y)
     first = posterior[0]
-    posterior = np.where(logged, posterior, 0.0)
-    fast = np.where(logged, 1 - posterior, 0.0)
-    y = np.where(logged, y, 0.0)
+    fast = 1 - posterior
+    if has_gaps(y):  # what is missing has no weight
+        logged = ~np.isnan(y)
+        fast = np.where(logged, fast, 0.0)
+        posterior = np.where(logged, posterior, 0.0)
+        y = np.where(logged, y, 0.0)
     precision_fast = fast / chain.sd_fast**2
     precision_slow = posterior / chain.sd_slow**2
     levels = precision_fast * y + precision_slow * (y - chain.gap)

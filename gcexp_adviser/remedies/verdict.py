@@ -87,7 +87,7 @@ class Comparison:
     terms: Terms = Terms()
     seed: int = 0
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Workers that are waited for in an iteration: all, or as many as are usually asked."""
         return usual_number(self.x)
