@@ -14,12 +14,7 @@ from gcexp.errors import UserError
 from gcexp.traces.missing import Absent, described
 from gcexp.traces.record import Flags, TraceFile
 from gcexp_adviser.diagnosis.diagnosis import diagnosed_each_way
-from gcexp_adviser.diagnosis.diagnosis_in_words import (
-    on_missing_rows,
-    sentences,
-    variance_in_words,
-    what_would_settle,
-)
+from gcexp_adviser.diagnosis.diagnosis_in_words import checked, on_missing_rows
 from gcexp_adviser.diagnosis.recorded import Way, ways_of
 from gcexp_adviser.diagnosis.trace_statistics import statistics
 from gcexp_adviser.logs.how import how_of
@@ -73,7 +68,7 @@ def _diagnosis(gaps: TraceFile, ways: Sequence[Way], barrier: str, seed: int) ->
         return [f"warning: {error}"], []
     decided = found.recorded.trace.decisions
     notes = [note for note in found.recorded.notes if note not in decided]
-    told = [*sentences(found), *what_would_settle(found), *notes, variance_in_words(found)]
+    told = checked(found, notes)
     depends = on_missing_rows(found, otherwise)
     if depends is None or len(ways) == 1:  # nothing is missing, or one way was asked for
         return told, []

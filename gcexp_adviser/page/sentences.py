@@ -1,0 +1,76 @@
+"""Sentences from templates: what is told, by facts that were computed before.
+
+A template is written as its page is read. A paragraph of it is one sentence, or some that belong together, with empty
+lines around it. A line break inside a paragraph is as good as a space, and nothing before a mark, so that a clause that
+is not always told has lines of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gcexp.words import joined
+from gcexp_adviser.page.filters import capital, counted, decimals, digits, percent, plural
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_BETWEEN_PARAGRAPHS = re.compile(r"\n\s*\n")
+_BREAK_BEFORE_MARK = re.compile(r"\s*\n\s*(?=[.,;:)])")
+_BREAK = re.compile(r"\s*\n\s*")
+
+
+def paragraphs(template: str, **facts: object) -> list[str]:
+    """The paragraphs that a template makes of some facts, each in one line; empty ones are left out.
+
+    Parameters
+    ----------
+    template : str
+        A file below the adviser's folder, such as ``remedies/templates/advice.j2``.
+    **facts
+        What the template names. One that is not given is an error.
+    """
+    text = templates().get_template(template).render(facts)
+    lines = [_in_one_line(paragraph) for paragraph in _BETWEEN_PARAGRAPHS.split(text)]
+    return [line for line in lines if line]
+
+
+def phrase(template: str, macro: str, *facts: object) -> str:
+    """What a macro of a template makes of some facts, in one line."""
+    return _in_one_line(getattr(templates().get_template(template).module, macro)(*facts))
+
+
+def _in_one_line(text: str) -> str:
+    """A paragraph without line breaks.
+
+    >>> _in_one_line("Exclude worker 3 (slow\\n), and\\nshare its data\\n.\\n")
+    'Exclude worker 3 (slow), and share its data.'
+    """
+    return _BREAK.sub(" ", _BREAK_BEFORE_MARK.sub("", text.strip()))
+
+
+def _without_last_break(value: object) -> object:
+    """What an expression gives, without the line break that ends a macro."""
+    return value.rstrip("\n") if isinstance(value, str) else value
+
+
+@cache
+def templates() -> Environment:
+    """The templates of all rooms of the adviser, in which a value that is not there is an error."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape  # slow to import
+
+    found = Environment(
+        loader=FileSystemLoader(Path(__file__).parents[1]),
+        autoescape=select_autoescape(["html.j2"]),
+        undefined=StrictUndefined,
+        finalize=_without_last_break,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    for function in (capital, counted, decimals, digits, joined, percent, plural):
+        found.filters[function.__name__] = function
+    return found
