@@ -12,6 +12,15 @@ def percent(ratio: float, decimals: int = 0) -> str:
     return f"{100 * ratio:.{decimals}f} %"
 
 
+def percent_to(low: float, high: float, decimals: int = 0) -> str:
+    """An interval in per cent.
+
+    >>> percent_to(0.11, 0.134), percent_to(0.11, 0.134, 1)
+    ('11 to 13 %', '11.0 to 13.4 %')
+    """
+    return f"{100 * low:.{decimals}f} to {percent(high, decimals)}"
+
+
 def counted(number: int, noun: str) -> str:
     """A number of things.
 
@@ -58,3 +67,14 @@ def capital(text: str) -> str:
     """
     text = text.lstrip()
     return text[:1].upper() + text[1:]
+
+
+def seconds(time: float) -> str:
+    """A time in seconds.
+
+    >>> seconds(3600.0), seconds(1007.3), seconds(1e6), seconds(0.25)
+    ('3600 s', '1007 s', '1e+06 s', '0.25 s')
+    """
+    if 1000 <= time < 1e5:
+        return f"{time:.0f} s"
+    return f"{time:.4g} s"

@@ -5,15 +5,16 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from gcexp.figures.markdown import escape, grid
-from gcexp_adviser.page.sentences import templates
+from gcexp_adviser.page.environment import environment
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment, Template
 
 _TITLE, _HEADING = "# ", "## "
 _NOTES = "Notes"  # the heading of what stands below the tables, where no heading is needed
@@ -77,7 +78,14 @@ class Page:
 
 
 def _template(name: str) -> Template:
-    return templates().get_template(f"page/templates/{name}")
+    return _templates().get_template(f"page/templates/{name}")
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import select_autoescape  # slow to import
+
+    return environment(autoescape=select_autoescape(["html.j2"]))
 
 
 def _aligned(table: pd.DataFrame) -> str:

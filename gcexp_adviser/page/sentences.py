@@ -2,22 +2,23 @@
 
 A template is written as its page is read. A paragraph of it is one sentence, or some that belong together, with empty
 lines around it. A line break inside a paragraph is as good as a space, and nothing before a mark, so that a clause that
-is not always told has lines of its own.
+is not always told has lines of its own. An expression that may be empty stands on no line alone.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gcexp.words import joined
-from gcexp_adviser.page.filters import capital, counted, decimals, digits, percent, plural
+from gcexp_adviser.page.environment import environment
+from gcexp_adviser.page.filters import capital, counted, decimals, digits, percent, percent_to, plural, seconds
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+_FILTERS = (capital, counted, decimals, digits, joined, percent, percent_to, plural, seconds)
 _BETWEEN_PARAGRAPHS = re.compile(r"\n\s*\n")
 _BREAK_BEFORE_MARK = re.compile(r"\s*\n\s*(?=[.,;:)])")
 _BREAK = re.compile(r"\s*\n\s*")
@@ -32,15 +33,22 @@ def paragraphs(template: str, **facts: object) -> list[str]:
         A file below the adviser's folder, such as ``remedies/templates/advice.j2``.
     **facts
         What the template names. One that is not given is an error.
+
+    Examples
+    --------
+    >>> paragraphs("diagnosis/templates/sentences.j2", on_missing="")
+    Traceback (most recent call last):
+    ...
+    jinja2.exceptions.UndefinedError: 'told' is undefined
     """
-    text = templates().get_template(template).render(facts)
+    text = _templates().get_template(template).render(facts)
     lines = [_in_one_line(paragraph) for paragraph in _BETWEEN_PARAGRAPHS.split(text)]
     return [line for line in lines if line]
 
 
 def phrase(template: str, macro: str, *facts: object) -> str:
     """What a macro of a template makes of some facts, in one line."""
-    return _in_one_line(getattr(templates().get_template(template).module, macro)(*facts))
+    return _in_one_line(getattr(_templates().get_template(template).module, macro)(*facts))
 
 
 def _in_one_line(text: str) -> str:
@@ -52,25 +60,15 @@ def _in_one_line(text: str) -> str:
     return _BREAK.sub(" ", _BREAK_BEFORE_MARK.sub("", text.strip()))
 
 
-def _without_last_break(value: object) -> object:
-    """What an expression gives, without the line break that ends a macro."""
-    return value.rstrip("\n") if isinstance(value, str) else value
-
-
 @cache
-def templates() -> Environment:
-    """The templates of all rooms of the adviser, in which a value that is not there is an error."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape  # slow to import
-
-    found = Environment(
-        loader=FileSystemLoader(Path(__file__).parents[1]),
-        autoescape=select_autoescape(["html.j2"]),
-        undefined=StrictUndefined,
-        finalize=_without_last_break,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    for function in (capital, counted, decimals, digits, joined, percent, plural):
+def _templates() -> Environment:
+    """All templates of sentences, with the filters that they need."""
+    found = environment(finalize=_stripped)
+    for function in _FILTERS:
         found.filters[function.__name__] = function
     return found
+
+
+def _stripped(value: object) -> object:
+    """What an expression gives, without the line break at the end of a macro and the space before a first element."""
+    return value.strip() if isinstance(value, str) else value
