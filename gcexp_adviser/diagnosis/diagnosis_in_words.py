@@ -39,6 +39,7 @@ class ChangeFacts:
 
     worker: str
     since: int
+    rows: int  # since then
     factor: float
     without_rows: bool
 
@@ -73,54 +74,30 @@ class MissingFacts:
 
 @dataclass(frozen=True)
 class DiagnosisFacts:
-    """What makes the workers of a trace slow.
-
-    Attributes
-    ----------
-    trace : str
-    iterations, workers, stretches : int
-        On how much it rests; the last ones do not depend on each other.
-    least_iterations, least_workers, least_since_change : int
-        Of fewer nothing is told, nobody is called slow, and a change is not known to last.
-    certain, unsure, doubts : tuple of CauseFacts
-        Mechanisms; doubts are those of the unsure ones that have no sentence of their own.
-    lasting, recent : tuple of tuples of ChangeFacts
-        Changes of level, those of one worker together, the worker with the latest one first.
-    spells : tuple of SpellFacts
-        Those that may never come again.
-    since : int, optional
-        First iteration of what holds now, where that is not all of them.
-    slowest : ShareFacts, optional
-        Who is the slowest worker in most iterations.
-    all_slow_times_of, most_slow_times_of : ShareFacts, optional
-        The worker that has nearly all of the slow times that come and go, or else the one that has most.
-    chunks_would_tell : bool
-        Whether times of chunks would tell noise of the machine from noise of the data.
-    variance : dict of str to float
-    stability : float, optional
-        Rank correlation of the workers' means in the two halves.
-    """
+    """What makes the workers of a trace slow, and on how much that rests."""
 
     trace: str
     iterations: int
     workers: int
-    stretches: int
-    least_iterations: int
-    least_workers: int
-    least_since_change: int
+    stretches: int  # of iterations, which do not depend on each other
+    least_iterations: int  # of fewer nothing is told
+    least_workers: int  # of fewer nobody is called slow
+    least_since_change: int  # where fewer followed, a change is not known to last
     certain: tuple[CauseFacts, ...]
     unsure: tuple[CauseFacts, ...]
-    doubts: tuple[CauseFacts, ...]
-    lasting: tuple[tuple[ChangeFacts, ...], ...]
+    doubts: tuple[CauseFacts, ...]  # those of the unsure ones that have no sentence of their own
+    lasting: tuple[
+        tuple[ChangeFacts, ...], ...
+    ]  # those of one worker together, first that with the latest one
     recent: tuple[tuple[ChangeFacts, ...], ...]
-    spells: tuple[SpellFacts, ...]
-    since: int | None
-    slowest: ShareFacts | None
-    all_slow_times_of: ShareFacts | None
-    most_slow_times_of: ShareFacts | None
-    chunks_would_tell: bool
+    spells: tuple[SpellFacts, ...]  # those that may never come again
+    since: int | None  # first iteration of what holds now, where that is not all of them
+    slowest: ShareFacts | None  # who is the slowest worker in most iterations
+    all_slow_times_of: ShareFacts | None  # the worker with nearly all of the slow times that come and go
+    most_slow_times_of: ShareFacts | None  # or else the one with most of them
+    chunks_would_tell: bool  # noise of the machine from noise of the data
     variance: dict[str, float]
-    stability: float | None
+    stability: float | None  # rank correlation of the workers' means in the two halves
 
 
 def diagnosis_facts(found: Diagnosis) -> DiagnosisFacts:
@@ -219,6 +196,7 @@ def change_facts(recorded: Recorded, change: Change) -> ChangeFacts:
     return ChangeFacts(
         worker=recorded.named([change.worker])[0],
         since=recorded.iteration(change.row),
+        rows=len(recorded.x) - change.row,
         factor=change.factor.value,
         without_rows=without_rows,
     )
@@ -258,7 +236,9 @@ def on_missing_rows(found: Diagnosis, otherwise: Mapping[str, Diagnosis]) -> Dep
 def _in_short(found: Diagnosis) -> Told:
     """The mechanisms that are certain with their workers, and the same in a few words."""
     certain = [(name, one.workers) for name, one in found.mechanisms.items() if not one.unsure]
-    return Told(tuple(certain), phrase("diagnosis/templates/diagnosis.j2", "in_short", diagnosis_facts(found)))
+    return Told(
+        tuple(certain), phrase("diagnosis/templates/diagnosis.j2", "in_short", diagnosis_facts(found))
+    )
 
 
 def sentences(found: Diagnosis, on_missing: str = "") -> list[str]:

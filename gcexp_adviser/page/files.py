@@ -52,5 +52,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     return None if isinstance(value, float) and not isfinite(value) else value
-
-

@@ -50,7 +50,9 @@ class Page:
             else:
                 told.append(paragraph)
         notes = sections.pop(_NOTES, [])
-        return cls(title, sentences, tables, notes, {heading: told for heading, told in sections.items() if told})
+        return cls(
+            title, sentences, tables, notes, {heading: told for heading, told in sections.items() if told}
+        )
 
     def text(self) -> str:
         """For a terminal."""
@@ -61,7 +63,10 @@ class Page:
         """As a page, or a section of one."""
         tables = {heading: _grid(table) for heading, table in self.tables.items()}
         markdown = _template("page.md.j2")
-        return markdown.render(page=self, tables=tables, picture=picture, level=level, escape=escape).rstrip() + "\n"
+        return (
+            markdown.render(page=self, tables=tables, picture=picture, level=level, escape=escape).rstrip()
+            + "\n"
+        )
 
     def html(self) -> str:
         """For a notebook."""

@@ -9,11 +9,21 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from math import isinf, isnan
 from typing import TYPE_CHECKING
 
 from gcexp.words import joined
 from gcexp_adviser.page.environment import environment
-from gcexp_adviser.page.filters import capital, counted, decimals, digits, percent, percent_to, plural, seconds
+from gcexp_adviser.page.filters import (
+    capital,
+    counted,
+    decimals,
+    digits,
+    percent,
+    percent_to,
+    plural,
+    seconds,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -52,9 +62,9 @@ def phrase(template: str, macro: str, *facts: object) -> str:
 
 
 def _in_one_line(text: str) -> str:
-    """A paragraph without line breaks.
+    r"""A paragraph without line breaks.
 
-    >>> _in_one_line("Exclude worker 3 (slow\\n), and\\nshare its data\\n.\\n")
+    >>> _in_one_line("Exclude worker 3 (slow\n), and\nshare its data\n.\n")
     'Exclude worker 3 (slow), and share its data.'
     """
     return _BREAK.sub(" ", _BREAK_BEFORE_MARK.sub("", text.strip()))
@@ -62,10 +72,11 @@ def _in_one_line(text: str) -> str:
 
 @cache
 def _templates() -> Environment:
-    """All templates of sentences, with the filters that they need."""
+    """All templates of sentences, with the filters and tests that they need."""
     found = environment(finalize=_stripped)
     for function in _FILTERS:
         found.filters[function.__name__] = function
+    found.tests |= {"infinite": isinf, "nan": isnan}
     return found
 
 

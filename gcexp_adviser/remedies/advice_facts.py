@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from gcexp_adviser.diagnosis.diagnosis_in_words import (
     diagnosis_facts,
     missing_facts,
 )
-from gcexp_adviser.diagnosis.level_changes import LEAST_NOW, Change
+from gcexp_adviser.diagnosis.level_changes import Change
 from gcexp_adviser.diagnosis.resampling import Number
 from gcexp_adviser.remedies.conclusion import Conclusion
 from gcexp_adviser.remedies.remedies import KINDS
@@ -89,18 +89,6 @@ class LimitFacts:
 
 
 @dataclass(frozen=True)
-class SettingFacts:
-    """A timeout or a quorum, what it takes over waiting for all, and what it uses."""
-
-    setting: str
-    value: float
-    time: float
-    time_without_event: float
-    used: float
-    least_used_worker: float
-
-
-@dataclass(frozen=True)
 class SpareFacts:
     """Spare workers, what they take over waiting for all, and what of the least used worker would count without."""
 
@@ -122,32 +110,6 @@ class PhiFacts:
 
 
 @dataclass(frozen=True)
-class TooRecentFacts:
-    """A change, and how many iterations are lacking to say that it lasts."""
-
-    change: ChangeFacts
-    lacking: int
-
-
-@dataclass(frozen=True)
-class TurningPointFacts:
-    """From which value of phi, message cost or memory on, below or above what is assumed, another remedy is best."""
-
-    what: str
-    at: float
-    below: bool
-    remedy: str
-
-
-@dataclass(frozen=True)
-class BrokenTimeoutFacts:
-    """A timeout that drops more of the second half than it may, and than it did of the first."""
-
-    limit: float
-    dropped: float
-
-
-@dataclass(frozen=True)
 class NeverUsedFacts:
     """A quorum, and the workers that it never uses."""
 
@@ -157,70 +119,40 @@ class NeverUsedFacts:
 
 @dataclass(frozen=True)
 class AdviceFacts:
-    """What the page of `gcexp advise` tells, in its order.
-
-    Attributes
-    ----------
-    trace, unit : str
-    iterations, iterations_used, iterations_compared, workers : int
-        Of the trace at its own load; of these from which something can be learned; and of these what holds now.
-    notes : tuple of str
-        What the reader of the log has to say.
-    missing : MissingFacts, optional
-    on_missing : Dependence, optional
-        Whether the verdict depends on what missing rows are taken for.
-    causes : DiagnosisFacts
-    verdict : VerdictFacts
-    cost : CostFacts, optional
-    spells : SpellsFacts, optional
-    slower_now : tuple of SlowerNowFacts
-    since : int, optional
-        First iteration of what holds now, where that is not all of them.
-    whole : AnswerFacts, optional
-        The answer on the whole trace then.
-    limit : LimitFacts, optional
-    dropping : SettingFacts, optional
-        What saves most among what may be recommended and drops gradients.
-    spare : SpareFacts, optional
-    phi : PhiFacts
-    too_recent : tuple of TooRecentFacts
-    turning_points : tuple of TurningPointFacts
-    terms : Terms
-    longer_in_second_half : float, optional
-        By what share waiting for all takes longer there, where it is much.
-    broken_timeout : BrokenTimeoutFacts, optional
-    never_used : tuple of NeverUsedFacts
-    first_half : AnswerFacts, optional
-        The answer on the first half, where that is another one.
-    """
+    """What the page of `gcexp advise` tells, in its order."""
 
     trace: str
     unit: str
-    iterations: int
-    iterations_used: int
-    iterations_compared: int
+    iterations: int  # at the own load
+    iterations_used: int  # those from which something can be learned
+    iterations_compared: int  # those of what holds now
     workers: int
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # of the reader of the log
     missing: MissingFacts | None
-    on_missing: Dependence | None
+    on_missing: Dependence | None  # whether the verdict depends on what missing rows are taken for
     causes: DiagnosisFacts
     verdict: VerdictFacts
     cost: CostFacts | None
     spells: SpellsFacts | None
     slower_now: tuple[SlowerNowFacts, ...]
-    since: int | None
-    whole: AnswerFacts | None
+    since: int | None  # first iteration of what holds now, where that is not all of them
+    whole: AnswerFacts | None  # the answer on the whole trace then
     limit: LimitFacts | None
-    dropping: SettingFacts | None
+    dropping: (
+        Any  # the row of the setting that saves most among those that may be recommended; None without one
+    )
     spare: SpareFacts | None
     phi: PhiFacts
-    too_recent: tuple[TooRecentFacts, ...]
-    turning_points: tuple[TurningPointFacts, ...]
+    too_recent: tuple[ChangeFacts, ...]
+    turning_points: list[
+        dict[str, Any]
+    ]  # where another kind of remedy is the best one, see `Comparison.changes`
+    kinds: dict[str, str]  # what kinds of remedies are called
     terms: Terms
-    longer_in_second_half: float | None
-    broken_timeout: BrokenTimeoutFacts | None
+    longer_in_second_half: float | None  # by what share waiting for all takes longer there, where it is much
+    broken_timeout: Any  # the row of the timeout that drops most above what it may; None without one
     never_used: tuple[NeverUsedFacts, ...]
-    first_half: AnswerFacts | None
+    first_half: AnswerFacts | None  # the answer on the first half alone, where that is another one
 
 
 def advice_facts(found: Conclusion, on_missing: Dependence | None) -> AdviceFacts:
@@ -249,8 +181,9 @@ def advice_facts(found: Conclusion, on_missing: Dependence | None) -> AdviceFact
         dropping=_dropping(found),
         spare=_spare(found),
         phi=_phi(found),
-        too_recent=tuple(_too_recent(found, change) for change in levels.recent),
-        turning_points=tuple(_turning_points(found)),
+        too_recent=tuple(change_facts(recorded, change) for change in levels.recent),
+        turning_points=found.depends,
+        kinds=KINDS,
         terms=compared.terms,
         longer_in_second_half=_longer_in_second_half(compared.x),
         broken_timeout=_broken_timeout(found),
@@ -333,15 +266,12 @@ def _limit(found: Conclusion) -> LimitFacts | None:
     )
 
 
-def _dropping(found: Conclusion) -> SettingFacts | None:
-    """The timeout or quorum that saves most among those that may be recommended."""
+def _dropping(found: Conclusion) -> Any:
+    """The row of the timeout or quorum that saves most among those that may be recommended; None without one."""
     table = found.table
     saving = table["time"] < 1 - found.comparison.terms.least
     recommended = table[saving & (table["setting"] != "spare") & (table["remark"] == "")]
-    if recommended.empty:
-        return None
-    best = recommended.loc[recommended["time"].idxmin()]
-    return SettingFacts(**{field.name: best[field.name] for field in fields(SettingFacts)})
+    return next(recommended.sort_values("time", kind="stable").itertuples(), None)
 
 
 def _spare(found: Conclusion) -> SpareFacts | None:
@@ -370,17 +300,6 @@ def _phi(found: Conclusion) -> PhiFacts:
     )
 
 
-def _too_recent(found: Conclusion, change: Change) -> TooRecentFacts:
-    since = len(found.recorded.x) - change.row
-    return TooRecentFacts(change_facts(found.recorded, change), LEAST_NOW - since)
-
-
-def _turning_points(found: Conclusion) -> Iterator[TurningPointFacts]:
-    """The nearest changes of phi, message cost and memory that would change the kind of remedy."""
-    for one in found.depends:
-        yield TurningPointFacts(one["what"], one["at"], one["below"], KINDS[one["then"]])
-
-
 def _longer_in_second_half(x: np.ndarray) -> float | None:
     """By what share waiting for all takes longer in the second half of times x (T, n); None where that is little."""
     half = len(x) // 2
@@ -388,14 +307,11 @@ def _longer_in_second_half(x: np.ndarray) -> float | None:
     return longer if abs(longer) > _CHANGED else None
 
 
-def _broken_timeout(found: Conclusion) -> BrokenTimeoutFacts | None:
-    """The timeout that drops most above what it may."""
+def _broken_timeout(found: Conclusion) -> Any:
+    """The row of the timeout that drops most above what it may; None without one."""
     broken = found.table[~found.table["kept_on_second_half"]]
-    if broken.empty:
-        return None
     excess = 1 - broken["used"] - broken["limit"]
-    worst = broken.loc[excess.idxmax()]
-    return BrokenTimeoutFacts(worst["limit"], 1 - worst["used"])
+    return next(broken.loc[excess.sort_values(ascending=False, kind="stable").index].itertuples(), None)
 
 
 def _never_used(found: Conclusion) -> tuple[NeverUsedFacts, ...]:

@@ -23,14 +23,6 @@ class PlanFacts:
 
 
 @dataclass(frozen=True)
-class RunnerUpFacts:
-    """The best remedy of another kind: its name, and its time over that of waiting."""
-
-    remedy: str
-    ratio: float
-
-
-@dataclass(frozen=True)
 class AnswerFacts:
     """The answer at one phi; the attributes are those of `gcexp_adviser.remedies.verdict.Answer`."""
 
@@ -43,15 +35,8 @@ class AnswerFacts:
     ratio: float
     low: float
     high: float
-    runner_up: RunnerUpFacts
-
-
-@dataclass(frozen=True)
-class CaseFacts:
-    """An answer, and all values of phi that have it."""
-
-    phis: tuple[float, ...]
-    answer: AnswerFacts
+    runner_up: str  # in words: the best remedy of another kind
+    runner_up_ratio: float
 
 
 @dataclass(frozen=True)
@@ -64,35 +49,16 @@ class OnceFacts:
 
 @dataclass(frozen=True)
 class VerdictFacts:
-    """What is advised.
-
-    Attributes
-    ----------
-    word : str
-        The verdict.
-    trace : str
-    phi_name : str
-        What phi is called.
-    main : AnswerFacts
-        The answer at the phi that is known, or in the middle of its range.
-    others : tuple of AnswerFacts
-        Those at the other values of phi.
-    cases : tuple of CaseFacts
-        All, where they differ.
-    least_gain : float
-        A gain below this one is none.
-    left_out : OnceFacts, optional
-        What was seen only once, where there is such.
-    """
+    """What is advised."""
 
     word: str
     trace: str
-    phi_name: str
-    main: AnswerFacts
-    others: tuple[AnswerFacts, ...]
-    cases: tuple[CaseFacts, ...]
-    least_gain: float
-    left_out: OnceFacts | None
+    phi_name: str  # what phi is called
+    main: AnswerFacts  # at the phi that is known, or in the middle of its range
+    others: tuple[AnswerFacts, ...]  # at the other values of phi
+    alike: tuple[tuple[AnswerFacts, ...], ...]  # all, those together that are the same in a few words
+    least_gain: float  # a smaller one is none
+    left_out: OnceFacts | None  # what was seen only once
 
 
 def verdict_facts(found: Conclusion) -> VerdictFacts:
@@ -105,7 +71,7 @@ def verdict_facts(found: Conclusion) -> VerdictFacts:
         phi_name=found.recorded.named_phi,
         main=main,
         others=others,
-        cases=_cases(found),
+        alike=_alike(found),
         least_gain=found.comparison.terms.least,
         left_out=once_facts(found),
     )
@@ -113,7 +79,6 @@ def verdict_facts(found: Conclusion) -> VerdictFacts:
 
 def answer_facts(found: Conclusion, answer: Answer) -> AnswerFacts:
     """The facts of one of the answers of a conclusion, or of another one on its times."""
-    runner_up = RunnerUpFacts(KINDS[answer.runner_up.remedy.kind], answer.runner_up.ratio)
     return AnswerFacts(
         phi=answer.phi,
         verdict=answer.verdict,
@@ -124,7 +89,8 @@ def answer_facts(found: Conclusion, answer: Answer) -> AnswerFacts:
         ratio=answer.ratio,
         low=answer.low,
         high=answer.high,
-        runner_up=runner_up,
+        runner_up=KINDS[answer.runner_up.remedy.kind],
+        runner_up_ratio=answer.runner_up.ratio,
     )
 
 
@@ -152,10 +118,10 @@ def in_short(answer: AnswerFacts) -> str:
     return phrase("remedies/templates/phrases.j2", "in_short", answer)
 
 
-def _cases(found: Conclusion) -> tuple[CaseFacts, ...]:
+def _alike(found: Conclusion) -> tuple[tuple[AnswerFacts, ...], ...]:
     """All answers, those together that are the same in a few words."""
     by_words: dict[str, list[AnswerFacts]] = {}
     for answer in found.answers:
         facts = answer_facts(found, answer)
         by_words.setdefault(in_short(facts), []).append(facts)
-    return tuple(CaseFacts(tuple(one.phi for one in same), same[0]) for same in by_words.values())
+    return tuple(map(tuple, by_words.values()))
