@@ -13,6 +13,7 @@ from gcexp.delays.trace_loads import Loads, loads_of
 from gcexp.errors import UserError
 from gcexp.traces.missing import Absent, described
 from gcexp.traces.record import Flags, TraceFile
+from gcexp.words import joined
 from gcexp_adviser.diagnosis.diagnosis import diagnosed_each_way
 from gcexp_adviser.diagnosis.diagnosis_in_words import checked, on_missing_rows
 from gcexp_adviser.diagnosis.recorded import Way, ways_of
@@ -111,10 +112,7 @@ def _without(workers: tuple[int, ...]) -> str:
     parts = parts[:_MOST_NUMBERS]
     if count > _MOST_NUMBERS:
         parts.append(f"{count - _MOST_NUMBERS} more")
-    *others, last = parts
-    if not others:
-        return f" without {last}"
-    return f" without {', '.join(others)} and {last}"
+    return f" without {joined(parts)}"
 
 
 def _times(trace: TraceFile, loads: Loads) -> list[str]:

@@ -26,6 +26,10 @@ class BytecodeBesideModules(FileSystemBytecodeCache):
     def get_source_checksum(self, source: str) -> str:
         return super().get_source_checksum(self._reading + source)
 
+    def load_bytecode(self, bucket: Bucket) -> None:
+        with suppress(OSError):  # nothing is kept that can be read
+            super().load_bytecode(bucket)
+
     def dump_bytecode(self, bucket: Bucket) -> None:
         if sys.dont_write_bytecode:
             return
