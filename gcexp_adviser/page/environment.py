@@ -13,10 +13,7 @@ def environment(**options: Any) -> Environment:
     """The templates below the adviser's folder, in which a value that is not there is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # slow to import
 
-    from gcexp_adviser.page.bytecode import BytecodeBesideModules
-
     return Environment(
-        bytecode_cache=BytecodeBesideModules(Path(__file__)),
         loader=FileSystemLoader(Path(__file__).parents[1]),
         undefined=StrictUndefined,
         trim_blocks=True,

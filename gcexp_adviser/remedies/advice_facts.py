@@ -119,40 +119,77 @@ class NeverUsedFacts:
 
 @dataclass(frozen=True)
 class AdviceFacts:
-    """What the page of `gcexp advise` tells, in its order."""
+    """What the page of `gcexp advise` tells, in its order; what is not told is None or empty.
+
+    Attributes
+    ----------
+    trace, unit : str
+        Its name, and the unit of its times.
+    iterations, iterations_used, iterations_compared : int
+        At the own load; from which something can be learned; of what holds now.
+    workers : int
+    notes : tuple of str
+        Of the reader of the log.
+    missing : MissingFacts, optional
+    on_missing : Dependence, optional
+        Whether the verdict depends on what missing rows are taken for.
+    causes : DiagnosisFacts
+    verdict : VerdictFacts
+    cost : CostFacts, optional
+    spells : SpellsFacts, optional
+    slower_now : tuple of SlowerNowFacts
+    since : int, optional
+        First iteration of what holds now, where that is not all of them.
+    whole : AnswerFacts, optional
+        The answer on the whole trace then.
+    limit : LimitFacts, optional
+    dropping : row of the table of settings, optional
+        The setting that saves most among those that may be recommended.
+    spare : SpareFacts, optional
+    phi : PhiFacts
+    too_recent : tuple of ChangeFacts
+    turning_points : list of dict
+        Where another kind of remedy is the best one, see `Comparison.changes`.
+    kinds : dict
+        What kinds of remedies are called.
+    terms : Terms
+    longer_in_second_half : float, optional
+        By what share waiting for all takes longer there, where it is much.
+    broken_timeout : row of the table of settings, optional
+        The timeout that drops most above what it may.
+    never_used : tuple of NeverUsedFacts
+    first_half : AnswerFacts, optional
+        The answer on the first half alone, where that is another one.
+    """
 
     trace: str
     unit: str
-    iterations: int  # at the own load
-    iterations_used: int  # those from which something can be learned
-    iterations_compared: int  # those of what holds now
+    iterations: int
+    iterations_used: int
+    iterations_compared: int
     workers: int
-    notes: tuple[str, ...]  # of the reader of the log
+    notes: tuple[str, ...]
     missing: MissingFacts | None
-    on_missing: Dependence | None  # whether the verdict depends on what missing rows are taken for
+    on_missing: Dependence | None
     causes: DiagnosisFacts
     verdict: VerdictFacts
     cost: CostFacts | None
     spells: SpellsFacts | None
     slower_now: tuple[SlowerNowFacts, ...]
-    since: int | None  # first iteration of what holds now, where that is not all of them
-    whole: AnswerFacts | None  # the answer on the whole trace then
+    since: int | None
+    whole: AnswerFacts | None
     limit: LimitFacts | None
-    dropping: (
-        Any  # the row of the setting that saves most among those that may be recommended; None without one
-    )
+    dropping: Any
     spare: SpareFacts | None
     phi: PhiFacts
     too_recent: tuple[ChangeFacts, ...]
-    turning_points: list[
-        dict[str, Any]
-    ]  # where another kind of remedy is the best one, see `Comparison.changes`
-    kinds: dict[str, str]  # what kinds of remedies are called
+    turning_points: list[dict[str, Any]]
+    kinds: dict[str, str]
     terms: Terms
-    longer_in_second_half: float | None  # by what share waiting for all takes longer there, where it is much
-    broken_timeout: Any  # the row of the timeout that drops most above what it may; None without one
+    longer_in_second_half: float | None
+    broken_timeout: Any
     never_used: tuple[NeverUsedFacts, ...]
-    first_half: AnswerFacts | None  # the answer on the first half alone, where that is another one
+    first_half: AnswerFacts | None
 
 
 def advice_facts(found: Conclusion, on_missing: Dependence | None) -> AdviceFacts:

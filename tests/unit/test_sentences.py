@@ -1,19 +1,17 @@
 """Sentences and pages of the adviser come from templates, which escape, refuse gaps and count as modules do."""
 
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from jinja2 import DictLoader, Environment, UndefinedError
+from jinja2 import UndefinedError
 
 import gcexp
 from gcexp.report.figurefile import figures
 from gcexp.run import closure
 from gcexp_adviser.page import Page, paragraphs, phrase
-from gcexp_adviser.page.bytecode import BytecodeBesideModules
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("page", "diagnosis", "remedies", "goodput")
@@ -55,45 +53,6 @@ def test_names_that_look_like_markup_are_shown_as_they_are():
     for shown in (page.html(), page.whole_html([b"picture"])):
         assert "worker c|d &amp; &#39;e&#39; is slow throughout" in shown and "<li>" in shown
         assert "<b>a" not in shown and "{" not in shown.partition("</style>")[2]
-
-
-@pytest.fixture
-def rendered(tmp_path, monkeypatch):
-    """What a text makes of a = 1 as a template, compiled as a module with another text says."""
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    monkeypatch.setattr(sys, "pycache_prefix", None)
-
-    def render(text, reading=""):
-        module = tmp_path / "reading.py"
-        module.write_text(reading)
-        cache = BytecodeBesideModules(module)
-        return Environment(loader=DictLoader({"t": text}), bytecode_cache=cache).get_template("t").render(a=1)
-
-    return render
-
-
-def test_templates_are_kept_compiled_where_modules_are(rendered, tmp_path, monkeypatch):
-    folder = tmp_path / "__pycache__"
-    folder.mkdir()
-
-    def kept():
-        return [path.read_bytes() for path in folder.iterdir()]
-
-    assert rendered("{{ a }}") == "1"
-    first = kept()
-    assert rendered("{{ a }}") == "1" and kept() == first != []
-    assert rendered("({{ a }})") == "(1)"
-    second = kept()
-    assert rendered("({{ a }})", "trim_blocks = True") == "(1)" and len(kept()) == 1
-    assert first != second != kept()  # of a changed text, and of one that is read in another way
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    third = kept()
-    assert rendered("[{{ a }}]") == "[1]" and kept() == third
-
-
-def test_templates_that_nobody_may_keep_are_compiled_again(rendered, tmp_path):
-    (tmp_path / "__pycache__").write_text("no folder")
-    assert [rendered("{{ a }}"), rendered("{{ a }}")] == ["1", "1"]
 
 
 def test_a_changed_template_is_seen(tmp_path, monkeypatch):
