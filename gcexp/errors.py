@@ -10,7 +10,7 @@ from collections.abc import Iterable
 EXTRAS = {
     "learn": ("pooch", "sklearn", "torch"),
     "tables": ("pyarrow",),
-    "workflow": ("jinja2", "matplotlib", "mlflow", "pydantic", "snakemake"),
+    "workflow": ("matplotlib", "mlflow", "pydantic", "snakemake"),
 }
 _MOST_LETTERS = 400  # a longer list helps nobody
 

@@ -12,8 +12,9 @@ from gcexp.delays.trace_loads import Loads, loads_of
 from gcexp.errors import UserError
 from gcexp.traces.missing import SAMPLED, Absent, described
 from gcexp.traces.record import Flags, TraceFile
-from gcexp_adviser.diagnosis.diagnosis import Diagnosis, diagnosed
-from gcexp_adviser.diagnosis.diagnosis_in_words import sentences, variance_in_words, what_would_settle
+from gcexp.words import joined
+from gcexp_adviser.diagnosis.diagnosis import diagnosed
+from gcexp_adviser.diagnosis.diagnosis_in_words import checked
 from gcexp_adviser.diagnosis.recorded import has_enough, logged_times, recorded_without_gaps, ways_of
 from gcexp_adviser.diagnosis.trace_statistics import statistics
 from gcexp_adviser.logs.how import how_of
@@ -78,20 +79,14 @@ def check(
     can_be_advised = True
     try:
         times = recorded_without_gaps(gaps, way, barrier, seed)
-        lines += _diagnosis(diagnosed(times, seed=seed))
+        notes = [note for note in times.notes if note not in times.trace.decisions]
+        lines += checked(diagnosed(times, seed=seed), notes)
         can_be_advised = has_enough(times)
     except UserError as error:
         lines.append(f"warning: {error}")
         can_be_advised = False
     lines += [*_times(trace, loads), *_flags(trace), _priced(trace, loads)]
     return Checked("\n".join(lines), can_be_advised)
-
-
-def _diagnosis(found: Diagnosis) -> list[str]:
-    """What makes the workers slow."""
-    decided = found.recorded.trace.decisions
-    notes = [note for note in found.recorded.notes if note not in decided]
-    return [*sentences(found), *what_would_settle(found), *notes, variance_in_words(found)]
 
 
 def _sizes(trace: TraceFile, read: TraceFile, absent: Absent | None) -> list[str]:
@@ -132,10 +127,7 @@ def _without(workers: tuple[int, ...]) -> str:
     parts = parts[:_MOST_NUMBERS]
     if count > _MOST_NUMBERS:
         parts.append(f"{count - _MOST_NUMBERS} more")
-    *others, last = parts
-    if not others:
-        return f" without {last}"
-    return f" without {', '.join(others)} and {last}"
+    return f" without {joined(parts)}"
 
 
 def _times(trace: TraceFile, loads: Loads) -> list[str]:

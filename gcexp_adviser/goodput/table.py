@@ -14,7 +14,7 @@ from gcexp.schema import fitted
 from gcexp_adviser.goodput.break_even import BreakEven, break_even
 from gcexp_adviser.goodput.conditions import Conditions
 from gcexp_adviser.goodput.rows import Row, rows_of
-from gcexp_adviser.goodput.words import PHI_NOT_GIVEN, conclusion, notes
+from gcexp_adviser.goodput.words import conclusion, notes
 from gcexp_adviser.goodput.workers import Log, Workers
 from gcexp_adviser.logs.how import OF_A_LOG, how_of
 
@@ -180,8 +180,8 @@ def goodput(
     rows, left_out = rows_of(schemes, workers)
     shown = fitted(bool, progress, "progress")
     frame = _table(rows, left_out, conditions, workers, _rejoins(given, faults), shown)
-    if phi is None:
-        frame.attrs["notes"] += (PHI_NOT_GIVEN,)
+    decodable = [row.label for row in rows if row.decodable]
+    frame.attrs["notes"] = (*workers.replay.notes, *notes(frame, decodable, phi is not None))
     return frame
 
 
@@ -294,8 +294,6 @@ def _table(
         "left_out": left_out,
     }
     frame.attrs["sentence"] = conclusion(frame)
-    decodable = [row.label for row in rows if row.decodable]
-    frame.attrs["notes"] = (*workers.replay.notes, *notes(frame, decodable))
     return frame
 
 

@@ -30,7 +30,7 @@ def undrawn(monkeypatch):
     """Pages of advice without their pictures, which another test looks at."""
     for picture in ("remedies.pictures.of_advice", "diagnosis.pictures.of_fit"):
         monkeypatch.setattr(f"gcexp_adviser.{picture}", lambda *given: None)
-    monkeypatch.setattr("gcexp_adviser.page.drawn", lambda picture: b"")
+    monkeypatch.setattr("gcexp_adviser.page.files.drawn", lambda picture: b"")
 
 
 def times(name):

@@ -258,7 +258,7 @@ def test_workers_may_be_hosts():
 
 
 def test_iterations_without_all_workers_are_left_out_when_asked(here, monkeypatch, refused_command, capsys):
-    monkeypatch.setattr("gcexp_adviser.page.drawn", lambda picture: b"")
+    monkeypatch.setattr("gcexp_adviser.page.files.drawn", lambda picture: b"")
     x = planted(["bad_node"], 60, 4)
     lines = frame(x).to_csv(index=False).splitlines()
     del lines[1 + 12 * 10 + 3]
@@ -284,7 +284,7 @@ def test_files_are_written_although_the_text_is_read_in_part(tmp_path, monkeypat
     def closed(*words, **how):
         raise BrokenPipeError
 
-    monkeypatch.setattr("gcexp_adviser.page.drawn", lambda picture: b"")
+    monkeypatch.setattr("gcexp_adviser.page.files.drawn", lambda picture: b"")
     monkeypatch.setattr("builtins.print", closed)
     for name in ("fit", "advise"):
         with suppress(BrokenPipeError):

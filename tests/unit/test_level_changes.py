@@ -150,7 +150,7 @@ def test_missing_rows_are_priced_in_several_ways_and_found_in_none():
 
 
 def test_a_name_with_a_space_and_a_quote_is_printed_as_it_can_be_typed(here, capsys, monkeypatch):
-    monkeypatch.setattr("gcexp_adviser.page.drawn", lambda picture: b"")  # other tests look at the picture
+    monkeypatch.setattr("gcexp_adviser.page.files.drawn", lambda picture: b"")  # other tests look at it
     x = times()[:60, :6]
     x[:, 5] *= 1.6
     name = "node 6's.csv"

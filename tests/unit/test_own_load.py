@@ -69,7 +69,7 @@ def test_the_own_load_is_one_or_that_of_most_iterations(rows, loads, own):
 
 
 def test_advice_rests_on_the_own_load_and_the_others_tell_phi(two_loads, monkeypatch):
-    monkeypatch.setattr("gcexp_adviser.page.drawn", lambda picture: b"")  # other tests look at the picture
+    monkeypatch.setattr("gcexp_adviser.page.files.drawn", lambda picture: b"")  # other tests look at it
     file, whole = two_loads
     advice, fit = gcexp.advise(file), gcexp.fit(file)
     assert advice.main.phi == pytest.approx(PHI, abs=0.02) and advice.measured

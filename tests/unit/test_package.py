@@ -164,6 +164,7 @@ COMMANDS = {
     "theory partial_recovery.lower_bound n=15 s=9 alpha=2/3": 0,
     "error code=cyclic_repetition n=6 s=0..2 kind=worst": 0,
     "show scheme=frc n=6 s=1": 0,
+    "advise bytedance-AR-dp phi=0.5": 0,
     "init mine": 0,
     "compare partial_recovery_fig4_fixed_s_timing --preset paper": 0,
     "run scheme=cgc n=4 s=1": 2,
