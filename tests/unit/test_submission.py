@@ -221,8 +221,13 @@ def test_a_retry_leaves_out_a_node_on_which_two_jobs_failed(programs, monkeypatc
     programs(sinfo="n1")
     executor.run_job(jobs[1])
     assert submitted[3:] == [{"n9"}, {"n9", "n1"}, {"n9"}] and executor._failed_nodes == {"n9"}
-    told = progress.failures()
-    assert "node n1: 2 submissions failed" in told and "--slurm-exclude-failed-nodes=n1" in told
+    for command, option in (
+        ("snakemake one", "--slurm-exclude-failed-nodes=n1 keeps"),
+        ("gcexp run -m s=1,2 --submit slurm", "`slurm-exclude-failed-nodes: n1` in the profile keeps"),
+    ):
+        watch.again = command
+        told = progress.failures()
+        assert "node n1: 2 submissions failed" in told and option in told
 
 
 def test_a_failed_job_is_told_by_its_state_and_the_log_that_has_content(programs, tmp_path, monkeypatch):
