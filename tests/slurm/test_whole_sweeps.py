@@ -67,7 +67,7 @@ def test_jobs_run_in_the_environment_that_their_rule_names(fresh, stand_ins):
     code, output = fresh.run("snakemake", "-j1", "small_three", "--sdm", "conda")
     assert code == 0, output
     calls = (stand_ins / "calls").read_text().splitlines()
-    assert len(calls) == 6 and (fresh / "reports/quick/figures/small_three.pdf").is_file()
+    assert len(calls) == 7 and (fresh / "reports/quick/figures/small_three.pdf").is_file()
     makes = {line.split()[-1]: line for line in calls}  # by verb, the first words say for which jobs
     assert all("that prepare data, train" in makes[verb] for verb in ("data", "train"))
-    assert all("that make tables, draw" in makes[verb] for verb in ("table", "plot"))
+    assert all("that make tables, draw" in makes[verb] for verb in ("table", "plot", "figure_page"))
