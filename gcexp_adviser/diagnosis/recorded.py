@@ -18,11 +18,12 @@ from gcexp_adviser.diagnosis.barrier import stamped_after_waiting
 from gcexp_adviser.diagnosis.phi import share_of_compute, share_of_loads
 from gcexp_adviser.diagnosis.resampling import Number
 from gcexp_adviser.logs.reading import read
-from gcexp_adviser.logs.taking_part import as_many_but_others
+from gcexp_adviser.logs.taking_part import as_many_but_others, share_there
 from gcexp_adviser.page import counted
 
 #: How far the middle worker of a pause is above its usual time: in logarithms, and in median absolute deviations.
 _PAUSE = np.log(10.0)
+_SELDOM = 0.5  # share of the iterations with a row of a worker, below which missing rows are no exception
 _DEVIATIONS = 8 * 1.4826
 
 
@@ -122,6 +123,7 @@ def _refuse_sampled(gaps: TraceFile) -> None:
     times = gaps.values["time"]
     asked = as_many_but_others(~gaps.missing)
     if not asked:
+        _refuse_seldom(gaps.name, share_there(~gaps.missing))
         return
     waiting = float(np.nanmax(times, axis=1).mean())
     own = np.nanmedian(times / np.nanmedian(times, axis=1, keepdims=True), axis=0)
@@ -133,6 +135,17 @@ def _refuse_sampled(gaps: TraceFile) -> None:
         f"its iterations. Or the fastest {asked} are kept: then those who are missing are stragglers: absent=late. "
         "The log cannot tell which"
     )
+
+
+def _refuse_seldom(name: str, share: float) -> None:
+    """Raise `UserError` where the share of iterations in which workers have a row is small."""
+    if share < _SELDOM:
+        raise UserError(
+            f"{name}: workers have a row in {100 * share:.0f} % of the iterations between their first and their "
+            "last one: they do not seem to wait for each other, as where each serves requests of its own, or other "
+            "workers are asked in each iteration. Where all wait for all, and those without a row were late: "
+            "absent=late; absent=skip takes the iterations in which all have a row"
+        )
 
 
 def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", seed: int = 0) -> Recorded:

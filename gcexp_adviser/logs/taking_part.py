@@ -152,6 +152,18 @@ def as_many_but_others(there: np.ndarray) -> int:
     return usual if changes.mean() >= _OTHERS else 0
 
 
+def share_there(there: np.ndarray) -> float:
+    """In what share of the steps (R, N) workers have a row, from the first row of each to its last one.
+
+    >>> share_there(np.array([[1, 0], [0, 0], [0, 1], [1, 1]], bool))
+    0.6666666666666666
+    """
+    rows = len(there)
+    first = there.argmax(axis=0)
+    last = rows - 1 - there[::-1].argmax(axis=0)
+    return float(there.sum() / (last - first + 1).sum())
+
+
 def join_later(there: np.ndarray) -> dict[int, int]:
     """The first step of each worker that has no row before, and nearly all behind.
 

@@ -117,6 +117,14 @@ def test_compute_in_percent_is_asked_about_whatever_the_unit_of_the_time(column,
     refused("may be in percent", read, rows_of(**{column: scale * times, "compute": percent}))
 
 
+def test_containers_that_answer_requests_do_not_wait_for_each_other(refused):
+    rng = np.random.default_rng(0)
+    log = rows_of(latency_ms=100 * rng.lognormal(0, 0.4, (400, 40)).round(3))
+    log = log[rng.random(len(log)) < 0.06]
+    refused(("do not seem to wait", "absent=late", "absent=skip"), gcexp.advise, log)
+    assert gcexp.advise(log, absent="late").as_dict()["workers"] == 40
+
+
 def test_workers_that_come_and_go_are_not_asked_about():
     times = drawn(iterations=200, workers=8)
     there = np.ones(times.shape, bool)
