@@ -12,7 +12,7 @@ ROOMS = {
     "training": (8, 9),
     "workflow": (10, 11, 12, 19, 21, 22),
     "scale": (*range(13, 19), 20),
-    "costs": (23,),
+    "costs": (23, 27),
     "logs": (24,),
     "advice": (25,),
     "failures": (26,),
@@ -20,4 +20,4 @@ ROOMS = {
 #: Id of a benchmark: its module.
 MODULES = {f"B{number}": module for module, numbers in ROOMS.items() for number in numbers}
 #: Take minutes: only when named, or with --all.
-SLOW = ("B11", "B12", "B20", "B23", "B25")
+SLOW = ("B11", "B12", "B20", "B23", "B25", "B27")

@@ -1,4 +1,4 @@
-"""B23: what a point of a submitted sweep costs, against what its job is expected to take."""
+"""B23 and B27: what points of a submitted sweep cost, against what is expected of them and against the desk."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.measure import Row, alone
+from benchmarks.measure import Row, alone, process
 from gcexp.data.fetch import DATA_VARIABLE
 from gcexp.errors import UserError
 from gcexp.run.datasets import prepared_file
 from gcexp.run.run import Run
-from gcexp.run.scheme import Codes
-from gcexp.submission import Point, estimates, measure_point
+from gcexp.submission import Point, estimates, measure_points
 
 CLOCKS = (
     "scheme=cgc n=12 s=2 delay=pareto iterations=1000 seeds=5",
@@ -46,12 +45,17 @@ def second_point(typed: str, trains: bool, verify: bool) -> tuple[float, float]:
             for name in ("first", "second"):
                 point = Point(typed.split(), name, "seeds", train=trains, verify=verify)
                 start = time.process_time()
-                measure_point(point, Codes())
+                measure_points([point], _refuse)
                 seconds = time.process_time() - start
             (cost,) = estimates([(run, point)])
         finally:
             os.chdir(before)
     return seconds, cost.cpu_s - cost.start_s
+
+
+def _refuse(point: Point, error: Exception) -> None:
+    """A point that fails ends the benchmark."""
+    raise error
 
 
 def b23() -> Iterator[Row]:
@@ -76,3 +80,27 @@ def b23() -> Iterator[Row]:
         if verify:
             work += ", verified"
         yield Row("B23", work, seconds, "half to twice as expected", holds=holds, floor=expected)
+
+
+def b27() -> Iterator[Row]:
+    """B27: 9860 points of 100 iterations as jobs of this machine, with Snakemake, and the same bytes.
+
+    Floor: the same sweep in one process.
+    """
+    shapes = ",".join(f"{1.2 + i / 20:.2f}" for i in range(58))
+    points = (
+        "scheme=cgc,frc,bgc,sgc,uncoded",
+        "s=range(1,41)",
+        "n=60",
+        "delay=pareto",
+        f"delay.shape={shapes}",
+    )
+    command = ("gcexp", "run", "-m", *points, "seeds=3", "iterations=100", "--format", "csv")
+    with TemporaryDirectory() as folder:
+        desk = process(*command, folder=Path(folder))
+        jobs = process(*command, "--submit", "default", folder=Path(folder))
+    lines = [spent.output.splitlines()[: 1 + 9860] for spent in (desk, jobs)]
+    told = {"holds": lines[0] == lines[1], "floor": desk.cpu}
+    yield Row(
+        "B27", "9860 points of 100 iterations as jobs, CPU", jobs.cpu, "<= 1.3 x desk", 1.3 * desk.cpu, **told
+    )

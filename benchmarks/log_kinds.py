@@ -128,8 +128,8 @@ def barrier(rng: np.random.Generator, wrong: bool, folder: Path) -> Truth:
 
 
 def _phi(known: Cluster, computing: Cluster) -> float:
-    """Share of the time that does not grow with the load."""
-    return float(1 - np.median(computing.times / known.times))
+    """Share of the time that does not grow with the load, one for all workers: the slow one has a smaller one."""
+    return float(1 - computing.times.mean() / known.times.mean())
 
 
 def _with_compute(known: Cluster, computing: Cluster, look: Style, column: str, unit: str) -> list[Row]:
@@ -252,12 +252,20 @@ def sampled(rng: np.random.Generator, wrong: bool, folder: Path) -> Truth:
         return Truth("all workers in each step, but for at most six lost rows", known)
     asked = int(rng.integers(max(2, workers // 3), workers))
     form = rng.choice(["clients are sampled", "the fastest are kept"])
-    rank = rng.random(known.shape) if form == "clients are sampled" else times
-    times[rank.argsort(axis=1).argsort(axis=1) >= asked] = np.nan
+    drawn = rng.random(known.shape)
+    is_there = _first(times if form == "the fastest are kept" else drawn, asked)
+    if not is_there.any(axis=0).all():  # a worker that is never among the fastest is not in the log
+        form, is_there = "clients are sampled", _first(drawn, asked)
+    times[~is_there] = np.nan
     known = known.with_times(times)
     write_log(folder, rows(known, look), look)
     words = r"sampl|were asked|selected|chosen|keeps the fastest|not the same (ones|workers)|participat"
     return Truth(f"{asked} of {workers} workers in each step: {form}", known, ASKED, words)
+
+
+def _first(numbers: np.ndarray, count: int) -> np.ndarray:
+    """Which entries of each row (R, N) are among its smallest ones."""
+    return numbers.argsort(axis=1).argsort(axis=1) < count
 
 
 def lost_line(rng: np.random.Generator, wrong: bool, folder: Path) -> Truth:

@@ -61,10 +61,18 @@ def end_of(job: str) -> tuple[str, str] | None:
 
 
 def usable_nodes(partition: str | None = None) -> set[str]:
-    """Names of the nodes that run jobs or could, in a partition or anywhere; none where Slurm does not answer."""
+    """Names of the nodes that run jobs or could, in a partition, by default the cluster's default one.
+
+    None where Slurm does not answer.
+    """
     asked = ["--partition", partition] if partition else []
-    said = _told("sinfo", "--noheader", "--Node", "--states=idle,mixed,allocated", "--format=%N", *asked)
-    return set((said or "").split())
+    said = _told("sinfo", "--noheader", "--Node", "--states=idle,mixed,allocated", "--format=%N %P", *asked)
+    found = set()
+    for line in (said or "").splitlines():
+        node, _, name = line.partition(" ")
+        if partition or name.strip().endswith("*"):
+            found.add(node)
+    return found
 
 
 def ran_out_of_memory(log: str) -> bool:

@@ -2,8 +2,9 @@
 
 A job measures as many points as take some minutes, one after the other in one process, and a training that exact points
 share is a job of its own. The rules are in ``workflow/sweep.smk``, which reads the plan; what a job does is
-``gcexp job point`` or ``gcexp job train``. Each point has a file, named by what decides it, which is written when the
-point is measured: a sweep that was interrupted, or is repeated with more points, makes what is missing.
+``gcexp job point`` or ``gcexp job train``. Each point is known by a name, made of what decides it, and is written
+within seconds (`gcexp.run.point_files`): a sweep that was interrupted, or is repeated with more points, makes what is
+missing.
 """
 
 from __future__ import annotations
@@ -18,18 +19,16 @@ import shlex
 import socket
 import subprocess
 import sys
-import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
-
-import numpy as np
+from typing import IO, TYPE_CHECKING
 
 from gcexp import slurm
-from gcexp.errors import DataError, UserError, require_known, unknown
+from gcexp.errors import UserError, require_known, unknown
 from gcexp.files import bundled, read_json, writable, written
 from gcexp.run import paths
 from gcexp.run.compose import compose
@@ -45,7 +44,9 @@ from gcexp.run.costs import (
 from gcexp.run.datasets import prepared_file
 from gcexp.run.dependencies import digest_of, stage_fingerprint
 from gcexp.run.measurement import Measurement
-from gcexp.run.records import changes, collect_reads, is_current
+from gcexp.run.options import Folders, search_path
+from gcexp.run.point_files import Measured, PointFiles, PointWriter
+from gcexp.run.records import collect_reads
 from gcexp.run.result_columns import TIMED
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
@@ -67,7 +68,7 @@ _JOBS = 50
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a sweep: all that decides what its file holds, beside what is read of a person's own."""
+    """A point of a sweep: all that decides what it measures, beside what is read of a person's own."""
 
     run: list[str]  #: Hydra overrides
     fingerprint: str  #: all else that decides (`gcexp.run.dependencies`), as a digest
@@ -76,27 +77,10 @@ class Point:
     trained: str | None = None  #: file of the training that exact points share
     verify: bool = False
 
-    @property
-    def file(self) -> Path:
-        """Where its columns are written."""
-        return Path(paths.SWEEP_POINT.format(name=digest_of(asdict(self))))
-
-    @property
-    def is_made(self) -> bool:
-        """Whether it is measured, and all that was read for it is as it was."""
-        if not self.file.is_file():
-            return False
-        if self.trained is not None:
-            if not is_current(self.trained):
-                return False
-            trained_later = os.stat(self.trained).st_mtime > os.stat(self.file).st_mtime
-            if trained_later:
-                return False
-        try:
-            _, about = _read_columns(self.file)
-        except DataError:
-            return False
-        return not changes(about["record"])
+    @cached_property
+    def name(self) -> str:
+        """What it is known by: a digest of all of this."""
+        return digest_of(asdict(self))
 
 
 @dataclass(frozen=True)
@@ -134,7 +118,10 @@ def submit_sweep(
         left = _left_behind(plan)
         if left.exists():
             _end_what_is_queued(left, queued)
-        missing = [(run, point) for run, point in zip(sweep.runs, points, strict=True) if not point.is_made]
+        measured = _measured(points)
+        missing = [
+            (run, point) for run, point in zip(sweep.runs, points, strict=True) if point.name not in measured
+        ]
         if missing:
             jobs = pack(missing, estimates(missing))
             needed = {point.trained for _, point in missing}
@@ -142,18 +129,28 @@ def submit_sweep(
                 if file in needed:
                     jobs[file] = training
             _make(jobs, plan, folder, lock)
-    columns, reports = [], []
+            made = PointFiles.read()
+            for _, point in missing:
+                measured[point.name] = made.latest(point.name)
+    in_order = [measured[point.name] for point in points]
+    return sweep.table([one.columns for one in in_order]), [one.report for one in in_order]
+
+
+def _measured(points: Iterable[Point]) -> dict[str, Measured]:
+    """Those of some points that are measured, by their names, as long as all that was read for them is as it was."""
+    files = PointFiles.read()
+    found = {}
     for point in points:
-        measured, report = read_point(point.file)
-        columns.append(measured)
-        reports.append(report)
-    return sweep.table(columns), reports
+        measured = files.current(point.name, point.trained)
+        if measured is not None:
+            found[point.name] = measured
+    return found
 
 
 def _plan_file(points: Sequence[Point]) -> Path:
     """The file of a plan: one for the same points, in whatever order they are given."""
-    files = sorted(str(point.file) for point in points)
-    return Path(paths.SWEEP_PLAN.format(name=digest_of(files)))
+    names = sorted(point.name for point in points)
+    return Path(paths.SWEEP_PLAN.format(name=digest_of(names)))
 
 
 def _left_behind(plan: Path) -> Path:
@@ -301,7 +298,7 @@ def pack(missing: Sequence[tuple[Run, Point]], costs: Sequence[Cost]) -> dict[st
     for (task, trained), members in groups.items():
         for part in _split(members):
             points = tuple(point for point, _ in part)
-            name = digest_of([str(point.file) for point in points])
+            name = digest_of([point.name for point in points])
             pattern = paths.SWEEP_TRAINED_POINTS if task else paths.SWEEP_POINTS
             file = pattern.format(name=name, task=task)
             needs = () if trained is None else (trained,)
@@ -444,29 +441,45 @@ def points_of(plan: Path, file: Path) -> list[Point]:
     listed = read_json(plan)["jobs"]
     require_known("job", str(file), listed)
     points = [Point(**fields) for fields in listed[str(file)]["points"]]
-    return [point for point in points if not point.is_made]
+    measured = _measured(points)
+    return [point for point in points if point.name not in measured]
 
 
-def measure_point(point: Point, codes: Codes) -> None:
-    """Write what a point of a submitted sweep measures, as `gcexp.sweep` would have it: its clock, or scores on it.
+def measure_points(points: Iterable[Point], failed: Callable[[Point, Exception], object]) -> None:
+    """Measure points one after the other and write them; of one that fails `failed` is told, and the others go on."""
+    codes = Codes()
+    folders = search_path()
+    writer = PointWriter()
+    for point in points:
+        checkpoint = SweptCheckpoint()
+        try:
+            with collect_reads() as seen:
+                measured = _measure(point, codes, folders, checkpoint)
+        except Exception as error:
+            failed(point, error)
+            continue
+        writer.add(point.name, measured, seen)
+        if checkpoint.path is not None:
+            writer.write()
+            forget(checkpoint.path)  # not before the point is on disk
+    writer.write()
 
-    The scores are those of a training of its own, or of the trajectory that exact points share. `codes` are built once
-    for all points of a process.
+
+def _measure(point: Point, codes: Codes, folders: Folders, checkpoint: SweptCheckpoint) -> Measured:
+    """What a point of a submitted sweep measures, as `gcexp.sweep` would have it: its clock, or scores on it.
+
+    The scores are those of a training of its own, which keeps a checkpoint, or of the trajectory that exact points
+    share. `codes` are built once for all points of a process.
     """
     require_known("rows", point.rows, TIMED)
     trains = point.train or point.trained is not None
-    run = Run.of(point.run, trains=trains, checked=False, codes=codes)
-    with collect_reads() as seen:
-        checkpoint = SweptCheckpoint()
-        report = None
-        if run.trains:
-            measurement = Measurement(run, _trainings(run, point, checkpoint))
-            columns = scores_of(measurement)
-            report = measurement.report if point.verify else None
-        else:
-            columns = clock_of(run, point.rows)
-    write_point(point.file, columns, report, seen.record())
-    forget(checkpoint.path)
+    run = Run.of(point.run, trains=trains, checked=False, codes=codes, folders=folders)
+    if not trains:
+        return Measured(clock_of(run, point.rows))
+    measurement = Measurement(run, _trainings(run, point, checkpoint))
+    columns = scores_of(measurement)
+    report = measurement.report if point.verify else None
+    return Measured(columns, report)
 
 
 def _trainings(run: Run, point: Point, checkpoint: SweptCheckpoint) -> HomeTrainings:
@@ -477,45 +490,3 @@ def _trainings(run: Run, point: Point, checkpoint: SweptCheckpoint) -> HomeTrain
 
         found.known[run.training_key] = Trajectory.load(point.trained)
     return found
-
-
-def write_point(
-    path: Path | str, columns: Mapping[str, np.ndarray], report: Any = None, record: Any = None
-) -> None:
-    """Write what a point measured, columns of a table, and beside them the report of its replay, and what was read.
-
-    A line of JSON says what the columns are, whose bytes follow; a line before it has the checksum of both. Archives
-    of numpy take ten times as long, longer than short points themselves.
-    """
-    arrays = {name: np.ascontiguousarray(values) for name, values in columns.items()}
-    kinds = {name: [values.dtype.str, values.shape] for name, values in arrays.items()}
-    about = {"columns": kinds, "report": report, "record": record or {}}
-    content = json.dumps(about).encode() + b"\n" + b"".join(values.tobytes() for values in arrays.values())
-    with written(path) as temporary:
-        temporary.write_bytes(b"%08x\n" % zlib.crc32(content) + content)
-
-
-def read_point(path: Path | str) -> tuple[dict[str, np.ndarray], Any]:
-    """Columns and report of a point."""
-    columns, about = _read_columns(path)
-    return columns, about["report"]
-
-
-def _read_columns(path: Path | str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Columns of a point, and all that stands beside them; refused where the file is damaged or not there."""
-    try:
-        checksum, _, content = Path(path).read_bytes().partition(b"\n")
-        is_whole = checksum == b"%08x" % zlib.crc32(content)
-    except OSError:
-        is_whole = False
-    if not is_whole:
-        raise DataError(f"{path} is damaged; the same command measures the point again")
-    line, _, data = content.partition(b"\n")
-    about = json.loads(line)
-    columns = {}
-    begin = 0
-    for name, (kind, shape) in about["columns"].items():
-        values = np.frombuffer(data, np.dtype(kind), math.prod(shape), begin).reshape(shape)
-        columns[name] = values
-        begin += values.nbytes
-    return columns, about

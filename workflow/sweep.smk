@@ -31,6 +31,12 @@ onstart:
     progress.watch(logger, snakemake_inside.planned_jobs(workflow), COMMAND)
 
 
+onsuccess:
+    nodes = progress.lines_about_nodes()
+    if nodes:
+        atexit.register(print, "\n".join(nodes), file=sys.stderr)
+
+
 onerror:
     atexit.register(print, progress.failures(), file=sys.stderr)
 

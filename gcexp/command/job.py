@@ -99,21 +99,19 @@ def train(arguments) -> None:
 def point(arguments) -> None:
     """Measure some points of a sweep; one that fails does not end the others."""
     from gcexp.command.failure import describe_failure
-    from gcexp.run.scheme import Codes
-    from gcexp.submission import measure_point, points_of
+    from gcexp.submission import measure_points, points_of
 
     points = points_of(arguments.plan, arguments.output)
-    codes = Codes()
-    failed = 0
-    for one in points:
-        try:
-            measure_point(one, codes)
-        except Exception as error:
-            failed += 1
-            sentence, _ = describe_failure(error, sys.argv)
-            print(f"gcexp: point {' '.join(one.run)}: {sentence}", file=sys.stderr, flush=True)
+    failed = []
+
+    def tell(one, error) -> None:
+        failed.append(one)
+        sentence, _ = describe_failure(error, sys.argv)
+        print(f"gcexp: point {' '.join(one.run)}: {sentence}", file=sys.stderr, flush=True)
+
+    measure_points(points, tell)
     if failed:
-        raise UserError(f"{failed} of {len(points)} points failed, see above")
+        raise UserError(f"{len(failed)} of {len(points)} points failed, see above")
     with written(arguments.output) as temporary:
         temporary.write_text(json.dumps({"measured": len(points)}) + "\n")
 

@@ -163,15 +163,27 @@ def failures() -> str:
         began = [about for about in members if _last_lines(_logs(about))]
         for about in began or members[:1]:
             lines += _lines_about_submitted(about, submission)
-    suspected = _WATCH.suspected()
-    for node, count in suspected.items():
-        lines.append(f"node {node}: {count} submissions failed on it")
-    if suspected:
-        option = f"--slurm-exclude-failed-nodes={','.join(suspected)}"
-        lines.append(f"If the jobs are not to blame, {option} keeps later jobs away from there.")
+    lines += lines_about_nodes()
     if submitted:
         lines.append(f"go on: {_WATCH.again}")
     return "\n".join(lines)
+
+
+def lines_about_nodes() -> list[str]:
+    """Nodes on which several submissions failed, and how later jobs are kept away; none where there is no such node.
+
+    A build that ended well by its retries tells it too. Whoever typed another command than Snakemake's, which has no
+    such option, sets the key of the profile.
+    """
+    suspected = _WATCH.suspected()
+    if not suspected:
+        return []
+    nodes = ",".join(suspected)
+    how = f"--slurm-exclude-failed-nodes={nodes}"
+    if not _WATCH.again.startswith("snakemake "):
+        how = f"the line `slurm-exclude-failed-nodes: {nodes}` in the profile"
+    lines = [f"node {node}: {count} submissions failed on it" for node, count in suspected.items()]
+    return [*lines, f"If the jobs are not to blame, {how} keeps later jobs away from there."]
 
 
 def _lines_about_failed(about: Any) -> list[str]:

@@ -20,7 +20,7 @@ VERIFIED = "results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seed
 CHECKPOINTS = "results/checkpoints"
 #: What a sweep that was interrupted goes on from: states of its trainings, clocks that took time. Deleted at its end.
 SWEPT = f"{CHECKPOINTS}/sweep/{{point}}.npz"
-#: A sweep that is submitted: its plan, a file for each of its points, and trainings that points share.
+#: A sweep that is submitted: its plan, files of measured points, and trainings that points share.
 SWEEP_PLAN = "results/sweep/plan/{name}.json"
 SWEEP_POINT = "results/sweep/point/{name}.columns"
 SWEEP_TRAINING = "results/sweep/training/{task}/{name}.npz"

@@ -20,6 +20,7 @@ from gcexp.run import paths
 from gcexp.run.dependencies import digest_of
 from gcexp.run.given import Given, spell_value
 from gcexp.run.measurement import Measurement
+from gcexp.run.options import search_path
 from gcexp.run.own_checkpoint import OwnCheckpoint
 from gcexp.run.run import Run
 from gcexp.run.scheme import Codes
@@ -85,12 +86,18 @@ class Sweep:
         lists = _lists_of_grid({} if grid is None else grid, keys)
         points = _combinations(lists)
         codes = Codes()
+        folders = search_path()
         runs, shown, impossible = [], [], []
         for point in points:
             given = Given.of(overrides, {**keys, **point})
             try:
                 run = Run.of(
-                    given.overrides, given.objects, trains=trains, label=name_of_point(point), codes=codes
+                    given.overrides,
+                    given.objects,
+                    trains=trains,
+                    label=name_of_point(point),
+                    codes=codes,
+                    folders=folders,
                 )
             except ParameterError as error:
                 impossible.append(point | {"reason": str(error)})

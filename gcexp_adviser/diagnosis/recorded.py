@@ -32,11 +32,12 @@ from gcexp_adviser.diagnosis.logged import longest, median
 from gcexp_adviser.diagnosis.phi import share_of_compute, share_of_loads
 from gcexp_adviser.diagnosis.resampling import Number
 from gcexp_adviser.logs.reading import read
-from gcexp_adviser.logs.taking_part import as_many_but_others
+from gcexp_adviser.logs.taking_part import as_many_but_others, share_there
 from gcexp_adviser.page import counted
 
 #: How far the middle worker of a pause is above its usual time: in logarithms, and in median absolute deviations.
 _PAUSE = np.log(10.0)
+_SELDOM = 0.5  # share of the iterations with a row of a worker, below which missing rows are no exception
 _DEVIATIONS = 8 * 1.4826
 _LEAST_NUMBERED = 4  # workers from which on a number that lacks is no chance
 _LEAST_TO_LEARN = 4  # iterations of which one half is learned from, and the other judges
@@ -152,7 +153,7 @@ def may_be_sampled(gaps: TraceFile, cure: str = "absent=sampled") -> str:
     times = gaps.values["time"]
     asked = as_many_but_others(~gaps.missing)
     if not asked:
-        return ""
+        return _seldom(share_there(~gaps.missing), cure)
     waiting = float(np.nanmax(times, axis=1).mean())
     own = np.nanmedian(times / np.nanmedian(times, axis=1, keepdims=True), axis=0)
     slowest = int(own.argmax())
@@ -194,6 +195,18 @@ def ways_to_advise(gaps: TraceFile, absent: Absent | None = None) -> list[list[s
     if not has_enough(times):
         return []
     return [[] if absent is None else [f"absent={absent}"]]
+
+
+def _seldom(share: float, cure: str) -> str:
+    """The question where the share of iterations in which workers have a row is small; else empty."""
+    if share >= _SELDOM:
+        return ""
+    return (
+        f"workers have a row in {100 * share:.0f} % of the iterations between their first and their last one: they do "
+        "not seem to wait for each other, as where each serves requests of its own, or other workers are asked in each "
+        f"iteration: {cure}. Where all wait for all, and those without a row were late: absent=late; absent=skip takes "
+        "the iterations in which all have a row"
+    )
 
 
 def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", seed: int = 0) -> Recorded:

@@ -35,6 +35,7 @@ _OTHER = {
     b"\x80\x04": _PICKLE,
     b"\x80\x05": _PICKLE,
 }
+_TAR = slice(257, 262), b"ustar"  # where an archive of tar says that it is one
 _OPENED: dict[str, Callable] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
 #: What reading damaged archives raises.
 DAMAGED = (
@@ -80,6 +81,9 @@ def _packing(data: bytes) -> str:
 
 def _refuse_other(data: bytes, place: str) -> None:
     refuse_without_times(data, place)
+    at, magic = _TAR
+    if data[at] == magic:
+        raise DataError(f"{place}: is a tar archive; unpack it, and name its files or their folder")
     for magic, sentence in _OTHER.items():
         if data.startswith(magic):
             raise DataError(f"{place}: {sentence}")

@@ -5,30 +5,35 @@ Times (R, N) are those of iterations and workers, NaN where a worker has no row.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.traces.clean import OF_ARRAY, OF_FRAME
 from gcexp.traces.record import TraceFile
-from gcexp_adviser.logs.names import typed
+from gcexp_adviser.logs.names import names_of, typed
 from gcexp_adviser.logs.parsed import Parsed
-from gcexp_adviser.logs.recipes import DIFFERENCES, see
+from gcexp_adviser.logs.recipes import DIFFERENCES, ENDS, see
 
 _IN_MEMORY = (OF_ARRAY, OF_FRAME)
 _ENOUGH = 10  # rows from which on a pattern is no chance
 _MANY_EQUAL = 16  # equal times from which on they are no chance
 _GROWS = 0.9  # share of the steps in which a counter grows
-_NEAR_START = 3.0  # usual increments up to which a counter that begins anew is
+_CONSTANT = 10  # iterations from which on numbers of workers that never change are no chance
+_NEAR_START = 3.0  # usual increments up to which a counter that begins anew usually is
+_AT_MOST_AT_START = 10.0  # and up to which it always is: the step behind the start may be a slow one
+_PACED = 20  # iterations from which on ends that keep pace are no chance
 _EVEN = 2.5  # ratio up to which the steps of the first and of the second half are alike
 _KEEPS_PACE = 1.0  # variance of clocks about each other, relative to that of their increments
-#: Share of a worker's steps in which moments rise; those of whole seconds stand still in others.
-_RISING = 0.75
+#: Share of the steps in which moments rise; those of whole seconds stand still in others.
+_RISING = 0.5
 #: Ratio from which on times that count from a start have grown: as many steps went before as are there.
 _GROWN = 3.0
 #: Share of a time by which durations that rise from row to row rise at least: they repeat no better.
-_FINE = 2e-4
+_FINE = 1e-3
 _FIRST, _LAST = 1e9, 4e9  # seconds since 1970 of the years 2001 to 2096
 _ALIKE = 1.05  # ratio of the last and the first date of a log
 
@@ -43,6 +48,35 @@ def refuse_equal(log: Parsed) -> None:
         f"{log.place}: all {times.size} times are equal, {times.flat[0]:g}: they seem to be no times but a setting or "
         f"a count; where another column is the time: columns=time:NAME; where they are times: {_escape(log.place)}"
     )
+
+
+def refuse_settings(log: Parsed) -> None:
+    """Raise `DataError` where a column that is not called a time has one number for each worker, in all iterations."""
+    times = log.record.values["time"]
+    rows_of_workers = (~np.isnan(times)).sum(axis=0)
+    is_called_time = not log.time or names_of([log.time]).has("time", "end")
+    if log.are_durations or is_called_time or times.shape[1] < 2 or rows_of_workers.min() < _CONSTANT:
+        return
+    if (np.nanmin(times, axis=0) < np.nanmax(times, axis=0)).any():
+        return
+    raise DataError(
+        f"{log.place}: {log.time} is the same for a worker in every iteration: it seems to be no time but a setting or "
+        f"a count; where another column is the time: columns=time:NAME; where it is one: {_escape(log.place)}"
+    )
+
+
+def refuse_ends_that_keep_pace(record: TraceFile, log: Parsed) -> None:
+    """Raise `DataError` where times go from a worker's end to its next one, in a run in which all wait for all."""
+    times = record.values["time"]
+    if not log.is_end_to_end or record.chunks is not None or len(times) < _PACED:
+        return
+    ends = np.where(np.isnan(times), np.nan, np.nancumsum(times, axis=0))
+    if keeps_pace(ends, times):
+        raise DataError(
+            f"{log.place}: the ends of all workers keep pace, as where all wait for the slowest one: what lies between "
+            "two ends of a worker holds that waiting, and says nothing of the worker. Where all clocks agree, "
+            f"{see(ENDS)}"
+        )
 
 
 def with_durations(log: Parsed, record: TraceFile) -> tuple[TraceFile, str]:
@@ -63,7 +97,8 @@ def with_durations(log: Parsed, record: TraceFile) -> tuple[TraceFile, str]:
         return record, ""
     escape = _escape(log.place)
     record = _differences_of_counters(record, log, escape)
-    return record, refuse_moments(record.values["time"], log.place, _cure(log), escape)
+    times = record.values["time"]
+    return record, refuse_moments(times, log.place, partial(_cure, log, times), escape)
 
 
 def _escape(place: str) -> str:
@@ -71,8 +106,10 @@ def _escape(place: str) -> str:
     return 'the argument unit="s"' if place in _IN_MEMORY else "unit=s"
 
 
-def _cure(log: Parsed) -> str:
-    """What to type where times turn out to be moments."""
+def _cure(log: Parsed, times: np.ndarray) -> str:
+    """What to do where times (R, N) turn out to be moments."""
+    if len(times) >= _PACED and keeps_pace(times[1:], np.diff(times, axis=0)):
+        return see(ENDS)
     if not log.time:
         return f"take the differences of its rows first: {_differences_of_rows(log.place)}"
     if log.place in _IN_MEMORY:
@@ -128,8 +165,8 @@ def _differences_of_counters(record: TraceFile, log: Parsed, escape: str) -> Tra
     if keeps_pace(times[counter.rows], counter.durations):
         raise DataError(
             f"{log.place}: {seen}, and those of all workers keep pace: they seem to count from the start of the run, "
-            f"and differences hold the waiting for others; {_cure(log)}; where they are durations, name their unit: "
-            f"{escape}"
+            f"and differences hold the waiting for others; {_cure(log, times)}; where they are durations, name their "
+            f"unit: {escape}"
         )
     if counter.resets:
         seen += f", and begin anew {counter.resets} times" if counter.resets > 1 else ", and begin anew once"
@@ -168,17 +205,33 @@ def counter_of(times: np.ndarray) -> Counter | None:
     if counts.min() < _ENOUGH - 1 or (grows.sum(axis=0) < _GROWS * counts - 1).any():
         return None
     increments = np.where(grows, steps, np.nan)
-    usual = np.nanmedian(increments, axis=0)
-    after = np.where(falls, times[1:], 0.0)
-    if (after > _NEAR_START * usual).any():
+    if not _falls_to_the_start(times, increments, falls):
         return None
-    if not _are_sums(times, increments, falls):
+    if not _are_sums(times, increments):
         return None
     rows = np.flatnonzero(~falls.any(axis=1))
     return Counter(steps[rows], rows + 1, int(falls.any(axis=1).sum()))
 
 
-def _are_sums(times: np.ndarray, increments: np.ndarray, falls: np.ndarray) -> bool:
+def _falls_to_the_start(times: np.ndarray, increments: np.ndarray, falls: np.ndarray) -> bool:
+    """Whether times that fall are those of counters that begin anew: near one increment, in the median over all falls.
+
+    >>> sums = np.cumsum(np.ones((24, 2)), axis=0)
+    >>> sums[12:] -= sums[11]
+    >>> steps = np.diff(sums, axis=0)
+    >>> [_falls_to_the_start(high + sums, np.where(steps > 0, steps, np.nan), steps < 0) for high in (0, 20)]
+    [True, False]
+    """
+    if not falls.any():
+        return True
+    usual = np.nanmedian(increments, axis=0)
+    increments_since_start = (times[1:] / usual)[falls]
+    if increments_since_start.max() > _AT_MOST_AT_START:
+        return False
+    return bool(np.median(increments_since_start) <= _NEAR_START)
+
+
+def _are_sums(times: np.ndarray, increments: np.ndarray) -> bool:
     """Whether increments of most workers are alike throughout, and the times have grown to several of them."""
     votes = []
     for worker in range(times.shape[1]):
@@ -203,7 +256,8 @@ def keeps_pace(counters: np.ndarray, durations: np.ndarray) -> bool:
     >>> keeps_pace(sums, np.diff(sums, axis=0)), keeps_pace(clocks, np.diff(clocks, axis=0))
     (False, True)
     """
-    if counters.shape[1] < 2:
+    counters, durations = _with_others(counters), _with_others(durations)
+    if not len(counters) or not len(durations):
         return False
     apart = counters - np.nanmean(counters, axis=1, keepdims=True)
     apart = apart - np.nanmean(apart, axis=0)
@@ -212,10 +266,16 @@ def keeps_pace(counters: np.ndarray, durations: np.ndarray) -> bool:
     return bool(np.nanvar(apart) <= _KEEPS_PACE * np.nanvar(changes) + rounding)
 
 
+def _with_others(times: np.ndarray) -> np.ndarray:
+    """The rows in which several workers have a time, of workers that have one there."""
+    rows = times[(~np.isnan(times)).sum(axis=1) > 1]
+    return rows[:, ~np.isnan(rows).all(axis=0)]
+
+
 # --- moments ----------------------------------------------------------------------------------------------------------
 
 
-def refuse_moments(times: np.ndarray, place: str, cure: str, escape: str) -> str:
+def refuse_moments(times: np.ndarray, place: str, cure: Callable[[], str], escape: str) -> str:
     """Raise `DataError` where times (R, N) seem to be dates, or to count from the start of the run.
 
     Durations may rise throughout as well, as those of longer and longer sequences. Times that count from a start are
@@ -228,8 +288,8 @@ def refuse_moments(times: np.ndarray, place: str, cure: str, escape: str) -> str
         NaN where a worker has none; rows in the order of their iterations.
     place : str
         How the sentence begins.
-    cure : str
-        What to type for differences of moments.
+    cure : callable
+        Says what to do where they are moments.
     escape : str
         What to type where they are durations.
 
@@ -240,7 +300,7 @@ def refuse_moments(times: np.ndarray, place: str, cure: str, escape: str) -> str
 
     Examples
     --------
-    >>> refuse_moments(np.array([[0.3, 0.4], [0.2, 0.5]]), "mine", "", "")
+    >>> refuse_moments(np.array([[0.3, 0.4], [0.2, 0.5]]), "mine", str, "")
     ''
     """
     shortest = float(np.nanmin(times))
@@ -249,32 +309,27 @@ def refuse_moments(times: np.ndarray, place: str, cure: str, escape: str) -> str
         if _FIRST * parts <= shortest and longest < _LAST * parts and longest < _ALIKE * shortest:
             raise DataError(
                 f"{place}: the times go from {shortest:.10g} to {longest:.10g}, as dates in {unit} since 1970 do; "
-                f"{cure}; where they are durations, name their unit: {escape}"
+                f"{cure()}; where they are durations, name their unit: {escape}"
             )
     if len(times) < _ENOUGH or not _only_grow(times):
         return ""
     told = f"the times of every worker only grow from iteration to iteration, from {shortest:.6g} to {longest:.6g}"
     if _count_from_a_start(times):
         raise DataError(
-            f"{place}: {told}: they seem to count from the start of the run; {cure}; where they are durations, name "
+            f"{place}: {told}: they seem to count from the start of the run; {cure()}; where they are durations, name "
             f"their unit: {escape}"
         )
-    return f"{told}: took them for durations; where they say when an iteration ended: {cure}"
+    return f"{told}: took them for durations; where they say when an iteration ended: {cure()}"
 
 
 def _only_grow(times: np.ndarray) -> bool:
-    """Whether no worker's time falls, and each one's rises in most steps."""
+    """Whether no worker's time falls from one of its rows to the next, and most of them rise."""
     if (np.diff(times[:_ENOUGH], axis=0) < 0).any():  # as in nearly all logs
         return False
-    steps = np.diff(times, axis=0)
-    known = ~np.isnan(steps)
-    counts = known.sum(axis=0)
-    if counts.min() < _ENOUGH - 1:
+    steps = np.concatenate([np.diff(column[~np.isnan(column)]) for column in times.T])
+    if len(steps) < _ENOUGH - 1 or (steps < 0).any():
         return False
-    if (steps[known] < 0).any():
-        return False
-    rising = (known & (steps > 0)).sum(axis=0)
-    return bool((rising >= _RISING * counts).all())
+    return bool((steps > 0).mean() >= _RISING)
 
 
 def _count_from_a_start(times: np.ndarray) -> bool:
@@ -288,6 +343,8 @@ def _count_from_a_start(times: np.ndarray) -> bool:
     for column in times.T:
         seen = column[~np.isnan(column)]
         steps = np.diff(seen)
+        if len(steps) < 2:
+            continue
         half = len(steps) // 2
         early = np.median(steps[:half])
         late = np.median(steps[half:])

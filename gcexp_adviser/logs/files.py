@@ -52,11 +52,14 @@ def logs_in(folder: Path) -> tuple[list[Path], list[Path]]:
             )
         files = inner
     if not files:
+        named = f"{folder}/*"
+        if not others and inner_others:
+            others, named = inner_others, _pattern_of_one_name(folder, inner_others)
         told = (
             f"folder {folder} holds no log: none of its {len(others)} files ends with {', '.join(_ENDINGS)}"
         )
         if others:
-            told += f"; if they are logs, name them: gcexp trace import {folder}/*"
+            told += f"; if they are logs, name them: gcexp trace import {named}"
         raise DataError(told)
     if len(files) > _MOST_FILES:
         raise DataError(f"folder {folder} holds {len(files)} files; more than {_MOST_FILES} are not read")

@@ -8,7 +8,13 @@ import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.traces.record import TraceFile
-from gcexp_adviser.logs.counters import refuse_equal, with_durations
+from gcexp_adviser.logs.counters import (
+    refuse_ends_that_keep_pace,
+    refuse_equal,
+    refuse_settings,
+    with_durations,
+)
+from gcexp_adviser.logs.numbers import in_seconds
 from gcexp_adviser.logs.parsed import Parsed
 from gcexp_adviser.logs.taking_part import at_common_steps
 
@@ -26,7 +32,9 @@ def judged(log: Parsed) -> TraceFile:
         times, and compute times of another unit.
     """
     refuse_equal(log)
+    refuse_settings(log)
     record = at_common_steps(log)
+    refuse_ends_that_keep_pace(record, log)
     record, remark = with_durations(log, record)
     remarks = [remark, other_scale(record.values["time"], record.labels), _unequal_data(record, log.sizes)]
     _refuse_doubtful_compute(record, log)
@@ -97,7 +105,7 @@ def _refuse_doubtful_compute(record: TraceFile, log: Parsed) -> None:
         )
     if "compute" not in record.values:
         return
-    doubt = compute_in_doubt(record.values["time"], record.values["compute"])
+    doubt = compute_in_doubt(record.values["time"], record.values["compute"], log.compute_unit)
     if doubt:
         raise DataError(
             f"{log.place}: {doubt}: write its unit into its name, as compute_s or compute_ms, or leave it out: "
@@ -105,8 +113,10 @@ def _refuse_doubtful_compute(record: TraceFile, log: Parsed) -> None:
         )
 
 
-def compute_in_doubt(times: np.ndarray, compute: np.ndarray) -> str:
+def compute_in_doubt(times: np.ndarray, compute: np.ndarray, unit: str = "") -> str:
     """What speaks against compute times that have the unit of the times (both (R, N)); empty for nothing.
+
+    They are seconds where the `unit` is known in which they were written, and percents where they were none.
 
     >>> compute_in_doubt(np.full((9, 2), 300.0), np.full((9, 2), 0.2))[:44]
     'compute is 0.00067 times as long as the time'
@@ -118,11 +128,12 @@ def compute_in_doubt(times: np.ndarray, compute: np.ndarray) -> str:
         return (
             f"compute is {ratio:.2g} times as long as the time, as where it has another unit or is in percent"
         )
-    if np.nanmax(compute) > 100 or np.nanmedian(compute) < 5:
+    written = compute / in_seconds(np.ones(1), unit) if unit else compute
+    if np.nanmax(written) > 100 or np.nanmedian(written) < 5:
         return ""
     as_time = _dependence(times - compute, compute)
-    as_percent = _dependence(times * (1 - compute / 100), times * compute / 100)
-    if abs(as_time) > 6 and abs(as_percent) < 2.5:
+    as_percent = _dependence(times * (1 - written / 100), times * written / 100)
+    if abs(as_time) > 4 and abs(as_percent) < max(2.5, as_time / 6):
         return "compute is at most 100 and may be in percent of the time"
     return ""
 

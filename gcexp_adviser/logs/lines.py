@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 from gcexp.errors import DataError, ParameterError
 from gcexp.schema import quoted
-from gcexp_adviser.logs.names import names_of
+from gcexp_adviser.logs.names import SYNONYMS, names_of
 from gcexp_adviser.logs.recipes import LAUNCHER, PREFIXED_JSON, WORDS, see
 
 _TRIED = 60  # first lines by which a log is recognised
+_OF_SENTENCE = 4  # words from which on they are a sentence, and no name of a column
 _BEGINS = 60  # letters of a line in a sentence
 _PAIR = re.compile(r'(?:^|[\s,;{\[(])([A-Za-z_][\w.-]*)=("[^"]*"|(?:[^\s,;}\])]|,(?=\d))+)')
 _OBJECT = re.compile(r"[^,;\t{]*\{.*\}")
@@ -111,6 +112,16 @@ def refuse_words(text: str, place: str) -> None:
         lines_of.update(set(_WORD.findall(line)))
     ((_, most),) = lines_of.most_common(1) or [("", 0)]
     if most > 1 and most >= len(head) / 2:
+        raise DataError(sentence_of_words(place))
+
+
+def refuse_preamble(text: str, place: str) -> None:
+    """Raise `DataError` for a log whose first line is no header, but a sentence or a rule."""
+    (first, *_) = [*_first_lines(text), ""]
+    cells = re.split(r"[,;|\t]", first)
+    words = max(len(cell.split()) for cell in cells)
+    is_sentence = words >= _OF_SENTENCE or (len(cells) == 1 and (words > 1 or not re.search(r"\w", first)))
+    if first and is_sentence and not names_of(cells).has(*SYNONYMS):
         raise DataError(sentence_of_words(place))
 
 

@@ -43,10 +43,12 @@ def long_rows(table: Table, found: Matched, how: How) -> Parsed:
         place=table.place,
         time=(*found.times, found.end)[0],
         worker=found.worker[0],
+        is_end_to_end=not found.times and not found.start,
         is_numbered=table.is_numbered,
         are_durations=bool(how.unit or table.flags.unit),
         every_row=how.every_row,
         sizes=_sizes(table, found, keys, there),
+        compute_unit=(table[found.compute].name.unit or times.unit) if found.compute else "",
         percent=_percent_of_compute(table, found, how.columns),
     )
 

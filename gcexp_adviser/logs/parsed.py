@@ -23,6 +23,8 @@ class Parsed:
         The column of the times, or of the moments when rows ended; empty where each worker has a column.
     worker : str
         The column of the workers; empty where each worker has a column.
+    is_end_to_end : bool
+        Whether a time goes from the end of the worker's row before to that of its own.
     is_numbered : bool
         Whether the rows of each of several files were numbered, since no column says the iteration.
     are_durations : bool
@@ -31,6 +33,8 @@ class Parsed:
         Whether a person said that all rows count.
     sizes : dict of arrays (R, N)
         How much data a worker had, by the columns that say so.
+    compute_unit : str
+        The unit in which compute times were written; empty where it is not known, and they stayed as they were.
     percent : str
         A column that seems to be the compute time in percent; empty where none does.
     """
@@ -39,8 +43,10 @@ class Parsed:
     place: str
     time: str = ""
     worker: str = ""
+    is_end_to_end: bool = False
     is_numbered: bool = False
     are_durations: bool = False
     every_row: bool = False
     sizes: dict[str, np.ndarray] = field(default_factory=dict)
+    compute_unit: str = ""
     percent: str = ""

@@ -67,7 +67,8 @@ def at_common_steps(log: Parsed) -> TraceFile:
     first = max(joined.values())
     told = f"{_in_words(record.labels, list(joined))} joined later, with iteration {first}"
     if len(there) - first >= _LEFT_SINCE:
-        return _with_rows(record, np.arange(first, len(there)), f"{told}: left out the iterations before")
+        since = np.arange(first, len(there))
+        return _without_those_gone(_with_rows(record, since, f"{told}: left out the iterations before"))
     return replace(record, decisions=(*record.decisions, f"{told}: before, they are missing"))
 
 
@@ -80,6 +81,25 @@ def _with_rows(record: TraceFile, rows: np.ndarray, told: str, sampled: bool = F
         chunks=None if record.chunks is None else record.chunks[rows],
         missing=missing if missing.any() else None,
         flags=replace(record.flags, sampled=True) if sampled else record.flags,
+        decisions=(*record.decisions, told),
+    )
+
+
+def _without_those_gone(record: TraceFile) -> TraceFile:
+    """The record without workers that have no row in it, as where they had left before others joined."""
+    is_gone = np.isnan(record.values["time"]).all(axis=0)
+    if not is_gone.any():
+        return record
+    here = np.flatnonzero(~is_gone)
+    missing = np.isnan(record.values["time"][:, here])
+    told = f"left out {_in_words(record.labels, np.flatnonzero(is_gone))}, which had gone before"
+    return replace(
+        record,
+        workers=tuple(record.workers[worker] for worker in here),
+        names=tuple(record.names[worker] for worker in here) if record.names else (),
+        values={name: matrix[:, here] for name, matrix in record.values.items()},
+        chunks=None if record.chunks is None else record.chunks[:, here],
+        missing=missing if missing.any() else None,
         decisions=(*record.decisions, told),
     )
 
@@ -130,6 +150,18 @@ def as_many_but_others(there: np.ndarray) -> int:
         return 0
     changes = (there[1:] != there[:-1]).any(axis=1)
     return usual if changes.mean() >= _OTHERS else 0
+
+
+def share_there(there: np.ndarray) -> float:
+    """In what share of the steps (R, N) workers have a row, from the first row of each to its last one.
+
+    >>> share_there(np.array([[1, 0], [0, 0], [0, 1], [1, 1]], bool))
+    0.6666666666666666
+    """
+    rows = len(there)
+    first = there.argmax(axis=0)
+    last = rows - 1 - there[::-1].argmax(axis=0)
+    return float(there.sum() / (last - first + 1).sum())
 
 
 def join_later(there: np.ndarray) -> dict[int, int]:

@@ -13,6 +13,7 @@ from gcexp_adviser.logs.lines import (
     of_pairs,
     of_pattern,
     refuse_markup_and_objects,
+    refuse_preamble,
     refuse_words,
     sentence_of_words,
 )
@@ -58,9 +59,11 @@ def _of_cells(data: bytes, head: str, place: str, told: list[str]) -> Table:
             raise DataError(sentence_of_words(place))
         if len(layout.header) == 1:
             refuse_words(head, place)
+            refuse_preamble(head, place)
         frame = frame_of(layout, place)
     except DataError:
         refuse_words(head, place)
+        refuse_preamble(head, place)
         raise
     return Table(
         place=place,

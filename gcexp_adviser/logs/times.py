@@ -13,7 +13,7 @@ from gcexp.schema import quoted
 from gcexp.traces.record import LEAST, MOST, Flags
 from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.matching import Matched
-from gcexp_adviser.logs.names import typed
+from gcexp_adviser.logs.names import name_of, typed
 from gcexp_adviser.logs.numbers import in_seconds
 from gcexp_adviser.logs.tables import Table
 from gcexp_adviser.logs.twice import refuse_rows_that_stand_twice
@@ -58,6 +58,8 @@ class Times:
 
 def durations(table: Table, found: Matched, unit: str) -> Times:
     """Times of rows (L,), which stand in a column or are the sum of several; `unit` is what a person named."""
+    if not unit:
+        _refuse_sizes(table, found)
     hint = "; where it says when an iteration ended: columns=end:{}"
     parts, of_cells, of_names, told = _read([table[name] for name in found.times], hint)
     if len(of_cells) > 1 or len(of_names) > 1:
@@ -76,6 +78,16 @@ def durations(table: Table, found: Matched, unit: str) -> Times:
             sentence += f"; where it stands for a worker that was too late: without={mark}"
         raise DataError(sentence)
     return times
+
+
+def _refuse_sizes(table: Table, found: Matched) -> None:
+    """Raise `DataError` for a time whose name says how much data a worker had."""
+    for column in found.times:
+        if name_of(column).is_size:
+            raise DataError(
+                f"{table.place}: {column} seems to say how much data a worker had, and is no time; where another "
+                "column is the time: columns=time:NAME; where it is one, name its unit: unit=s"
+            )
 
 
 def times_of_workers(table: Table, columns: list[str], unit: str, is_clean: bool) -> Times:

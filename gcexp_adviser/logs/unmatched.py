@@ -2,36 +2,97 @@
 
 from __future__ import annotations
 
-from gcexp.traces.record import NEEDED
-from gcexp_adviser.logs.names import COLUMNS_EXAMPLE, listed, typed
+import re
+
+import numpy as np
+
+from gcexp_adviser.logs.columns import Column
+from gcexp_adviser.logs.names import COLUMNS_EXAMPLE, Name, Names, listed, typed
 from gcexp_adviser.logs.recipes import LAUNCHER, NESTED_JSON, RATES, TURNED, see
 from gcexp_adviser.logs.tables import Table
 
 _CHOICES = 3  # columns of which a sum is shown
+_HEAD = 1000  # rows by which it is seen what a column may be
+_DATES = 1e9  # seconds since 1970 that a date has
+_CALLED_TIME = re.compile(r"time|duration|elapsed|latency|seconds|wall")
+_OF_MANY = re.compile(r"(^|_)(std|var|cv|stdev|stddev)(_|$)")
+_NO_TIME = re.compile(
+    r"loss|acc|auc|score|error|precision|recall|f1|lr|rate|ratio|share|grad|norm|reward|weight|size|length|count|num"
+    r"|samples|examples|tokens|rows|bytes|percent|pct|efficiency|speedup|epsilon|gini|(^|_)id(_|$)"
+)
 
 
-def example_of(table: Table) -> str:
-    """What to type so that columns are known, with those of the table that may be meant.
+def not_known(table: Table) -> str:
+    """That neither the iteration, the worker and the time nor columns of workers are known, and what to type.
 
-    A time is what is called so, has a unit, or is the last column of numbers; other columns are taken in their order.
+    Where no column may be the time, or none the worker, this alone is told. An example tells the first rows apart.
     """
-    chosen = {}
-    for role in NEEDED:
-        fitting = table.names.fitting(role)
-        if fitting:
-            chosen[role] = fitting[0]
-    left = table.names.without(chosen.values())
-    numbers = [name for name in left.items if not name.is_stamp and table[name.written].is_numeric]
-    with_unit = [name for name in numbers if name.unit]
-    for name in [*with_unit, *numbers[-1:]]:
-        chosen.setdefault("time", name.written)
-    others = left.without(chosen.values()).written
-    for role in NEEDED:
-        if role not in chosen and others:
-            chosen[role] = others.pop(0)
-    if len(chosen) < len(NEEDED):
-        return COLUMNS_EXAMPLE
-    return "columns=" + typed(",".join(f"{role}:{chosen[role]}" for role in NEEDED))
+    head = table.keep(np.arange(len(table.frame)) < _HEAD)
+    times = _that_may_be("time", head, head.names)
+    pattern, group = table.names.numbered
+    if table.named and not times and not group:
+        return no_time(table)
+    left = head.names.without(times[:1])
+    iterations = _that_may_be("iteration", head, left)[:1]
+    workers = _that_may_be("worker", head, left.without(iterations))[:1]
+    if iterations and len(head.frame) < 2 * head[iterations[0]].distinct:
+        workers = []  # a row for each iteration
+    if table.named and not workers and len(times) == 1:
+        return f"{no_worker(table)}; where {times[0]} is the time: columns=time:{typed(times[0])}"
+    of_workers = "* where each column is a worker"
+    if group and pattern != "*":
+        of_workers = f"{typed(pattern)} where each of these columns is a worker"
+    example = COLUMNS_EXAMPLE
+    if times and iterations and workers and not head.frame.duplicated([*iterations, *workers]).any():
+        said = f"iteration:{iterations[0]},worker:{workers[0]},time:{times[0]}"
+        example = f"columns={typed(said)}"
+    return (
+        "has no column 'iteration', 'worker' and 'time' by these or similar names, nor a numbered column for each "
+        f"worker; it has {listed(table.columns)}: say which are which, as in {example}, or columns=workers:"
+        f"{of_workers}{where_nested(table)}"
+    )
+
+
+def _that_may_be(role: str, head: Table, names: Names) -> list[str]:
+    """Columns that may be meant by their names and first cells: those that are called so, then the likeliest ones."""
+    if role == "time":
+        found = [head[name] for name in reversed(names.written) if _may_be_time(head[name])]
+        found.sort(key=lambda column: (_is_called_time(column.name), not _is_whole(column)), reverse=True)
+        return [column.name.written for column in found]
+    may_be = _may_be_worker if role == "worker" else _may_be_iteration
+    others = [name for name in names.written if may_be(head[name])]
+    return [*names.fitting(role), *others]
+
+
+def _may_be_time(column: Column) -> bool:
+    """Whether a column may hold times: numbers above 0 that are no dates and have no other meaning by their name."""
+    name, numbers = column.name, column.further[~column.empty]
+    if name.is_stamp or name.is_rate or name.fits("iteration") or name.fits("worker") or not len(numbers):
+        return False
+    if not (numbers > 0).all() or (numbers > _DATES).all() or _OF_MANY.search(name.base):
+        return False
+    return _is_called_time(name) or not _NO_TIME.search(name.base)
+
+
+def _is_called_time(name: Name) -> bool:
+    """Whether a column's name says a time, or its unit."""
+    return bool(name.unit or _CALLED_TIME.search(name.base))
+
+
+def _may_be_worker(column: Column) -> bool:
+    """Whether a column may say the worker: words or whole numbers, each in several rows."""
+    return 2 <= column.distinct <= len(column.cells) / 2 and (not column.is_numeric or _is_whole(column))
+
+
+def _may_be_iteration(column: Column) -> bool:
+    """Whether a column may say the iteration: different whole numbers."""
+    return column.distinct >= 2 and _is_whole(column)
+
+
+def _is_whole(column: Column) -> bool:
+    """Whether a column has whole numbers from 0 on."""
+    numbers = column.further
+    return bool(((numbers >= 0) & (numbers % 1 == 0)).all())
 
 
 def no_time(table: Table) -> str:
@@ -40,14 +101,20 @@ def no_time(table: Table) -> str:
     if not table.named:
         return told
     parts = table.names.where(
-        lambda name: (bool(name.unit) or "time" in name.base) and table[name.written].is_numeric
+        lambda name: (
+            not name.is_stamp and (bool(name.unit) or "time" in name.base) and table[name.written].is_numeric
+        )
     )
     if len(parts) == 1:
         told += f"; where {parts[0]} is it: columns=time:{typed(parts[0])}"
     elif parts:
         several = "+".join(parts[:_CHOICES])
         told += f"; the sum of several is typed columns=time:{typed(several)}"
-    stamps = table.names.where(lambda name: name.is_stamp) or table.names.fitting("start")
+    stamps = [
+        *table.names.where(lambda name: name.is_stamp),
+        *table.names.fitting("end"),
+        *table.names.fitting("start"),
+    ]
     if stamps:
         told += f"; for the time since the worker's previous row: columns=end:{typed(stamps[0])}"
     if table.names.where(lambda name: name.is_rate):

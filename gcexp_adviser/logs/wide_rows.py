@@ -18,7 +18,7 @@ from gcexp_adviser.logs.parsed import Parsed
 from gcexp_adviser.logs.separators import UNNAMED
 from gcexp_adviser.logs.tables import Table
 from gcexp_adviser.logs.times import times_of_workers
-from gcexp_adviser.logs.unmatched import example_of, where_nested
+from gcexp_adviser.logs.unmatched import not_known
 
 
 def wide_rows(table: Table, how: How) -> Parsed:
@@ -146,21 +146,13 @@ def _guessed_workers(table: Table, names: Names) -> list[str]:
     found = names.of_workers
     if found and not (found[0].strip().isdecimal() and _has_unknown(names.without(found))):
         return found
-    told = (
-        f"{table.place}: has no column 'iteration', 'worker' and 'time' by these or similar names, nor a numbered "
-        f"column for each worker; it has {listed(table.columns)}: say which are which, as in {example_of(table)}, or "
-    )
     pattern, group = table.names.numbered
     if group and re.search(r"bytes|count|num_|_size|examples|samples|tokens", name_of(pattern).base):
         raise DataError(
             f"{table.place}: the columns {pattern} seem to hold counts or bytes, and no times of workers; where they "
             f"are times: columns=workers:{typed(pattern)}"
         )
-    if not group or pattern == "*":
-        raise DataError(f"{told}columns=workers:* where each column is a worker{where_nested(table)}")
-    raise DataError(
-        f"{told}columns=workers:{typed(pattern)} where each of these columns is a worker{where_nested(table)}"
-    )
+    raise DataError(f"{table.place}: {not_known(table)}")
 
 
 def _has_unknown(names: Names) -> bool:

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.conftest import LONG, wait
-from tests.slurm.test_slurm import NODE, SLURM, children, queued, same_bytes, squeue, started, submit
+from tests.slurm.test_slurm import ENDLESS, NODE, SLURM, children, queued, same_bytes, squeue, started, submit
 
 SWEEP = ("gcexp", "run", "-m", "scheme=cgc,forget", "s=2", "n=6", "delay=pareto", "iterations=400", "seeds=3")
 SHORT = "results/trajectory/digits_mlp/gradient_descent/exact/T30/seeds0-1.npz"
@@ -81,13 +81,12 @@ def test_jobs_of_a_killed_command_are_told_and_ended(nodes, fresh, tmp_path, cho
 
 def test_a_time_limit_is_told_with_what_goes_on(nodes, fresh):
     limit = ("--set-resources", "train_exact:runtime=1", "--retries", "0")
-    target = "results/trajectory/digits_mlp/gradient_descent/exact/T300000/seeds0-1.npz"
-    code, output = submit(fresh, target, *limit)
+    code, output = submit(fresh, ENDLESS, *limit)
     assert code != 0
     told = output[output.index("failed: training") :]
     assert re.search(r"job \d+: TIMEOUT on n[12]; log: ", told), told
     assert "goes on from its checkpoint" in told
-    assert re.search(rf"^go on: snakemake {target} .*--workflow-profile profiles/slurm", told, re.M), told
+    assert re.search(rf"^go on: snakemake {ENDLESS} .*--workflow-profile profiles/slurm", told, re.M), told
 
 
 def test_a_partition_grants_what_it_can(nodes, fresh):

@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("slurmctld", "slurmd", "sbatch", "srun", "squeue", "munged")
 NODE = Path(__file__).with_name("node.sh")
 TRAINED = "results/trajectory/digits_mlp/gradient_descent/exact/T3000/seeds0-2.npz"
+#: A training that no test waits for.
+ENDLESS = "results/trajectory/digits_mlp/gradient_descent/exact/T300000/seeds0-1.npz"
 SLURM = ("--workflow-profile", "profiles/slurm")
 
 PLACES = f"{os.environ['PATH']}:/usr/sbin"
@@ -116,7 +118,7 @@ def test_a_job_that_the_cluster_kills_ends_the_workflow(cluster, fresh, tmp_path
         assert process.wait(120) != 0
     output = (tmp_path / "output.txt").read_text()
     assert re.search(r"failed: training digits_mlp, exact \(job \d+: CANCELLED on n1; ", output), output
-    assert f"go on: snakemake {TRAINED} --workflow-profile" in output and not (fresh / TRAINED).exists()
+    assert f"go on: snakemake {ENDLESS} --workflow-profile" in output and not (fresh / ENDLESS).exists()
 
 
 @pytest.mark.parametrize("profile", ["slurm", "cluster_generic"])
@@ -125,7 +127,7 @@ def test_an_interrupt_cancels_the_jobs(cluster, fresh, tmp_path, profile):
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(120) != 0
         wait(lambda: not queued(), "end of all jobs", 60)
-        assert not (fresh / TRAINED).exists(), "the training was waited for"
+        assert not (fresh / ENDLESS).exists(), "the training was waited for"
 
 
 def test_the_generic_profile_makes_the_same_bytes(cluster, fresh, tmp_path):
@@ -181,12 +183,11 @@ def test_a_training_goes_on_where_its_time_limit_ended_it(cluster, fresh, tmp_pa
 
 @contextlib.contextmanager
 def training_on(profile, project, folder):
-    """A workflow whose training takes minutes, from when it works on the node."""
-    project.edit(project.figure, "scheme: cgc", "scheme: cgc, iterations: 3000, seeds: 3")
+    """A workflow whose training takes an hour, from when it works on the node."""
     with open(folder / "output.txt", "w") as output:
         profile = f"profiles/{profile}"
         once = ("--retries", "0")
-        process = project.start("snakemake", TRAINED, "--workflow-profile", profile, *once, output=output)
+        process = project.start("snakemake", ENDLESS, "--workflow-profile", profile, *once, output=output)
         try:
             wait(lambda: trainers(project) or process.poll() is not None, "training", 180)
             assert process.poll() is None, (folder / "output.txt").read_text()

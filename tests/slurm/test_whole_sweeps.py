@@ -3,6 +3,7 @@
 import fcntl
 import json
 import re
+import shutil
 
 import pytest
 
@@ -34,21 +35,25 @@ def test_python_gets_the_same_table(folder, monkeypatch):
 
 
 def test_a_point_that_fails_is_told_and_the_others_are_kept(folder):
-    (folder / "times.csv").write_text("iteration,worker,time\n" + "0,0,1.0\n0,1,2.0\n0,2,1.5\n")
-    points = "scheme=cgc,frc n=3 s=0 delay=trace delay.file=times.csv iterations=1 seeds=1".split()
+    for name in ("times.csv", "other.csv"):
+        (folder / name).write_text("iteration,worker,time\n" + "0,0,1.0\n0,1,2.0\n0,2,1.5\n")
+    points = "scheme=cgc,frc n=3 s=0 delay=trace delay.file=times.csv,other.csv iterations=1 seeds=1".split()
     table, _ = swept(folder, *points, *SUBMITTED)
     (plan,) = (folder / "results/sweep/plan").glob("*.json")
-    made = sorted((folder / "results/sweep/point").iterdir())
-    made[0].unlink()
-    made[0].mkdir()  # no file can be written here
-    made[1].write_bytes(made[1].read_bytes()[:99])
+    place = folder / "results/sweep/point"
+    shutil.rmtree(place)
+    place.touch()  # no file can be written here
     code, said = folder.gcexp("run", "-m", *points, *SUBMITTED)
     assert code == 2 and "gcexp: the sweep is not whole" in said and "Traceback" not in said, said
-    assert "failed: points" in said and "it is a folder" in said and "1 of 2 points failed" in said, said
-    assert "repeat it: gcexp job point" in said
-    made[0].rmdir()
+    assert "failed: points" in said and "cannot be written" in said, said
+    repeated = re.search(r"^repeat it: gcexp (job point .*)$", said, re.M)[1]
+    place.unlink()
+    (folder / "other.csv").rename(folder / "away.csv")
+    code, said = folder.gcexp(*repeated.split())
+    assert code == 2 and "2 of 4 points failed" in said and said.count("other.csv") >= 2, said
+    (folder / "away.csv").rename(folder / "other.csv")
     again, said = swept(folder, *points, *SUBMITTED)
-    assert again == table and "together: 1" in said, "the other point was made"
+    assert again == table and "together: 2" in said, "the other points were kept"
     with open(plan.with_suffix(".lock"), "a") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         code, said = folder.gcexp("run", "-m", *points, *SUBMITTED)
@@ -62,7 +67,7 @@ def test_jobs_run_in_the_environment_that_their_rule_names(fresh, stand_ins):
     code, output = fresh.run("snakemake", "-j1", "small_three", "--sdm", "conda")
     assert code == 0, output
     calls = (stand_ins / "calls").read_text().splitlines()
-    assert len(calls) == 6 and (fresh / "reports/quick/figures/small_three.pdf").is_file()
+    assert len(calls) == 7 and (fresh / "reports/quick/figures/small_three.pdf").is_file()
     makes = {line.split()[-1]: line for line in calls}  # by verb, the first words say for which jobs
     assert all("that prepare data, train" in makes[verb] for verb in ("data", "train"))
-    assert all("that make tables, draw" in makes[verb] for verb in ("table", "plot"))
+    assert all("that make tables, draw" in makes[verb] for verb in ("table", "plot", "figure_page"))

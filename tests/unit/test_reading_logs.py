@@ -447,7 +447,7 @@ DOUBTFUL = {
     "step,rank,time,duration\n0,0,1,2\n": ("columns=time:time", "columns=time:duration"),
     "step,rank,start,end\n0,0,1700000000,1700000001500\n": "unit=ms",
     "step,alice,bob\n3,1,2\n": "columns=workers:*",
-    "epoch,train_loss,val_loss\n3,1,2\n": "columns=workers:*",
+    "epoch,train_loss,val_loss\n3,1,2\n": "columns=time:NAME",
     "0,0,5\n0,1,6\n": ("columns=iteration:column1", "columns=workers:*"),
     "when,rank,time\n0,0,1\n": "columns=iteration:",
     "Schritt;Knoten;Dauer (ms)\n0;a;1\n0;b;2\n1;a;1\n1;b;2\n": (

@@ -93,8 +93,9 @@ def test_what_slurm_says(programs):
     assert slurm.longest_minutes() == 2880 and slurm.longest_minutes("short") == 30
     programs(sacct="CANCELLED by 1000|n2")  # squeue has forgotten it
     assert slurm.end_of("7") == ("CANCELLED", "n2") and slurm.longest_minutes() is None
-    programs(squeue="COMPLETED|n1")
+    programs(squeue="COMPLETED|n1", sinfo="n1 all*\nn2 short")
     assert slurm.end_of("7") is None
+    assert slurm.usable_nodes() == {"n1"} and slurm.usable_nodes("any") == {"n1", "n2"}
     programs()
     assert slurm.end_of("7") is None
     with pytest.raises(UserError, match="does not say"):
@@ -213,16 +214,21 @@ def test_a_retry_leaves_out_a_node_on_which_two_jobs_failed(programs, monkeypatc
     jobs = [SimpleNamespace(attempt=attempt, resources={}) for attempt in (1, 2)]
     for number, state in (("4", "TIMEOUT"), ("5", "FAILED"), ("6", "FAILED")):
         executor.run_job(jobs[1])
-        programs(squeue=f"{state}|n1", sinfo="n1\nn2")
+        programs(squeue=f"{state}|n1", sinfo="n1 all*\nn2 all*")
         watch.emit(SimpleNamespace(event="job_error", jobid=1, log=[], aux={"external_jobid": number}))
     assert submitted == [{"n9"}] * 3
     executor.run_job(jobs[0])
     executor.run_job(jobs[1])
-    programs(sinfo="n1")
+    programs(sinfo="n1 all*\nn3 other")  # a node of a partition to which the job does not go
     executor.run_job(jobs[1])
     assert submitted[3:] == [{"n9"}, {"n9", "n1"}, {"n9"}] and executor._failed_nodes == {"n9"}
-    told = progress.failures()
-    assert "node n1: 2 submissions failed" in told and "--slurm-exclude-failed-nodes=n1" in told
+    for command, option in (
+        ("snakemake one", "--slurm-exclude-failed-nodes=n1 keeps"),
+        ("gcexp run -m s=1,2 --submit slurm", "`slurm-exclude-failed-nodes: n1` in the profile keeps"),
+    ):
+        watch.again = command
+        told = progress.failures()
+        assert "node n1: 2 submissions failed" in told and option in told
 
 
 def test_a_failed_job_is_told_by_its_state_and_the_log_that_has_content(programs, tmp_path, monkeypatch):

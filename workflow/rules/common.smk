@@ -103,9 +103,9 @@ def asked_by_training(rule):
 
 
 def asked_by_table():
-    # An hour at least, since analyses have no rates; the drawing shares its submission.
+    # An hour at least, since analyses have no rates; the drawing and a page, ten minutes each, share its submission.
     cost_of = lambda w: table_cost(figure_of(w))
-    return snakemake_inside.asked_resources(workflow, "table", cost_of, least=(2000, 60), beside=10)
+    return snakemake_inside.asked_resources(workflow, "table", cost_of, least=(2000, 60), beside=20)
 
 
 def described_data(wildcards):
