@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from gcexp.report.figurechecks import check_named
+from gcexp.report.figurefile import figures
 from gcexp.run.closure import closure_of
 from gcexp.run.contents import code_of
 from gcexp.run.datasets import prepared_file
@@ -209,6 +210,23 @@ def test_what_shows_figures_knows_no_adviser(stage):
     found = closure_of(frozenset(STAGES[stage].entries), TELLING).modules
     assert "gcexp.run.compose" in found
     assert [name for name in found if name.startswith("gcexp_adviser")] == []
+
+
+@pytest.mark.slow
+@pytest.mark.paper("stragglers", "codes")
+def test_only_our_studies_of_measured_workers_depend_on_the_adviser():
+    """Neither a table nor a drawing of the five papers does; of advice itself also on its templates."""
+    depending = {}
+    for figure in figures("quick"):
+        lines = [*figure.table_fingerprint, *figure.drawing_fingerprint]
+        of_adviser = {line.partition("=")[0] for line in lines if line.startswith("gcexp_adviser")}
+        if of_adviser:
+            depending[figure.target] = of_adviser
+    assert {target.partition("_")[0] for target in depending} == {"codes", "stragglers"}
+    readers = [target for target, names in depending.items() if "gcexp_adviser.logs.reading" in names]
+    assert "stragglers_advice" in readers
+    templates = "gcexp_adviser/remedies/templates"
+    assert [target for target, names in depending.items() if templates in names] == ["stragglers_advice"]
 
 
 # --- Data files
