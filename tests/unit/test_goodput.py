@@ -24,7 +24,9 @@ SHARES = ["progress", "slower_steps", "saving", "redo", "lost_work", "restart", 
 @pytest.fixture(autouse=True)
 def short_runs(monkeypatch):
     """End runs after a tenth of the failures or less: it is no matter here how closely goodputs are known."""
-    monkeypatch.setattr("gcexp_adviser.goodput.conditions.Job", partial(Job, most_fatal=100, most_failures=2000))
+    monkeypatch.setattr(
+        "gcexp_adviser.goodput.conditions.Job", partial(Job, most_fatal=100, most_failures=2000)
+    )
     monkeypatch.setattr("gcexp_adviser.goodput.break_even._MOST_FATAL", 100)
     monkeypatch.setattr("gcexp_adviser.goodput.break_even._MOST_FAILURES", 200)
 
