@@ -339,6 +339,22 @@ def test_a_database_of_an_older_version_is_taken_over_once(project, monkeypatch,
     assert project(figure(CGC), figure(LONG, name="fig2"))["imported"] == []
 
 
+def test_an_older_run_whose_settings_changed_since_is_taken_over(project):
+    """It is known by its label, and a number that is written no more is not kept."""
+    client, runs = stored()
+    client.log_metric(runs[FAMILY[0]].info.run_id, "time_to_0.75", 1.0)
+    annotated(client, runs, *FAMILY)
+    for name in FAMILY:
+        client.delete_tag(runs[name].info.run_id, tracking.NAME)
+    changed = run_of_path({"scheme": "cgc+.n@6+.s@3", "length": f"T{T}", **TRAINED}, "CGC")
+    fake_training(changed)
+    project(figure(changed))
+    _, after = stored()
+    assert set(after) == {*FAMILY, CLOCK}
+    assert_annotated(after, *zip(FAMILY, FAMILY, strict=True))
+    assert "time_to_0.75" not in after[FAMILY[0]].data.metrics
+
+
 def test_a_renamed_label_is_told_and_keeps_its_notes(project, capsys):
     client, before = stored()
     annotated(client, before, *FAMILY)
