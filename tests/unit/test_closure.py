@@ -2,10 +2,7 @@
 
 import ast
 import json
-import os
 import shutil
-import subprocess
-import sys
 from importlib.util import resolve_name
 
 import pandas as pd
@@ -23,7 +20,7 @@ from gcexp.run.modules import library_modules
 from gcexp.run.parts import PARTS
 from gcexp.run.run import Run
 from tests.closures import counted, counting, data_among
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Project
 
 #: Stages whose jobs read figure files and options themselves.
 READING = {"page", "tracking"}
@@ -157,14 +154,21 @@ def _what_counts(stage, config):
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", COMPUTING)
 def test_entries_need_nothing_beside_their_closure(stage, values, tmp_path):
-    """No module and no file of the library, where values alone are brought to them."""
-    shutil.copy(ROOT / "tests/loaded.py", tmp_path / "sitecustomize.py")
+    """No module and no file of the library, where values alone are brought to them.
+
+    They work in a fork of a process that has what they import of others, and find the library in another place, so
+    that they import all of it themselves.
+    """
+    (tmp_path / "library").symlink_to(ROOT)
+    working = Project(tmp_path, tmp_path / "library").guarded()
+    shutil.copy(ROOT / "tests/loaded.py", tmp_path / ".guard/sitecustomize.py")
     (tmp_path / "about.json").write_text(json.dumps(values))
     pd.DataFrame({"name": ["a", "b"] * 2, "d": [1, 1, 2, 2], "load": [0.5, 1, 2, 4]}).to_csv(
         tmp_path / "given.csv", index=False
     )
-    environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
-    subprocess.run([sys.executable, "-c", BEGINNING + WORK[stage]], cwd=tmp_path, env=environment, check=True)
+    (tmp_path / "work.py").write_text(BEGINNING + WORK[stage])
+    code, said = working.begin("work.py").ended()
+    assert code == 0, said
     loaded, opened = json.loads((tmp_path / "told.json").read_text())
     counts = _what_counts(stage, values["config"])
     if stage == "replay":  # of a clock, by the job that made it
