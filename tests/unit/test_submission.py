@@ -289,18 +289,6 @@ def test_a_group_is_one_submission(programs, monkeypatch):
     assert told.count("failed: ") == 1 and "failed: table (job 9: OUT_OF_MEMORY on n1; no log says" in told
 
 
-def test_a_group_that_failed_on_a_node_counts_once(programs):
-    programs(squeue="FAILED|n1")
-    watch = progress._Watch()
-    members = [{"jobid": number, "aux": {"external_jobid": "9"}} for number in (0, 1)]
-    for number in (0, 1):
-        watch.emit(SimpleNamespace(event="job_info", jobid=number, rule_name="draw", rule_msg="draw", log=[]))
-    watch.emit(SimpleNamespace(event="group_error", job_error_info=members, aux_logs=[]))
-    assert watch.suspected() == {}
-    watch.emit(SimpleNamespace(event="job_error", jobid=1, log=[], aux={"external_jobid": "10"}))
-    assert watch.suspected() == {"n1": 2}
-
-
 def test_slurm_is_asked_for_usable_nodes_of_the_partition_alone(programs, tmp_path):
     """A node that is down or drained is none for a retry, nor is one to which the job does not go."""
     programs(sinfo="")

@@ -303,6 +303,7 @@ def test_notes_and_tags_stay_when_settings_change(project, capsys):
     project(figure(CGC, FORGET))
     client, before = stored()
     annotated(client, before, *FAMILY)
+    client.update_run(before[FAMILY[0]].info.run_id, name="the one of the talk")
     for s in (3, 4):
         scheme = {"scheme": f"cgc+.n@6+.s@{s}", "length": f"T{T}", **TRAINED}
         changed = run_of_path(scheme, "CGC")
@@ -315,6 +316,7 @@ def test_notes_and_tags_stay_when_settings_change(project, capsys):
         assert_annotated(after, *zip(FAMILY, FAMILY, strict=True))
         assert {name for name in after if name[0] == "fig1"} == {name for name in before if name[0] == "fig1"}
         assert after[FAMILY[0]].data.tags["run"] == changed.id
+        assert after[FAMILY[0]].info.run_name == "the one of the talk"
         assert after[FAMILY[0]].data.params["scheme"] == "cgc"
 
 
@@ -353,6 +355,15 @@ def test_an_older_run_whose_settings_changed_since_is_taken_over(project):
     assert set(after) == {*FAMILY, CLOCK}
     assert_annotated(after, *zip(FAMILY, FAMILY, strict=True))
     assert "time_to_0.75" not in after[FAMILY[0]].data.metrics
+
+
+def test_options_that_changed_behind_their_names_are_told(project, capsys):
+    client, runs = stored()
+    for tag in (tracking.SETTINGS, DIGEST):
+        client.set_tag(runs[FAMILY[0]].info.run_id, tag, "that of other options")
+    capsys.readouterr()
+    project(figure(CGC))
+    assert "options that 'CGC' is made of changed" in capsys.readouterr().out
 
 
 def test_a_renamed_label_is_told_and_keeps_its_notes(project, capsys):
