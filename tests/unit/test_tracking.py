@@ -411,7 +411,7 @@ def test_a_figure_is_a_run_with_its_table_and_a_link_to_its_schemes(project):
     artifacts = [item.path for item in client.list_artifacts(whole.info.run_id)]
     assert artifacts == ["partial_recovery_fig1.csv"]
     link = found["links"]["partial_recovery_fig1"]
-    key = link.partition("viewStateShareKey=")[2]
+    key = re.search("viewStateShareKey=([^&]+)", link)[1]
     view = json.loads(experiment.tags[f"mlflow.sharedViewState.{key}"])
     seen = client.search_runs(
         [experiment.experiment_id], view["searchFilter"], order_by=[f"{view['orderByKey']} ASC"]
@@ -420,6 +420,33 @@ def test_a_figure_is_a_run_with_its_table_and_a_link_to_its_schemes(project):
     known = {f"metrics.`{name}`" for run in seen for name in run.data.metrics}
     known |= {f"params.`{name}`" for run in seen for name in run.data.params}
     assert {*view["selectedColumns"]} - {"metrics.`low`", "metrics.`high`"} <= known
+
+
+def test_the_description_of_an_experiment_lists_its_figures(project):
+    """Those of one import and those of another, until a person writes a description of their own."""
+    client, _ = stored()
+
+    def described():
+        return client.get_experiment_by_name("partial_recovery").tags[NOTE]
+
+    assert re.findall(r"\[(\w+)\]\(#", described()) == ["fig1", "fig2"]
+    project(figure(CGC, name="fig3"))
+    assert re.findall(r"\[(\w+)\]\(#", described()) == ["fig1", "fig2", "fig3"]
+    own = f"Read this first.\n\n{described()}"
+    experiment = client.get_experiment_by_name("partial_recovery").experiment_id
+    client.set_experiment_tag(experiment, NOTE, own)
+    project(figure(CGC, name="fig4"))
+    assert described() == own
+
+
+def test_few_links_are_printed(project, capsys):
+    """Of many figures the list of the import has them."""
+    names = ["fig1", "fig2", "fig3", "fig4"]
+    for some in (names[:1], names):
+        capsys.readouterr()
+        links = project(*(figure(CGC, name=name) for name in some))["links"]
+        said = capsys.readouterr().out
+        assert all((link in said) == (len(some) == 1) for link in links.values())
 
 
 def test_two_runs_of_one_label_are_refused(refused):
@@ -573,7 +600,7 @@ def test_the_environment_names_the_store_and_nothing_is_noisy(
     track([figure(CGC)], Path("results/mlflow/paper.imported"), None)
     assert set(stored(uri=uri)[1]) == set(FAMILY)
     out, err = capfd.readouterr()
-    assert err == "" and out.count("\n") == 1 and "1 figures imported" in out
+    assert err == "" and out.count("\n") == 2 and "1 figures imported" in out
 
 
 def test_a_deleted_experiment_is_not_quietly_filled(project):
