@@ -88,7 +88,7 @@ audit: $(STAMP) ## judge what the papers state on the published tables (ARGS=PAP
 verify: $(STAMP) ## compare fresh tables with the published ones (ARGS='TARGET --preset paper')
 	@$(BIN)/gcexp verify $(ARGS)
 
-test-browser: $(STAMP) ## the pages in a headless Chromium, which must be installed
+test-browser: $(STAMP) ## the pages in a headless Chromium, which must be installed with its ChromeDriver
 	@$(WITH_BIN) GCEXP_TEST_BROWSER=1 python -m pytest -n0 -rs tests/browser $(ARGS)
 
 # Two builds of one commit give the same bytes.

@@ -24,7 +24,7 @@ def data_among(opened):
     """Files of the library that are no modules, as a fingerprint names them."""
     found = []
     for package in LIBRARY:
-        for path in opened:
+        for path in map(os.path.realpath, opened):
             if path.startswith(f"{ROOT / package}{os.sep}") and os.path.isfile(path):
                 found.append(os.path.relpath(path, ROOT))
     return [name for name in found if not name.endswith((".py", ".pyc"))]

@@ -17,12 +17,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
 
 from gcexp.errors import UserError
 from gcexp.figures.tables import scores_of
 from gcexp.files import writable, written
 from gcexp.report.imported import SQLITE, database_file, made_at
+from gcexp.report.mlflow_links import DESCRIPTION, SHARED_VIEW, is_our_description
 from gcexp.run import paths
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ WRITTEN_TAGS = (
     *("mlflow.user", "mlflow.source.name", "mlflow.source.type"),
     *("mlflow.source.git.commit", "mlflow.source.git.repoURL", "exact", "commit", "dirty"),
 )
-_SHARED_VIEW = "mlflow.sharedViewState."  # tags of an experiment
 _DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
 _DIGEST_LENGTH = 36  # that MLflow stores of a data set's digest
 _LONGEST_NAME = 250  # of a run
@@ -164,7 +163,8 @@ class Store:
         place = None
         if self._file is not None:
             place = (self._file.parent / "artifacts" / name).resolve().as_uri()
-        kind = {"mlflow.experimentKind": "custom_model_development"}  # its page opens with the list of runs
+        # The page opens with the list of runs; MLflow 3.17.2 goes by its own switch GenAI or Model training instead.
+        kind = {"mlflow.experimentKind": "custom_model_development"}
         try:
             return self.client.create_experiment(name, artifact_location=place, tags=kind)
         except MlflowException:
@@ -238,10 +238,15 @@ class Store:
             ids[seed] = run
         return ids
 
-    def share_view(self, experiment: str, key: str, view: dict[str, Any]) -> str:
-        """Keep a view of the list of runs, as MLflow's button *Share* does; the part of the address that opens it."""
-        self.client.set_experiment_tag(experiment, f"{_SHARED_VIEW}{key}", json.dumps(view))
-        return f"#/experiments/{experiment}/runs?viewStateShareKey={quote(key)}"
+    def share_view(self, experiment: str, key: str, view: dict[str, Any]) -> None:
+        """Keep a view of the list of runs, as MLflow's button *Share* does."""
+        self.client.set_experiment_tag(experiment, f"{SHARED_VIEW}{key}", json.dumps(view))
+
+    def describe(self, experiment: str, text: str) -> None:
+        """Give an experiment a description, unless a person wrote one."""
+        there = self.client.get_experiment(experiment).tags.get(DESCRIPTION, "")
+        if there != text and (not there or is_our_description(there)):
+            self.client.set_experiment_tag(experiment, DESCRIPTION, text)
 
     @property
     def address(self) -> str:

@@ -23,6 +23,7 @@ from gcexp.files import write_text
 from gcexp.report.columns import key_columns
 from gcexp.report.comparison import comparison
 from gcexp.report.figure import Figure
+from gcexp.report.mlflow_links import description_of, schemes_link, view_key, view_of
 from gcexp.report.mlflow_store import (
     LEVELS,
     MOST_RUNS,
@@ -68,6 +69,7 @@ _OWN_TAGS = (
     *("kind", "seed", "seeds", "paper", "figure", "preset", "run", "label"),
 )
 _POINTS = 75  # of a curve: a point costs 0.1 ms
+_MOST_LINKS = 3  # that are printed
 
 
 def track(figures: list[Figure], output: Path, uri: str | None) -> None:
@@ -87,18 +89,26 @@ def track(figures: list[Figure], output: Path, uri: str | None) -> None:
     found: dict[str, Any] = {"uri": store.shown, "database_made": store.made_at}
     found |= {"imported": [], "already_there": [], "links": {}}
     told: list[str] = []
+    experiments: dict[str, str] = {}
     for figure in finished:
         with store.lock():
             experiment = store.experiment(figure.paper)
             new = _import_figure(store, experiment, figure, told)
             found["links"][figure.target] = store.address + _share_view(store, experiment, figure)
+            experiments[figure.paper] = experiment
         found["imported" if new else "already_there"].append(figure.target)
+    for paper, experiment in experiments.items():
+        with store.lock():
+            _describe(store, experiment, paper)
     found["unfinished"] = [figure.target for figure in figures if figure not in finished]
     write_text(output, json.dumps(found, indent=1) + "\n")
     counts = f"{len(found['imported'])} figures imported, {len(found['already_there'])} already there"
     for sentence in told:
         print(sentence)
     print(f"MLflow at {store.shown}: {counts}; listed in {output}")
+    if len(finished) <= _MOST_LINKS:
+        for target, link in found["links"].items():
+            print(f"{target}: {link}")
 
 
 # --- One figure --------------------------------------------------------------------------------------------------
@@ -180,23 +190,26 @@ def _figure_run(store: Store, experiment: str, figure: Figure, stored: _Stored) 
 
 def _share_view(store: Store, experiment: str, figure: Figure) -> str:
     """The part of an address that opens the list of a figure's schemes, the fastest first, with what they cost."""
-    levels = [] if figure.file.level is None else [figure.file.level]
-    times = [f"time_to_{level:g}" for level in (*levels, *LEVELS)] if figure.runs[0].trains else []
-    first = spoken((times or ["mean_iteration_time_s"])[0])
-    shown = [first, *map(spoken, ("low", "high", "mean_iteration_time_s", "computation_load"))]
-    columns = [f"metrics.`{name}`" for name in dict.fromkeys(shown)]
-    for of_run in params_in_figure(figure):
-        for key in of_run:
-            column = f"params.`{key}`"
-            if column not in columns:
-                columns.append(column)
-    view = {
-        "searchFilter": f"tags.kind = 'scheme' and tags.`{KEY}` = '{_key(figure)}'",
-        "orderByKey": f"metrics.`{first}`",
-        "orderByAsc": True,
-        "selectedColumns": columns,
-    }
-    return store.share_view(experiment, _key(figure).replace("/", "-"), view)
+    settings = dict.fromkeys(key for of_run in params_in_figure(figure) for key in of_run)
+    query = f"tags.kind = 'scheme' and tags.`{KEY}` = '{_key(figure)}'"
+    store.share_view(experiment, view_key(_key(figure)), view_of(query, _compared_metrics(figure), settings))
+    return schemes_link(experiment, _key(figure))
+
+
+def _compared_metrics(figure: Figure) -> list[str]:
+    """What the schemes of a figure are compared by; they are sorted by the first."""
+    shown = ["mean_iteration_time_s", "computation_load"]
+    if figure.runs[0].trains:
+        level = LEVELS[0] if figure.file.level is None else figure.file.level
+        shown = [f"time_to_{level:g}", "low", "high", *shown]
+    return [spoken(name) for name in shown]
+
+
+def _describe(store: Store, experiment: str, paper: str) -> None:
+    """Let the description of a paper's experiment list its figures, each with the link to its schemes."""
+    found = store.client.search_runs([experiment], "tags.kind = 'figure'", max_results=MOST_RUNS)
+    figures = {one.data.tags[KEY] for one in found}
+    store.describe(experiment, description_of(experiment, paper, figures))
 
 
 @dataclass(frozen=True)
@@ -350,6 +363,9 @@ class _Scheme:
                 kept = earlier.info.run_id
                 if earlier.info.run_name != name:
                     store.client.update_run(kept, name=name)
+        # The page *Compare* begins with the metric that was written first.
+        first = _compared_metrics(figure)[0]
+        points[PARENT].sort(key=lambda point: point.name != first)
         # MLflow shows the value with the latest time stamp, and a table may be older than the one before.
         points[PARENT] = [point._replace(at=time.time() - self._start / 1000) for point in points[PARENT]]
         ids = store.new_runs(

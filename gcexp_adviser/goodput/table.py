@@ -146,9 +146,9 @@ def goodput(
     Examples
     --------
     >>> import gcexp
-    >>> table = gcexp.goodput(24, ["FRC, d = 2"], mtbf=3600, restart=600, save=30, rejoin=600)
+    >>> table = gcexp.goodput(24, ["FRC, d = 2"], mtbf=3600, restart=600, save=30, rejoin=0, period=900)
     >>> table[["scheme", "goodput"]].round(2).to_numpy().tolist()
-    [['checkpoints alone', 0.76], ['respread', 0.99], ['drop', 1.0], ['FRC, d = 2', 0.49]]
+    [['checkpoints alone', 0.73], ['respread', 0.97], ['drop', 0.97], ['FRC, d = 2', 0.48]]
     """
     of_keys, law, of_log = _keys(keys, delay)
     given = {

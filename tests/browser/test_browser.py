@@ -12,11 +12,11 @@ import pytest
 from gcexp.report.figurefile import named_figures
 from gcexp.report.page import write_pages
 from gcexp.report.targets import target_files
+from tests.browser.driver import NAMES, program
 from tests.conftest import LONG
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PUBLISHED = Path(__file__).resolve().parents[2] / "reports" / "published"
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 #: Opens all pages beside each other, and becomes a text with what they say of themselves.
 PHONE = """<!DOCTYPE html><meta charset="utf-8"><body><script>
 const found = {}, names = %s;
@@ -51,10 +51,10 @@ def site(tmp_path_factory):
 
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 def test_a_phone_shows_whole_pages_without_sideways_scrolling(site, scheme, tmp_path):
-    program = next(filter(None, map(shutil.which, NAMES)), None)
-    if program is None:
+    chromium = program()
+    if chromium is None:
         pytest.skip(f"there is no Chromium (looked for: {', '.join(NAMES)})")
-    command = [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]
+    command = [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]
     command += [
         f"--blink-settings=preferredColorScheme={int(scheme == 'light')}",
         f"--user-data-dir={tmp_path}",

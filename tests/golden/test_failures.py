@@ -31,9 +31,10 @@ def copies(n, r):
     return Steps(Scheme(FractionalRepetition(n, r), Decodable()), equal(n))
 
 
-def job(steps, restart=RESTART, mtbf=MTBF, **keys):
+def job(steps, restart=RESTART, mtbf=MTBF, most=(), **keys):
+    """A job, whose run may end after less fatal failures and failures in all."""
     domains = steps.n // keys.get("domain", 1)
-    return Job(Lifetimes(n=steps.n, mean=mtbf * domains, **keys), steps, restart)
+    return Job(Lifetimes(n=steps.n, mean=mtbf * domains, **keys), steps, restart, *most)
 
 
 def shares(found):
@@ -106,8 +107,12 @@ def test_the_best_period_without_redundancy():
 # --- 3. Endured failures --------------------------------------------------------------------------------------
 
 
-def endured(steps, orders):
-    """Mean number of failures up to and with the fatal one, over some orders (U, n) of failing workers."""
+ORDERS = 4000  # a mean over them is off by less than 1 %
+
+
+def endured(steps):
+    """Mean number of failures up to and with the fatal one, over some orders of failing workers."""
+    orders = np.array([rng(0, "monte_carlo", i).permutation(steps.n) for i in range(ORDERS)])
     total = 0
     for order in orders:
         dead = np.cumsum([1 << int(worker) for worker in order]).tolist()
@@ -126,12 +131,11 @@ def survived_sets(n, holders):
 
 
 def test_endured_failures_of_two_copies():
-    orders = np.array([rng(0, "monte_carlo", i).permutation(20) for i in range(20_000)])
     wanted = theory.mean_endured(20, 2)
     assert theory.mean_endured(8, 2) == pytest.approx(
         survived_sets(8, [{2 * i, 2 * i + 1} for i in range(4)])
     )
-    assert endured(copies(20, 2), orders) == pytest.approx(wanted, rel=0.01)
+    assert endured(copies(20, 2)) == pytest.approx(wanted, rel=0.02)
 
 
 def test_endured_failures_of_stacks():
@@ -139,8 +143,7 @@ def test_endured_failures_of_stacks():
     code = SPARe(n, d)
     steps = Steps(Scheme(code, Covered()), equal(n))
     holders = [{int(w) for w in np.flatnonzero(code.assignment[:, i])} for i in range(n)]
-    orders = np.array([rng(0, "monte_carlo", i).permutation(n) for i in range(20_000)])
-    assert endured(steps, orders) == pytest.approx(survived_sets(n, holders), rel=0.01)
+    assert endured(steps) == pytest.approx(survived_sets(n, holders), rel=0.02)
 
 
 # --- 4. Waiting for machines ----------------------------------------------------------------------------------
@@ -178,7 +181,7 @@ def test_without_failures_the_goodput_is_that_of_the_clock():
 @pytest.mark.parametrize("redo", [0.0, 20.0])
 def test_no_goodput_is_above_the_ratio_of_the_steps(rejoin, redo):
     for steps, step in ((alone(12), 1), (copies(12, 2), 2)):
-        found = best_goodput(job(steps, rejoin=rejoin), Costs(SAVE, redo))
+        found = best_goodput(job(steps, rejoin=rejoin, most=(50, 2000)), Costs(SAVE, redo))
         assert found.progress <= 1 / step
         assert sum(shares(found)) == pytest.approx(1, abs=1e-12)
 

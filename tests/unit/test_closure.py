@@ -2,16 +2,14 @@
 
 import ast
 import json
-import os
 import shutil
-import subprocess
-import sys
 from importlib.util import resolve_name
 
 import pandas as pd
 import pytest
 
 from gcexp.report.figurechecks import check_named
+from gcexp.report.figurefile import figures
 from gcexp.run.closure import closure_of
 from gcexp.run.contents import code_of
 from gcexp.run.datasets import prepared_file
@@ -22,7 +20,7 @@ from gcexp.run.modules import library_modules
 from gcexp.run.parts import PARTS
 from gcexp.run.run import Run
 from tests.closures import counted, counting, data_among
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Project
 
 #: Stages whose jobs read figure files and options themselves.
 READING = {"page", "tracking"}
@@ -156,14 +154,21 @@ def _what_counts(stage, config):
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", COMPUTING)
 def test_entries_need_nothing_beside_their_closure(stage, values, tmp_path):
-    """No module and no file of the library, where values alone are brought to them."""
-    shutil.copy(ROOT / "tests/loaded.py", tmp_path / "sitecustomize.py")
+    """No module and no file of the library, where values alone are brought to them.
+
+    They work in a fork of a process that has what they import of others, and find the library in another place, so
+    that they import all of it themselves.
+    """
+    (tmp_path / "library").symlink_to(ROOT)
+    working = Project(tmp_path, tmp_path / "library").guarded()
+    shutil.copy(ROOT / "tests/loaded.py", tmp_path / ".guard/sitecustomize.py")
     (tmp_path / "about.json").write_text(json.dumps(values))
     pd.DataFrame({"name": ["a", "b"] * 2, "d": [1, 1, 2, 2], "load": [0.5, 1, 2, 4]}).to_csv(
         tmp_path / "given.csv", index=False
     )
-    environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
-    subprocess.run([sys.executable, "-c", BEGINNING + WORK[stage]], cwd=tmp_path, env=environment, check=True)
+    (tmp_path / "work.py").write_text(BEGINNING + WORK[stage])
+    code, said = working.begin("work.py").ended()
+    assert code == 0, said
     loaded, opened = json.loads((tmp_path / "told.json").read_text())
     counts = _what_counts(stage, values["config"])
     if stage == "replay":  # of a clock, by the job that made it
@@ -209,6 +214,23 @@ def test_what_shows_figures_knows_no_adviser(stage):
     found = closure_of(frozenset(STAGES[stage].entries), TELLING).modules
     assert "gcexp.run.compose" in found
     assert [name for name in found if name.startswith("gcexp_adviser")] == []
+
+
+@pytest.mark.slow
+@pytest.mark.paper("stragglers", "codes")
+def test_only_our_studies_of_measured_workers_depend_on_the_adviser():
+    """Neither a table nor a drawing of the five papers does; of advice itself also on its templates."""
+    depending = {}
+    for figure in figures("quick"):
+        lines = [*figure.table_fingerprint, *figure.drawing_fingerprint]
+        of_adviser = {line.partition("=")[0] for line in lines if line.startswith("gcexp_adviser")}
+        if of_adviser:
+            depending[figure.target] = of_adviser
+    assert {target.partition("_")[0] for target in depending} == {"codes", "stragglers"}
+    readers = [target for target, names in depending.items() if "gcexp_adviser.logs.reading" in names]
+    assert "stragglers_advice" in readers
+    templates = "gcexp_adviser/remedies/templates"
+    assert [target for target, names in depending.items() if templates in names] == ["stragglers_advice"]
 
 
 # --- Data files

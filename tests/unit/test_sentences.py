@@ -9,7 +9,6 @@ import pytest
 from jinja2 import UndefinedError
 
 import gcexp
-from gcexp.report.figurefile import figures
 from gcexp.run import closure
 from gcexp_adviser.page import Page, paragraphs, phrase
 
@@ -72,13 +71,3 @@ def test_a_changed_template_is_seen(tmp_path, monkeypatch):
         changed = {line.partition("=")[0] for line in set(found.lines) - set(before)}
         assert changed == {f"gcexp_adviser/{room}/templates"}
         before = found.lines
-
-
-@pytest.mark.slow
-@pytest.mark.paper("stragglers")
-def test_the_tables_that_rest_on_advice_depend_on_its_templates_and_no_paper_does():
-    depending = set()
-    for figure in figures("quick"):
-        if any(line.startswith("gcexp_adviser/remedies/templates=") for line in figure.table_fingerprint):
-            depending.add(figure.target)
-    assert depending == {"stragglers_advice"}

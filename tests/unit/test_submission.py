@@ -287,3 +287,12 @@ def test_a_group_is_one_submission(programs, monkeypatch):
         watch.emit(SimpleNamespace(event="job_error", jobid=number, log=[], aux={}))
     told = progress.failures()
     assert told.count("failed: ") == 1 and "failed: table (job 9: OUT_OF_MEMORY on n1; no log says" in told
+
+
+def test_slurm_is_asked_for_usable_nodes_of_the_partition_alone(programs, tmp_path):
+    """A node that is down or drained is none for a retry, nor is one to which the job does not go."""
+    programs(sinfo="")
+    (tmp_path / "sinfo").write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\n')
+    slurm.usable_nodes("short")
+    asked = (tmp_path / "asked").read_text()
+    assert "--partition short" in asked and "--states=idle,mixed,allocated" in asked

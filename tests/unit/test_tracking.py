@@ -303,6 +303,7 @@ def test_notes_and_tags_stay_when_settings_change(project, capsys):
     project(figure(CGC, FORGET))
     client, before = stored()
     annotated(client, before, *FAMILY)
+    client.update_run(before[FAMILY[0]].info.run_id, name="the one of the talk")
     for s in (3, 4):
         scheme = {"scheme": f"cgc+.n@6+.s@{s}", "length": f"T{T}", **TRAINED}
         changed = run_of_path(scheme, "CGC")
@@ -315,6 +316,7 @@ def test_notes_and_tags_stay_when_settings_change(project, capsys):
         assert_annotated(after, *zip(FAMILY, FAMILY, strict=True))
         assert {name for name in after if name[0] == "fig1"} == {name for name in before if name[0] == "fig1"}
         assert after[FAMILY[0]].data.tags["run"] == changed.id
+        assert after[FAMILY[0]].info.run_name == "the one of the talk"
         assert after[FAMILY[0]].data.params["scheme"] == "cgc"
 
 
@@ -337,6 +339,31 @@ def test_a_database_of_an_older_version_is_taken_over_once(project, monkeypatch,
     assert_annotated(after, *zip(FAMILY, FAMILY, strict=True))
     assert after[FAMILY[0]].data.params == {} and "time_to_0.75" not in after[FAMILY[0]].data.metrics
     assert project(figure(CGC), figure(LONG, name="fig2"))["imported"] == []
+
+
+def test_an_older_run_whose_settings_changed_since_is_taken_over(project):
+    """It is known by its label, and a number that is written no more is not kept."""
+    client, runs = stored()
+    client.log_metric(runs[FAMILY[0]].info.run_id, "time_to_0.75", 1.0)
+    annotated(client, runs, *FAMILY)
+    for name in FAMILY:
+        client.delete_tag(runs[name].info.run_id, tracking.NAME)
+    changed = run_of_path({"scheme": "cgc+.n@6+.s@3", "length": f"T{T}", **TRAINED}, "CGC")
+    fake_training(changed)
+    project(figure(changed))
+    _, after = stored()
+    assert set(after) == {*FAMILY, CLOCK}
+    assert_annotated(after, *zip(FAMILY, FAMILY, strict=True))
+    assert "time_to_0.75" not in after[FAMILY[0]].data.metrics
+
+
+def test_options_that_changed_behind_their_names_are_told(project, capsys):
+    client, runs = stored()
+    for tag in (tracking.SETTINGS, DIGEST):
+        client.set_tag(runs[FAMILY[0]].info.run_id, tag, "that of other options")
+    capsys.readouterr()
+    project(figure(CGC))
+    assert "options that 'CGC' is made of changed" in capsys.readouterr().out
 
 
 def test_a_renamed_label_is_told_and_keeps_its_notes(project, capsys):
@@ -384,7 +411,7 @@ def test_a_figure_is_a_run_with_its_table_and_a_link_to_its_schemes(project):
     artifacts = [item.path for item in client.list_artifacts(whole.info.run_id)]
     assert artifacts == ["partial_recovery_fig1.csv"]
     link = found["links"]["partial_recovery_fig1"]
-    key = link.partition("viewStateShareKey=")[2]
+    key = re.search("viewStateShareKey=([^&]+)", link)[1]
     view = json.loads(experiment.tags[f"mlflow.sharedViewState.{key}"])
     seen = client.search_runs(
         [experiment.experiment_id], view["searchFilter"], order_by=[f"{view['orderByKey']} ASC"]
@@ -393,6 +420,33 @@ def test_a_figure_is_a_run_with_its_table_and_a_link_to_its_schemes(project):
     known = {f"metrics.`{name}`" for run in seen for name in run.data.metrics}
     known |= {f"params.`{name}`" for run in seen for name in run.data.params}
     assert {*view["selectedColumns"]} - {"metrics.`low`", "metrics.`high`"} <= known
+
+
+def test_the_description_of_an_experiment_lists_its_figures(project):
+    """Those of one import and those of another, until a person writes a description of their own."""
+    client, _ = stored()
+
+    def described():
+        return client.get_experiment_by_name("partial_recovery").tags[NOTE]
+
+    assert re.findall(r"\[(\w+)\]\(#", described()) == ["fig1", "fig2"]
+    project(figure(CGC, name="fig3"))
+    assert re.findall(r"\[(\w+)\]\(#", described()) == ["fig1", "fig2", "fig3"]
+    own = f"Read this first.\n\n{described()}"
+    experiment = client.get_experiment_by_name("partial_recovery").experiment_id
+    client.set_experiment_tag(experiment, NOTE, own)
+    project(figure(CGC, name="fig4"))
+    assert described() == own
+
+
+def test_few_links_are_printed(project, capsys):
+    """Of many figures the list of the import has them."""
+    names = ["fig1", "fig2", "fig3", "fig4"]
+    for some in (names[:1], names):
+        capsys.readouterr()
+        links = project(*(figure(CGC, name=name) for name in some))["links"]
+        said = capsys.readouterr().out
+        assert all((link in said) == (len(some) == 1) for link in links.values())
 
 
 def test_two_runs_of_one_label_are_refused(refused):
@@ -546,7 +600,7 @@ def test_the_environment_names_the_store_and_nothing_is_noisy(
     track([figure(CGC)], Path("results/mlflow/paper.imported"), None)
     assert set(stored(uri=uri)[1]) == set(FAMILY)
     out, err = capfd.readouterr()
-    assert err == "" and out.count("\n") == 1 and "1 figures imported" in out
+    assert err == "" and out.count("\n") == 2 and "1 figures imported" in out
 
 
 def test_a_deleted_experiment_is_not_quietly_filled(project):

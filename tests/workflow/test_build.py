@@ -17,7 +17,7 @@ from gcexp.run.imports import imported_names
 from gcexp.run.modules import library_modules
 from gcexp.run.run import Run
 from tests.closures import counted, counting, data_among
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Project
 
 pytestmark = pytest.mark.workflow
 
@@ -183,12 +183,13 @@ def _called_by_commands():
     return closure_of(frozenset(names), frozenset()).modules.union(commands)
 
 
-def test_what_a_job_loads_and_opens_lies_in_its_closure(project, monkeypatch, forget):
+def test_what_a_job_loads_and_opens_lies_in_its_closure(project, tmp_path, monkeypatch, forget):
     """Whatever else could change a result without making it again.
 
     The command calls what computes, and what it imports beside that reads options and figure files, which count by
     their values. What only a name in them leads to, such as the class of a code, computes. That entries need no more
-    than their closure is tried without a command (`tests/unit/test_closure.py`).
+    than their closure is tried without a command (`tests/unit/test_closure.py`). Jobs are forks of a process that has
+    what they import of others; they find the library in another place, so that they import all of it themselves.
     """
     for name, text in FIGURES.items():
         if text is not None:
@@ -198,10 +199,12 @@ def test_what_a_job_loads_and_opens_lies_in_its_closure(project, monkeypatch, fo
     shutil.copy(ROOT / "tests/loaded.py", project / ".guard" / "sitecustomize.py")
     monkeypatch.chdir(project.folder)
     monkeypatch.syspath_prepend(project.folder)
+    (tmp_path / "library").symlink_to(ROOT)
+    working = Project(project.folder, tmp_path / "library")
     calling = _called_by_commands()
     beyond = {}
     for command, stages in JOBS.items():
-        code, output = project.gcexp("job", *command.split())
+        code, output = working.begin("gcexp", "job", *command.split()).ended()
         assert code == 0, output
         loaded, opened = json.loads((project / "told.json").read_text())
         assert "gcexp.command.job" in loaded
