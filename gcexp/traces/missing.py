@@ -25,9 +25,8 @@ _LATER = 1.25  # times as long as the least that a late worker may have taken
 _CHANCE = 0.01  # a difference that comes by chance less often is told
 _MOST_NAMED = 4  # workers that are named in a sentence
 _GONE = 10  # last iterations without a row, from which on a worker may be gone
-SAMPLED = (
-    "sampled"  # the way to take missing rows where workers are sampled, in which nothing can be replayed
-)
+#: The way to take missing rows where workers are sampled, in which nothing can be replayed.
+SAMPLED = "sampled"
 LEFT_OUT = "their iterations are left out (absent=skip)"  # what became of missing rows, in words
 CURES = "absent=late takes them as late, absent=skip leaves their iterations out"
 

@@ -9,10 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-_STEPS, _CLOSE = (
-    1000,
-    1e-12,
-)  # of a least-squares fit: steps at most, and the change of an effect at which it ends
+#: Of a least-squares fit: steps at most, and the change of an effect at which it ends.
+_STEPS, _CLOSE = 1000, 1e-12
 
 
 class Means(NamedTuple):

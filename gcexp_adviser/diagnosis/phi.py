@@ -20,9 +20,8 @@ from gcexp_adviser.diagnosis.resampling import (
 )
 
 _ROWS_OF_A_LOAD = 20  # of fewer iterations the typical time is not known
-_MISSED = (
-    -0.5
-)  # correlation of the fixed and the growing part below which a clock has missed some of the work
+#: Correlation of the fixed and the growing part below which a clock has missed some of the work.
+_MISSED = -0.5
 
 
 def share(value: Any) -> tuple[float, ...]:

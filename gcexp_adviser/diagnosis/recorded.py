@@ -45,24 +45,53 @@ _LEAST_TO_LEARN = 4  # iterations of which one half is learned from, and the oth
 
 @dataclass(frozen=True)
 class Recorded:
-    """The times of a trace."""
+    """The times of a trace.
+
+    Attributes
+    ----------
+    trace : TraceFile
+    loads : Loads
+        Of all iterations of the trace.
+    every : ndarray (T0, n)
+        Times of the iterations at the own load.
+    x : ndarray (T, n)
+        The same without iterations from which nothing can be learned.
+    logged : ndarray (T, n)
+        The same, and NaN where rows are missing.
+    rows : ndarray (T,)
+        Numbers of these iterations in the trace.
+    chunks : ndarray (T, n, M), optional
+        Times of chunks, NaN likewise.
+    phi : Number, optional
+        Share of the time that does not grow with the load, at the own load, where it was measured.
+    phi_unknown : str
+        Why it was not.
+    notes : tuple of str
+        What was left out, and what is doubtful.
+    source : str
+        The file as it was named; empty for times in memory, which no command can replay.
+    absent : {"refuse", "late", "skip", "sampled"}
+        What became of missing rows.
+    timeout : float, optional
+        The time of those that are late, where it was given.
+    missing : MissingRows, optional
+        Which rows the trace lacks.
+    """
 
     trace: TraceFile
-    loads: Loads  # of all iterations of the trace
-    every: np.ndarray = field(repr=False)  # (T0, n): times of the iterations at the own load
-    x: np.ndarray = field(repr=False)  # (T, n): the same without iterations from which nothing can be learned
-    logged: np.ndarray = field(repr=False)  # (T, n): the same, and NaN where rows are missing
-    rows: np.ndarray = field(repr=False)  # (T,): numbers of these iterations in the trace
-    chunks: np.ndarray | None = field(repr=False)  # (T, n, M), NaN likewise
-    phi: (
-        Number | None
-    )  # share of the time that does not grow with the load, at the own load, where it was measured
-    phi_unknown: str  # why it was not
-    notes: tuple[str, ...]  # what was left out, and what is doubtful
-    source: str  # the file as it was named; empty for times in memory, which no command can replay
-    absent: Absent  # what became of missing rows
-    timeout: float | None  # the time of those that are late, where it was given
-    missing: MissingRows | None  # which rows the trace lacks
+    loads: Loads
+    every: np.ndarray = field(repr=False)
+    x: np.ndarray = field(repr=False)
+    logged: np.ndarray = field(repr=False)
+    rows: np.ndarray = field(repr=False)
+    chunks: np.ndarray | None = field(repr=False)
+    phi: Number | None
+    phi_unknown: str
+    notes: tuple[str, ...]
+    source: str
+    absent: Absent
+    timeout: float | None
+    missing: MissingRows | None
 
     def named(self, workers: Iterable[int]) -> list[str]:
         """What the workers of some columns are called."""
