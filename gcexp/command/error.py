@@ -125,6 +125,10 @@ def _numbers(key: str, text: str) -> list[int]:
         first = _number(key, left)
         last = _number(key, right)
         count = last - first + 1
+        if count < 1:
+            raise UserError(
+                f"{key}={text} are no numbers, since {last} < {first} (allowed: {key}={last}..{first})"
+            )
         if count > _MOST:
             raise UserError(f"{key}={text} are {count} numbers (allowed: up to {_MOST})")
         return list(range(first, last + 1))

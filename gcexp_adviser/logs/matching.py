@@ -103,6 +103,24 @@ def matched(table: Table, given: dict[str, str]) -> Matched | None:
     return replace(found, decisions=decisions)
 
 
+def without_empty_compute(table: Table, given: dict[str, str]) -> Table:
+    """The table without columns of compute times in which no cell is a number, but those that a person named."""
+    for name in table.names.fitting("compute"):
+        if name not in given.values() and _has_no_number(table, name):
+            told = f"did not use {name}, which has no number"
+            decisions = [*table.decisions, told]
+            table = replace(table, frame=table.frame.drop(columns=name), decisions=decisions)
+    return table
+
+
+def _has_no_number(table: Table, name: str) -> bool:
+    """Whether no cell of a column is a number; of one with cells that cannot be read, reading tells."""
+    try:
+        return bool(np.isnan(table[name].numbers.values).all())
+    except DataError:
+        return False
+
+
 def _is_long(table: Table, given: dict[str, str]) -> bool:
     """Whether a table has a row for each iteration and worker, and not a column for each worker."""
     if "workers" in given:

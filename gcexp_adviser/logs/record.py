@@ -8,7 +8,7 @@ from gcexp.traces.record import TraceFile
 from gcexp_adviser.logs.how import How
 from gcexp_adviser.logs.ledger import judged
 from gcexp_adviser.logs.long_rows import long_rows
-from gcexp_adviser.logs.matching import matched
+from gcexp_adviser.logs.matching import matched, without_empty_compute
 from gcexp_adviser.logs.sources import table_of
 from gcexp_adviser.logs.uncounted import rows_that_count
 from gcexp_adviser.logs.wide_rows import wide_rows
@@ -30,6 +30,7 @@ def record_of(source: object, how: How) -> TraceFile:
     """
     table = table_of(source, how)
     table = rows_that_count(table, how).read_with(how.decimal)
+    table = without_empty_compute(table, how.columns)
     found = matched(table, how.columns)
     if found is None:
         log = wide_rows(table, how)

@@ -104,7 +104,7 @@ def layout_of(data: bytes, place: str) -> Layout:
     begin = data.index(lines[0].encode())
     if len(header) > MOST_COLUMNS:
         raise DataError(f"{place} has {len(header)} columns; more than {MOST_COLUMNS} are not read")
-    named = _is_header(header)
+    named = _is_header(header) or _numbers_columns(header, _cells(lines[-1], separator))
     if named:
         begin += len(lines[0].encode()) + 1
         data, repeated = _without_repeated(data, begin, lines[0])
@@ -178,6 +178,23 @@ def _is_header(cells: list[str]) -> bool:
         return False
     has_decimals = any("." in number or "," in number for number in numbers)
     return len(set(numbers)) == len(numbers) and not has_decimals
+
+
+def _numbers_columns(cells: list[str], row: list[str]) -> bool:
+    """Whether a first line of three or more whole numbers counts the columns from 0 or 1, above rows with decimals.
+
+    Five or more such numbers are no row of times either.
+
+    >>> (
+    ...     _numbers_columns(["1", "2", "3"], ["0.5", "0.25", "0.5"]),
+    ...     _numbers_columns(["1", "2", "3"], ["1", "3", "4"]),
+    ... )
+    (True, False)
+    """
+    count = len(cells)
+    if count < 3 or cells not in ([*map(str, range(count))], [*map(str, range(1, count + 1))]):
+        return False
+    return count >= 5 or all("." in cell or "," in cell for cell in row)
 
 
 def _without_repeated(data: bytes, begin: int, header: str) -> tuple[bytes, list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -74,7 +75,10 @@ def _one_table(tables: list[Table], parts: list[Part], given: dict[str, str]) ->
     if "worker" not in given and not names.has("worker"):
         for place, part in enumerate(parts):
             frames[place] = frames[place].assign(worker=label_of[part.name])
-        decisions.append(f"took each of {len(stems)} files for that of one worker: {stems[0]} to {stems[-1]}")
+        ordered = sorted(stems, key=_by_numbers)
+        decisions.append(
+            f"took each of {len(stems)} files for that of one worker: {ordered[0]} to {ordered[-1]}"
+        )
         if "iteration" not in given and not names.has("iteration"):
             is_numbered = True
             counted: dict[tuple[str, str], int] = {}
@@ -104,6 +108,15 @@ def _one_table(tables: list[Table], parts: list[Part], given: dict[str, str]) ->
         runs=runs,
         is_numbered=is_numbered,
     )
+
+
+def _by_numbers(name: str) -> list[tuple[str, int]]:
+    """What sorts names by the numbers in them: host-9 before host-10.
+
+    >>> sorted(["host-10", "host-9", "host"], key=_by_numbers)
+    ['host', 'host-9', 'host-10']
+    """
+    return [(words, int(number or 0)) for words, number in re.findall(r"(\D*)(\d*)", name)]
 
 
 def _told_of(tables: list[Table]) -> list[str]:

@@ -105,7 +105,7 @@ class Table:
         """A column by its name."""
         return self._read[name]
 
-    def column_named(self, given: str) -> str:
+    def column_named(self, given: str, option: str = "columns") -> str:
         """The column that a person named, exactly or but for case and spaces; raise `ParameterError` if none."""
         if given in self.columns:
             return given
@@ -113,7 +113,7 @@ class Table:
         if len(near) == 1:
             return near[0]
         raise ParameterError(
-            f"{self.place}: columns= names a column that is not there: {unknown('column', given, self.columns)}"
+            f"{self.place}: {option}= names a column that is not there: {unknown('column', given, self.columns)}"
         )
 
     def read_with(self, decimal: str) -> Table:
@@ -138,6 +138,8 @@ def table_in_memory(source: Any) -> Table:
     """The table of a frame, of what becomes one, or of an array."""
     if hasattr(source, "to_pandas"):  # tables of Arrow and Polars
         source = source.to_pandas()
+    if isinstance(source, np.ma.MaskedArray) and not source.dtype.names:
+        source = source.astype(float).filled(np.nan)
     if isinstance(source, Mapping):
         source = _framed(source)
     if hasattr(source, "to_csv") and hasattr(source, "columns"):

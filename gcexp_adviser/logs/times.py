@@ -107,6 +107,14 @@ def times_of_workers(table: Table, columns: list[str], unit: str, is_clean: bool
 def compute_times(column: Column, unit: str) -> Times:
     """Times of computing alone (L,), in the `unit` of the times."""
     values, of_cells, told = column.numbers
+    if np.isnan(values).all():
+        raise DataError(
+            f"{column.place}: {column.name.written} has no number; leave it out: columns=compute:none"
+        )
+    infinite = np.flatnonzero(np.isinf(values))
+    if len(infinite):
+        where = column.place_of(infinite[0])
+        raise DataError(f"{column.place}: {column.name.written} is infinite in {where}")
     if of_cells:
         return Times(values, of_cells, list(told))
     of_name = column.name.unit

@@ -13,6 +13,9 @@ from gcexp_adviser.logs.tables import Table
 #: Columns that say of what kind a row is, by their names without ``is_``.
 _KINDS = ("phase", "split", "mode", "stage", "kind")
 _VALID = ("valid", "counted")
+#: Columns that say the same only where they have yes and no.
+_TRAINING = ("train", "training")
+_LEFT_OUT = ("discard", "discarded", "ignore", "ignored", "skip", "skipped")
 _YES = frozenset("1 1.0 true t yes y".split())
 _NO = frozenset("0 0.0 false f no n".split())
 #: Words for rows of the training, and for others.
@@ -38,7 +41,7 @@ def rows_that_count(table: Table, how: How) -> Table:
         return table
     given, words = how.without
     if given:
-        return _without(table, table.column_named(given), words)
+        return _without(table, table.column_named(given, "without"), words)
     used = set(how.columns.values())
     for name in table.columns:
         if name in used or name in NEEDED:
@@ -62,7 +65,7 @@ def _marked(table: Table, name: str) -> tuple[str, ...]:
     column = table[name]
     base = column.name.base.removeprefix("is_").removesuffix("_name")
     is_warm = base.startswith("warm")
-    if not is_warm and base not in (*_KINDS, *_VALID):
+    if not is_warm and base not in (*_KINDS, *_VALID, *_TRAINING, *_LEFT_OUT):
         return ()
     if column.distinct > _MOST_WORDS:
         return ()
@@ -71,8 +74,10 @@ def _marked(table: Table, name: str) -> tuple[str, ...]:
         return ()
     yes = tuple(word for word in words if word in _YES)
     no = tuple(word for word in words if word in _NO)
-    if (is_warm or base in _VALID) and len(yes) + len(no) == len(words):
-        return no if base in _VALID else yes
+    if base not in _KINDS and len(yes) + len(no) == len(words):
+        return no if base in (*_VALID, *_TRAINING) else yes
+    if base in (*_TRAINING, *_LEFT_OUT):
+        return ()
     others = tuple(word for word in words if word in _DOES_NOT)
     trains = [word for word in words if word in _TRAINS]
     if trains and len(trains) + len(others) == len(words):

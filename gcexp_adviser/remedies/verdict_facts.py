@@ -64,13 +64,14 @@ class VerdictFacts:
 def verdict_facts(found: Conclusion) -> VerdictFacts:
     """The facts of the verdict of a conclusion."""
     main = answer_facts(found, found.main)
-    others = tuple(answer_facts(found, answer) for answer in found.answers if answer is not found.main)
+    read_alike = f"{main.phi:.3g}"  # the bounds of a narrow interval are the same number to a reader
+    others = [answer for answer in found.answers if f"{answer.phi:.3g}" != read_alike]
     return VerdictFacts(
         word=found.verdict,
         trace=found.recorded.trace.name,
         phi_name=found.recorded.named_phi,
         main=main,
-        others=others,
+        others=tuple(answer_facts(found, answer) for answer in others),
         alike=_alike(found),
         least_gain=found.comparison.terms.least,
         left_out=once_facts(found),

@@ -255,3 +255,67 @@ def test_a_tar_archive_is_named(tmp_path, refused):
         member.size = 8
         archive.addfile(member, io.BytesIO(b"step,t\n\n"))
     refused(("tar archive", "unpack"), read, path)
+
+
+# --- columns, headers and cells ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cell", ["", "n/a", "70%"])
+def test_a_compute_column_without_a_number_is_not_used(tmp_path, refused, cell):
+    log = rows_of(time=drawn()).assign(compute=cell)
+    for frame in (log, log.rename(columns={"round": "iteration", "client": "worker"})):
+        frame.to_csv(tmp_path / "log.csv", index=False)
+        trace = read(tmp_path / "log.csv")
+        assert "compute" not in trace.values and told(trace, "compute")
+        np.testing.assert_allclose(trace.values["time"], drawn())
+    refused("compute", lambda: read_with(log, columns="compute:compute"))
+
+
+def test_an_infinite_compute_time_is_told_with_its_row(tmp_path, refused):
+    compute = drawn() / 2
+    compute[3, 1] = np.inf
+    rows_of(time=drawn(), compute=compute).to_csv(tmp_path / "log.csv", index=False)
+    refused(f"line {2 + 3 * WORKERS + 1}", lambda: read(tmp_path / "log.csv"))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("workers", [3, 6])
+def test_a_header_that_counts_the_workers_is_no_row(tmp_path, first, workers):
+    times = drawn(workers=workers)
+    columns = range(first, first + workers)
+    pd.DataFrame(times, columns=columns).to_csv(tmp_path / "log.csv", index=False)
+    trace = read(tmp_path / "log.csv")
+    np.testing.assert_allclose(trace.values["time"], times)
+    assert trace.workers == tuple(columns)
+
+
+def test_masked_cells_of_an_array_are_missing():
+    times = np.ma.masked_array(drawn())
+    times.data[10:20, 3] = 9999
+    times[10:20, 3] = np.ma.masked
+    trace = read(times)
+    assert np.isnan(trace.values["time"][10:20, 3]).all() and trace.missing.sum() == 10
+
+
+@pytest.mark.parametrize(("flag", "counts"), [("is_train", 1), ("discard", 0), ("skip", 0)])
+def test_flags_of_rows_that_do_not_count(flag, counts):
+    times = drawn()
+    flags = np.full((ITERATIONS, 1), counts)
+    flags[:12] = 1 - counts
+    trace = read(rows_of(**{"time": times, flag: flags}))
+    assert len(trace.values["time"]) == ITERATIONS - 12 and told(trace, flag)
+    number = read(rows_of(**{"time": times, flag: np.arange(ITERATIONS)[:, None] % 3}))
+    assert len(number.values["time"]) == ITERATIONS
+
+
+def test_files_are_told_in_the_order_of_their_numbers(tmp_path):
+    for worker, times in enumerate(drawn(workers=12).T):
+        (tmp_path / f"host-{worker}.txt").write_text("\n".join(map(str, times)) + "\n")
+    assert told(read(tmp_path), "host-0 to host-11")
+
+
+def test_a_phi_that_reads_alike_is_told_once():
+    times = drawn()
+    frame = rows_of(time=times, compute=0.7 * times)
+    told_of_phi = re.findall(r"with phi [\d.]+", gcexp.advise(frame).sentence, re.IGNORECASE)
+    assert len(told_of_phi) == len(set(told_of_phi)) == 1
