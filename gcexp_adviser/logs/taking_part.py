@@ -17,6 +17,8 @@ from gcexp_adviser.logs.names import listed, typed
 from gcexp_adviser.logs.parsed import Parsed
 
 _ENOUGH = 10  # iterations from which on a pattern is no chance
+#: Likeness of a worker to the others behind a shift, how much more it is than without, and places that are tried.
+_LIKE, _LEAST_GAIN, _MOST_PLACES = 0.6, 0.3, 60
 _ALONE = 0.95  # share of the steps with one worker, from which on nobody waits
 _AS_MANY = 0.95  # share of the steps with the same number of workers
 _OTHERS = 0.2  # share of the steps from which on the workers are others than in the step before
@@ -108,6 +110,7 @@ def _refuse_unaligned(log: Parsed, there: np.ndarray) -> None:
     """Raise `DataError` where rows of files were numbered, though the files have not the same number of them."""
     counts = there.sum(axis=0)
     if counts.min() == counts.max():
+        _refuse_shifted(log)
         return
     usual = int(counts.max())
     short = np.flatnonzero(counts < usual)
@@ -123,6 +126,63 @@ def _refuse_unaligned(log: Parsed, there: np.ndarray) -> None:
     raise DataError(
         f"{told}; write the step into each line; where the last rows are those that are missing: columns=iteration:none"
     )
+
+
+def _refuse_shifted(log: Parsed) -> None:
+    """Raise `DataError` where files have as many rows, and one has lost a line before its end all the same."""
+    times = log.record.values["time"]
+    if np.isnan(times).any():
+        return
+    shifted = shifted_worker(times)
+    if shifted is None:
+        return
+    worker, row = shifted
+    raise DataError(
+        f"{log.place}: no column says the iteration, and a shift from about row {row + 1} of worker "
+        f"{log.record.labels[worker]} on makes its times like those of the others, so a line of it seems to be lost; "
+        "write the step into each line; where no line is lost: columns=iteration:none"
+    )
+
+
+def shifted_worker(times: np.ndarray) -> tuple[int, int] | None:
+    """The worker whose times (T, n) are like the others' only behind a shift by one row, and the row where it begins.
+
+    The correlation of its logarithms with the mean of the others' is at least 0.6 with a shift, and at least 0.3 more
+    than without; so only a load that all workers share shows a lost line.
+
+    >>> rng = np.random.default_rng(0)
+    >>> times = np.exp(rng.normal(size=(61, 1)) + 0.3 * rng.normal(size=(61, 4)))
+    >>> shifted_worker(times[:60])
+    >>> times[20:60, 2] = times[21:61, 2]
+    >>> shifted_worker(times[:60])
+    (2, 20)
+    """
+    rows, workers = times.shape
+    if workers < 3 or rows < 4 * _ENOUGH:  # of fewer rows some fit by chance
+        return None
+    logs = np.log(times)
+    places = np.unique(np.linspace(0, rows - _ENOUGH, _MOST_PLACES).astype(int))
+    is_before = np.arange(rows - 1) < places[:, None]
+    found = None
+    most = _LEAST_GAIN
+    for worker in range(workers):
+        common = np.delete(logs, worker, axis=1).mean(axis=1)
+        own = logs[:-1, worker]
+        plain = float(np.corrcoef(common[:-1], own)[0, 1])
+        moved = np.where(is_before, common[:-1], common[1:])
+        likeness = _correlations(moved, own)
+        best = int(np.nanargmax(likeness))
+        if likeness[best] >= _LIKE and likeness[best] - plain >= most:
+            most = likeness[best] - plain
+            found = worker, int(places[best])
+    return found
+
+
+def _correlations(rows: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The correlation of each row (P, T) with another series (T,)."""
+    rows = rows - rows.mean(axis=1, keepdims=True)
+    other = other - other.mean()
+    return rows @ other / np.sqrt((rows**2).sum(axis=1) * (other**2).sum())
 
 
 def one_worker_each(there: np.ndarray) -> bool:
