@@ -97,7 +97,7 @@ def unequal_sizes(sizes: np.ndarray, times: np.ndarray) -> np.ndarray | None:
 
 
 def _refuse_doubtful_compute(record: TraceFile, log: Parsed) -> None:
-    """Raise `DataError` where compute times seem to have another unit than the times, or to be in percent."""
+    """Raise `DataError` where compute times are infinite, or seem to have another unit than the times, or percent."""
     if log.percent:
         raise DataError(
             f"{log.place}: {log.percent} seems to be the compute time in percent: make it a time, or leave it out: "
@@ -105,6 +105,12 @@ def _refuse_doubtful_compute(record: TraceFile, log: Parsed) -> None:
         )
     if "compute" not in record.values:
         return
+    infinite = np.argwhere(np.isinf(record.values["compute"]))
+    if len(infinite):
+        row, worker = infinite[0]
+        raise DataError(
+            f"{log.place}: compute of worker {record.labels[worker]} in row {row} is inf, wanted is a time"
+        )
     doubt = compute_in_doubt(record.values["time"], record.values["compute"], log.compute_unit)
     if doubt:
         raise DataError(

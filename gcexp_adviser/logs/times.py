@@ -111,10 +111,6 @@ def compute_times(column: Column, unit: str) -> Times:
         raise DataError(
             f"{column.place}: {column.name.written} has no number; leave it out: columns=compute:none"
         )
-    infinite = np.flatnonzero(np.isinf(values))
-    if len(infinite):
-        where = column.place_of(infinite[0])
-        raise DataError(f"{column.place}: {column.name.written} is infinite in {where}")
     if of_cells:
         return Times(values, of_cells, list(told))
     of_name = column.name.unit
