@@ -190,7 +190,9 @@ def _figure_run(store: Store, experiment: str, figure: Figure, stored: _Stored) 
 
 def _share_view(store: Store, experiment: str, figure: Figure) -> str:
     """The part of an address that opens the list of a figure's schemes, the fastest first, with what they cost."""
-    settings = dict.fromkeys(key for of_run in params_in_figure(figure) for key in of_run)
+    settings: dict[str, None] = {}  # each once, in the order of the runs
+    for of_run in params_in_figure(figure):
+        settings.update(dict.fromkeys(of_run))
     query = f"tags.kind = 'scheme' and tags.`{KEY}` = '{_key(figure)}'"
     store.share_view(experiment, view_key(_key(figure)), view_of(query, _compared_metrics(figure), settings))
     return schemes_link(experiment, _key(figure))
