@@ -32,12 +32,13 @@ from gcexp_adviser.diagnosis.logged import longest, median
 from gcexp_adviser.diagnosis.phi import share_of_compute, share_of_loads
 from gcexp_adviser.diagnosis.resampling import Number
 from gcexp_adviser.logs.reading import read
-from gcexp_adviser.logs.taking_part import as_many_but_others, share_there
+from gcexp_adviser.logs.taking_part import as_many_but_others, comes_and_goes, never_all, share_there
 from gcexp_adviser.page import counted
 
 #: How far the middle worker of a pause is above its usual time: in logarithms, and in median absolute deviations.
 _PAUSE = np.log(10.0)
 _SELDOM = 0.5  # share of the iterations with a row of a worker, below which missing rows are no exception
+_HARDLY = 0.1  # share of the iterations with a row of one worker, below which late times would be made up
 _DEVIATIONS = 8 * 1.4826
 _LEAST_NUMBERED = 4  # workers from which on a number that lacks is no chance
 _LEAST_TO_LEARN = 4  # iterations of which one half is learned from, and the other judges
@@ -173,16 +174,29 @@ def refuse_sampled(gaps: TraceFile, cure: str = "absent=sampled") -> None:
 
 
 def may_be_sampled(gaps: TraceFile, cure: str = "absent=sampled") -> str:
-    """The question where as many workers have a row in each iteration, and not the same ones; else empty.
+    """The question where missing rows may be of workers that were not asked; else empty.
 
     Two answers fit, and both are told with what to type for each; `cure` is that for workers that are sampled.
     """
     if gaps.missing is None or not gaps.lacks_rows:
         return ""
+    there = ~gaps.missing
+    asked = as_many_but_others(there)
+    if asked:
+        return _either(gaps, f"{asked}", cure)
+    seldom = _seldom(share_there(there), cure)
+    if seldom:
+        return seldom
+    some = never_all(there)
+    if some is not None:
+        fewest, most = some
+        return _either(gaps, f"{fewest} to {most}", cure)
+    return _hardly_there(gaps, there, cure)
+
+
+def _either(gaps: TraceFile, asked: str, cure: str) -> str:
+    """The question whether so many workers, in words, are asked in each iteration, or those without a row are late."""
     times = gaps.values["time"]
-    asked = as_many_but_others(~gaps.missing)
-    if not asked:
-        return _seldom(share_there(~gaps.missing), cure)
     waiting = float(np.nanmax(times, axis=1).mean())
     own = np.nanmedian(times / np.nanmedian(times, axis=1, keepdims=True), axis=0)
     slowest = int(own.argmax())
@@ -224,6 +238,19 @@ def ways_to_advise(gaps: TraceFile, absent: Absent | None = None) -> list[list[s
     if not has_enough(times):
         return []
     return [[] if absent is None else [f"absent={absent}"]]
+
+
+def _hardly_there(gaps: TraceFile, there: np.ndarray, cure: str) -> str:
+    """The question where a worker has rows in hardly any iteration, here and there; `there` (R, N) says where."""
+    counts = there.sum(axis=0)
+    hardly = np.flatnonzero(comes_and_goes(there) & (counts < _HARDLY * len(there)))
+    if not len(hardly):
+        return ""
+    worker = int(hardly[0])
+    return (
+        f"worker {gaps.labels[worker]} has a row in {counts[worker]} of {len(there)} iterations: too few to tell how "
+        f"long it takes. Where it was late in the others: absent=late; where it was not asked in them: {cure}"
+    )
 
 
 def _seldom(share: float, cure: str) -> str:

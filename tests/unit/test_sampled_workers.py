@@ -162,3 +162,88 @@ def test_a_number_that_no_worker_has_is_told():
     assert told in " ".join(gcexp.advise(without, phi=0.5).sentences)
     apart = table.assign(worker=table["worker"] * 3)
     assert "no row at all" not in " ".join(gcexp.advise(apart, phi=0.5).sentences)
+
+
+def times(rows=ITERATIONS, workers=6, slow=1, seed=0):
+    """Times of a cluster in which all wait for a slow worker."""
+    x = np.exp(0.1 * np.random.default_rng(seed).standard_normal((rows, workers)))
+    x[:, slow] *= 2
+    return x
+
+
+def places(x):
+    """Which place each entry has in its row, from the smallest one on."""
+    return x.argsort(axis=1).argsort(axis=1)
+
+
+def test_a_job_that_keeps_the_fastest_is_asked_about_where_one_worker_is_hardly_among_them(refused):
+    x = times()
+    x[places(x) >= 5] = np.nan
+    x[40, [1, 2]] = 1.0, np.nan
+    refused(("5 of 6 workers", "absent=sampled", "absent=late"), gcexp.advise, frame(x))
+
+
+def test_workers_are_asked_about_where_their_number_varies(refused):
+    draw = np.random.default_rng(1)
+    x = times(slow=3)
+    x[places(draw.random(x.shape)) >= draw.integers(3, 6, (ITERATIONS, 1))] = np.nan
+    refused(("3 to 5 of 6 workers", "absent=sampled", "absent=late"), gcexp.advise, frame(x))
+    advice = gcexp.advise(frame(x), phi=0.5, absent="sampled")
+    assert "3 to 5 of 6 workers were asked" in " ".join(advice.sentences)
+
+
+def test_a_worker_with_hardly_a_row_is_asked_about(refused):
+    x = times()
+    x[np.delete(np.arange(ITERATIONS), [7, 30, 71, 100]), 1] = np.nan
+    x[::9, 2] = np.nan
+    refused(("worker 1", "4 of 120", "absent=late", "absent=sampled"), gcexp.advise, frame(x))
+
+
+def lost_rows(x):
+    """A row in fifty is lost."""
+    return np.random.default_rng(2).random(x.shape) < 0.02
+
+
+def timed_out(x):
+    """A timeout ends the slow worker in half of the iterations."""
+    return x > np.median(x[:, 1])
+
+
+def varying_fastest(x):
+    """The fastest four to six of six are kept."""
+    return places(x) >= np.random.default_rng(2).integers(4, 7, (len(x), 1))
+
+
+def left_early(x):
+    """A worker is there in the first iterations only."""
+    return (np.arange(len(x))[:, None] > 3) & (np.arange(x.shape[1]) == 1)
+
+
+def replaced(x):
+    """A worker takes the place of another one."""
+    later = np.arange(len(x))[:, None] >= 50
+    return np.where(np.arange(x.shape[1]) == 1, later, (np.arange(x.shape[1]) == 4) & ~later)
+
+
+def helped_out(x):
+    """A worker is there for twelve iterations."""
+    rows = np.arange(len(x))[:, None]
+    return ((rows < 30) | (rows >= 42)) & (np.arange(x.shape[1]) == 1)
+
+
+@pytest.mark.parametrize(
+    "lacks",
+    [lost_rows, timed_out, varying_fastest, left_early, replaced, helped_out],
+    ids=lambda f: f.__name__,
+)
+def test_ordinary_gaps_are_not_asked_about(lacks):
+    x = times()
+    x[lacks(x)] = np.nan
+    assert gcexp.advise(frame(x), phi=0.5).recorded.absent != "sampled"
+
+
+def test_few_lost_rows_of_many_workers_are_not_asked_about():
+    x = times(60, workers=100)
+    x[np.random.default_rng(3).random(x.shape) < 0.05] = np.nan
+    assert np.isnan(x).any(axis=1).mean() > 0.95
+    assert gcexp.advise(frame(x), phi=0.5).recorded.absent == "late"
