@@ -26,7 +26,9 @@ class Parsed:
     is_end_to_end : bool
         Whether a time goes from the end of the worker's row before to that of its own.
     is_numbered : bool
-        Whether the rows of each of several files were numbered, since no column says the iteration.
+        Whether the rows of each worker were numbered, since no column says the iteration.
+    may_end_early : bool
+        Whether a person said so, and thereby that the rows of a worker which are missing are its last ones.
     are_durations : bool
         Whether it is known that times are durations, since their unit was named.
     every_row : bool
@@ -45,6 +47,7 @@ class Parsed:
     worker: str = ""
     is_end_to_end: bool = False
     is_numbered: bool = False
+    may_end_early: bool = False
     are_durations: bool = False
     every_row: bool = False
     sizes: dict[str, np.ndarray] = field(default_factory=dict)

@@ -13,12 +13,11 @@ import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.traces.record import TraceFile
+from gcexp_adviser.logs.lost_lines import lost_lines
 from gcexp_adviser.logs.names import listed, typed
 from gcexp_adviser.logs.parsed import Parsed
 
 _ENOUGH = 10  # iterations from which on a pattern is no chance
-#: Likeness of a worker to the others behind a shift, how much more it is than without, and places that are tried.
-_LIKE, _LEAST_GAIN, _MOST_PLACES = 0.6, 0.3, 60
 _ALONE = 0.95  # share of the steps with one worker, from which on nobody waits
 _AS_MANY = 0.95  # share of the steps with the same number of workers
 _OTHERS = 0.2  # share of the steps from which on the workers are others than in the step before
@@ -111,82 +110,32 @@ def _without_those_gone(record: TraceFile) -> TraceFile:
 
 
 def _refuse_unaligned(log: Parsed, there: np.ndarray) -> None:
-    """Raise `DataError` where rows of files were numbered, though the files have not the same number of them."""
-    counts = there.sum(axis=0)
-    if counts.min() == counts.max():
-        _refuse_shifted(log)
-        return
-    usual = int(counts.max())
-    short = np.flatnonzero(counts < usual)
-    whose = _in_words(log.record.labels, short)
-    told = (
-        f"{log.place}: no column says the iteration, and files have unequal numbers of rows ({whose}: "
-        f"{listed(map(str, counts[short]))}, others up to {usual}): lines are lost, and which line is missing cannot "
-        "be known, so rows cannot be aligned"
-    )
-    at = shift_of([column[~np.isnan(column)] for column in log.record.values["time"].T])
-    if at:
-        told += f"; a shift from {at} on makes its times like those of the others"
-    raise DataError(
-        f"{told}; write the step into each line; where the last rows are those that are missing: columns=iteration:none"
-    )
+    """Raise `DataError` where rows of workers were numbered, though lines are lost, so that they are not of one step.
 
-
-def _refuse_shifted(log: Parsed) -> None:
-    """Raise `DataError` where files have as many rows, and one has lost a line before its end all the same."""
-    times = log.record.values["time"]
-    if np.isnan(times).any():
-        return
-    shifted = shifted_worker(times)
-    if shifted is None:
-        return
-    worker, row = shifted
-    raise DataError(
-        f"{log.place}: no column says the iteration, and a shift from about row {row + 1} of worker "
-        f"{log.record.labels[worker]} on makes its times like those of the others, so a line of it seems to be lost; "
-        "write the step into each line; where no line is lost: columns=iteration:none"
-    )
-
-
-def shifted_worker(times: np.ndarray) -> tuple[int, int] | None:
-    """The worker whose times (T, n) are like the others' only behind a shift by one row, and the row where it begins.
-
-    The correlation of its logarithms with the mean of the others' is at least 0.6 with a shift, and at least 0.3 more
-    than without; so only a load that all workers share shows a lost line.
-
-    >>> rng = np.random.default_rng(0)
-    >>> times = np.exp(rng.normal(size=(61, 1)) + 0.3 * rng.normal(size=(61, 4)))
-    >>> shifted_worker(times[:60])
-    >>> times[20:60, 2] = times[21:61, 2]
-    >>> shifted_worker(times[:60])
-    (2, 20)
+    Files have as many rows as each other, unless a person said that the last ones may be missing; and a load that all
+    workers share is nowhere in other rows of some.
     """
-    rows, workers = times.shape
-    if workers < 3 or rows < 4 * _ENOUGH:  # of fewer rows some fit by chance
-        return None
-    logs = np.log(times)
-    places = np.unique(np.linspace(0, rows - _ENOUGH, _MOST_PLACES).astype(int))
-    is_before = np.arange(rows - 1) < places[:, None]
-    found = None
-    most = _LEAST_GAIN
-    for worker in range(workers):
-        common = np.delete(logs, worker, axis=1).mean(axis=1)
-        own = logs[:-1, worker]
-        plain = float(np.corrcoef(common[:-1], own)[0, 1])
-        moved = np.where(is_before, common[:-1], common[1:])
-        likeness = _correlations(moved, own)
-        best = int(np.nanargmax(likeness))
-        if likeness[best] >= _LIKE and likeness[best] - plain >= most:
-            most = likeness[best] - plain
-            found = worker, int(places[best])
-    return found
-
-
-def _correlations(rows: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The correlation of each row (P, T) with another series (T,)."""
-    rows = rows - rows.mean(axis=1, keepdims=True)
-    other = other - other.mean()
-    return rows @ other / np.sqrt((rows**2).sum(axis=1) * (other**2).sum())
+    counts = there.sum(axis=0)
+    told = []
+    if counts.min() < counts.max() and not log.may_end_early:
+        usual = int(counts.max())
+        short = np.flatnonzero(counts < usual)
+        whose = _in_words(log.record.labels, short)
+        unequal = f"{whose}: {listed(map(str, counts[short]))}, others up to {usual}"
+        told.append(f"files have unequal numbers of rows ({unequal})")
+        cure = "where the last rows are those that are missing: columns=iteration:none"
+    lost = lost_lines(log.record.values["time"])
+    if lost:
+        shifts = listed(
+            [f"worker {log.record.labels[line.worker]} from about row {line.row + 1} on" for line in lost]
+        )
+        told.append(f"times are like those of the others only behind a shift ({shifts})")
+        cure = "where none is lost, number the rows in a column"
+    if told:
+        raise DataError(
+            f"{log.place}: no column says the iteration, and {', and '.join(told)}: lines are lost, and which line is "
+            f"missing cannot be known, so rows cannot be aligned; write the step into each line; {cure}"
+        )
 
 
 def one_worker_each(there: np.ndarray) -> bool:
@@ -219,7 +168,7 @@ def as_many_but_others(there: np.ndarray) -> int:
 
 
 def never_all(there: np.ndarray) -> tuple[int, int] | None:
-    """The fewest and the most workers of a step (R, N), where hardly any step has all, and each lacks its part; else None.
+    """The fewest and the most workers of a step (R, N), where hardly any has all, and each lacks its part; else None.
 
     Where all wait for all, some steps have all workers, fewer than a tenth of the rows are lost, or some workers have
     far fewer gaps than others, since they are fast.
@@ -320,36 +269,6 @@ def server_among(labels: Sequence[str]) -> str:
         label for label in labels if label.strip().lower().replace("-", "_").rstrip("_0123456789") in _SERVERS
     ]
     return found[0] if len(found) == 1 and len(labels) > 2 else ""
-
-
-def shift_of(times: Sequence[np.ndarray]) -> str:
-    """Where lines may be lost in series of unequal length, in words: where a shift restores the likeness to the others.
-
-    >>> rng = np.random.default_rng(0)
-    >>> common = rng.normal(size=60)
-    >>> series = [np.exp(common + 0.1 * rng.normal(size=60)) for _ in range(4)]
-    >>> series[2] = np.delete(series[2], 20)
-    >>> shift_of(series)
-    'row 21 of the shorter one'
-    """
-    longest = max(map(len, times))
-    whole = [np.log(one) for one in times if len(one) == longest]
-    short = [np.log(one) for one in times if len(one) < longest]
-    if len(whole) < 2 or not short or longest < 2 * _ENOUGH:
-        return ""
-    common = np.mean(whole, axis=0)
-    own = min(short, key=len)
-    lost = longest - len(own)
-    best, at = -1.0, 0
-    for place in range(len(own) + 1):
-        moved = np.delete(common, np.arange(place, place + lost))
-        likeness = float(np.corrcoef(moved, own)[0, 1])
-        if likeness > best:
-            best, at = likeness, place
-    plain = float(np.corrcoef(common[: len(own)], own)[0, 1])
-    if best < 0.5 or best - plain < 0.1:
-        return ""
-    return f"row {at + 1} of the shorter one"
 
 
 def _in_words(labels: Sequence[str], workers: Sequence[int]) -> str:

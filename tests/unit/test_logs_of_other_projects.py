@@ -313,20 +313,6 @@ def test_files_are_told_in_the_order_of_their_numbers(tmp_path):
     assert told(read(tmp_path), "host-0 to host-11")
 
 
-def test_a_lost_line_is_seen_in_files_of_equal_length(tmp_path, refused):
-    shared = np.exp(0.3 * np.random.default_rng(1).normal(size=(ITERATIONS + 1, 1)))
-    times = drawn(iterations=ITERATIONS + 1) * shared
-
-    def write():
-        for worker, own in enumerate(times[:ITERATIONS].T):
-            (tmp_path / f"rank{worker}.txt").write_text("\n".join(map(str, own)) + "\n")
-        return read(tmp_path)
-
-    np.testing.assert_allclose(write().values["time"], times[:ITERATIONS])
-    times[20:ITERATIONS, 3] = times[21:, 3]
-    refused(("worker 3", "columns=iteration:none"), write)
-
-
 def test_a_phi_that_reads_alike_is_told_once():
     times = drawn()
     frame = rows_of(time=times, compute=0.7 * times)

@@ -215,16 +215,6 @@ def test_sampled_clients_have_two_answers(refused):
     assert gcexp.advise(rows_of(times), absent="late").recorded.absent == "late"
 
 
-def test_files_of_unequal_length_without_a_step(tmp_path, refused):
-    common = np.exp(0.4 * np.random.default_rng(1).normal(size=(ITERATIONS, 1)))
-    times = common * drawn(slow=0, factor=1)
-    for worker, column in enumerate(times.T):
-        kept = np.delete(column, 20) if worker == 3 else column
-        np.savetxt(tmp_path / f"rank{worker}.txt", kept, fmt="%.4f")
-    refused(("worker 3", "cannot be aligned", "columns=iteration:none"), read, tmp_path)
-    assert read_with(tmp_path, columns="iteration:none").missing.sum() == 1
-
-
 def test_workers_that_join_later_are_told_and_make_no_drift():
     times = drawn(120, slow=0, factor=1)
     times[:60, 3:] = np.nan

