@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 _MOST_LAG = 4  # rows
 _LAGS = np.arange(-_MOST_LAG, _MOST_LAG + 1)
@@ -100,8 +100,9 @@ def _scores(times: np.ndarray) -> np.ndarray:
     """How a time (R, N) differs from the one before, as normal scores (R - 1, N): no drift, unit or outlier counts."""
     growth = np.diff(np.log(times), axis=0)
     count = np.count_nonzero(~np.isnan(growth), axis=0)
+    ranks = pd.DataFrame(growth).rank().to_numpy()
     with np.errstate(invalid="ignore", divide="ignore"):
-        scores = ndtri((rankdata(growth, axis=0, nan_policy="omit") - 0.5) / count)
+        scores = ndtri((ranks - 0.5) / count)
         return scores / np.sqrt(_mean(scores**2, axis=0))
 
 
