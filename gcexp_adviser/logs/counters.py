@@ -14,7 +14,7 @@ import numpy as np
 from gcexp.errors import DataError
 from gcexp.traces.clean import OF_ARRAY, OF_FRAME
 from gcexp.traces.record import TraceFile
-from gcexp_adviser.logs.names import names_of, typed
+from gcexp_adviser.logs.names import listed, names_of, typed
 from gcexp_adviser.logs.parsed import Parsed
 from gcexp_adviser.logs.recipes import DIFFERENCES, ENDS, see
 
@@ -25,6 +25,17 @@ _GROWS = 0.9  # share of the steps in which a counter grows
 _CONSTANT = 10  # iterations from which on numbers of workers that never change are no chance
 _NEAR_START = 3.0  # usual increments up to which a counter that begins anew usually is
 _AT_MOST_AT_START = 10.0  # and up to which it always is: the step behind the start may be a slow one
+_EPOCHS = 3  # epochs from which on it is no chance that times fall to one increment each time
+_SHORTEST_EPOCH = 3  # rows that epochs have at least
+#: Scatter of increments up to which times are sums or moments, relative to what durations have that grow to the length
+#: of an epoch; there that of increments is .9 at least.
+_AS_GROWN = 0.6
+#: Scatter of an epoch's late increments, relative to its early ones, up to which times are sums or moments.
+_AS_EARLY = 1.3
+_REGULAR = 0.8  # share of the epochs that have as many rows as the middle one; a restart may make others
+_RISING_BY_CHANCE = 0.6  # share of the steps in which durations rise at most
+_MANY_ROWS = 20  # rows from which on the times of one worker alone look like a counter by no chance
+_LIKE_DURATIONS = 5.0  # ratio up to which a worker's increments are as long as the times of other workers
 _PACED = 20  # iterations from which on ends that keep pace are no chance
 _EVEN = 2.5  # ratio up to which the steps of the first and of the second half are alike
 _KEEPS_PACE = 1.0  # variance of clocks about each other, relative to that of their increments
@@ -160,6 +171,7 @@ def _differences_of_counters(record: TraceFile, log: Parsed, escape: str) -> Tra
     times = record.values["time"]
     counter = counter_of(times)
     if counter is None:
+        _refuse_counters_of_some(times, record.labels, log, escape)
         return record
     seen = f"the times of every worker grow from iteration to iteration, up to {np.nanmax(times):.6g}"
     if keeps_pace(times[counter.rows], counter.durations):
@@ -185,10 +197,49 @@ def _differences_of_counters(record: TraceFile, log: Parsed, escape: str) -> Tra
     )
 
 
+def _refuse_counters_of_some(times: np.ndarray, labels: tuple[str, ...], log: Parsed, escape: str) -> None:
+    """Raise `DataError` where the times of some workers are counters, and those of others (R, N) durations."""
+    found = counters_among(times)
+    if not len(found):
+        return
+    named = listed(str(labels[worker]) for worker in found)
+    who = f"worker {named}" if len(found) == 1 else f"workers {named}"
+    raise DataError(
+        f"{log.place}: the times of {who} grow from iteration to iteration as a counter does, up to "
+        f"{np.nanmax(times[:, found]):.6g}, by about what the other workers take: take the differences of these rows "
+        f"first, {see(DIFFERENCES)}; where they are durations, name their unit: {escape}"
+    )
+
+
+def counters_among(times: np.ndarray) -> np.ndarray:
+    """Workers whose times alone are counters, and whose increments are as long as the times of the others (R, N).
+
+    >>> draw = np.random.default_rng(0).gamma(50, 0.02, (30, 4))
+    >>> draw[:, 2] = draw[:, 2].cumsum()
+    >>> counters_among(draw), counters_among(draw[:, 2:3])
+    (array([2]), array([], dtype=int64))
+    """
+    rows, workers = times.shape
+    is_counter = np.zeros(workers, bool)
+    increments = np.full(workers, np.nan)
+    with np.errstate(invalid="ignore"):
+        grows = (times[1:] > times[:-1]).mean(axis=0)
+    if rows >= _MANY_ROWS:
+        for worker in np.flatnonzero(grows > _RISING):
+            counter = counter_of(times[:, [worker]])
+            if counter is not None:
+                is_counter[worker] = True
+                increments[worker] = np.nanmedian(counter.durations)
+    if not is_counter.any() or is_counter.all() or np.median(grows[~is_counter]) > _RISING_BY_CHANCE:
+        return np.array([], np.int64)
+    ratios = increments / np.nanmedian(times[:, ~is_counter])
+    return np.flatnonzero((ratios < _LIKE_DURATIONS) & (ratios > 1 / _LIKE_DURATIONS))
+
+
 def counter_of(times: np.ndarray) -> Counter | None:
     """The durations between times that grow in nine of ten steps of each worker, and fall to near one increment.
 
-    None for times that are durations.
+    They may fall more often where they do so with each epoch. None for times that are durations.
 
     >>> found = counter_of(np.cumsum(np.ones((12, 2)), axis=0))
     >>> found.durations.shape, counter_of(np.random.default_rng(0).random((12, 2)))
@@ -202,15 +253,69 @@ def counter_of(times: np.ndarray) -> Counter | None:
         grows = steps > 0
     known = ~np.isnan(steps)
     counts = known.sum(axis=0)
-    if counts.min() < _ENOUGH - 1 or (grows.sum(axis=0) < _GROWS * counts - 1).any():
+    if counts.min() < _ENOUGH - 1:
         return None
     increments = np.where(grows, steps, np.nan)
-    if not _falls_to_the_start(times, increments, falls):
-        return None
-    if not _are_sums(times, increments):
+    mostly_grow = bool((grows.sum(axis=0) >= _GROWS * counts - 1).all())
+    count_on = mostly_grow and _falls_to_the_start(times, increments, falls) and _are_sums(times, increments)
+    if not count_on and not _begin_anew_by_epochs(times):
         return None
     rows = np.flatnonzero(~falls.any(axis=1))
+    if not len(rows):
+        return None
     return Counter(steps[rows], rows + 1, int(falls.any(axis=1).sum()))
+
+
+def _begin_anew_by_epochs(times: np.ndarray) -> bool:
+    """Whether times (R, N) of all workers are sums that begin anew with each epoch of as many rows.
+
+    They grow within an epoch and fall to near one increment. Durations do so too where an epoch has its batches in the
+    order of their lengths, but then they scatter the more the longer they are. The increments of sums are single
+    durations, which scatter as the first times of epochs do, and throughout alike.
+
+    >>> draw = np.random.default_rng(0).gamma(50, 0.02, (12, 5))
+    >>> sums, sorted_batches = draw.cumsum(axis=1), draw * np.arange(1, 6)
+    >>> [_begin_anew_by_epochs(times.reshape(-1, 1)) for times in (draw, sums, sorted_batches)]
+    [False, True, False]
+    """
+    found = []
+    for column in times.T:
+        scatter = _scatter_in_epochs(column[~np.isnan(column)])
+        if scatter is None:
+            return False
+        found.append(scatter)
+    grown, early, late = (float(np.median(np.concatenate(parts))) for parts in zip(*found, strict=True))
+    return (early + late) / 2 <= _AS_GROWN * grown + _FINE or late <= _AS_EARLY * early
+
+
+def _scatter_in_epochs(times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """How far early and late increments of epochs are from their medians, behind what grown first times would be.
+
+    All are in usual increments. None for times (R,) of a worker that do not fall to near one increment at regular
+    distances, or grow by uneven steps.
+    """
+    steps = np.diff(times)
+    starts = np.flatnonzero(steps <= 0) + 1
+    if len(starts) < _EPOCHS:
+        return None
+    lengths = np.diff(starts)
+    length = int(np.median(lengths))
+    if length < _SHORTEST_EPOCH or (lengths == length).mean() < _REGULAR:
+        return None
+    usual = float(np.median(steps[steps > 0]))
+    firsts = times[starts] / usual
+    if firsts.max() > _AT_MOST_AT_START or np.median(firsts) > _NEAR_START:
+        return None
+    rows = np.arange(starts[0], len(times))
+    places = rows - starts[np.searchsorted(starts, rows, side="right") - 1]
+    increments = steps[rows[places > 0] - 1] / usual
+    known, codes = np.unique(places[places > 0], return_inverse=True)
+    of_place = np.array([np.median(increments[codes == place]) for place in range(len(known))])
+    if of_place.max() > _EVEN * of_place.min():
+        return None
+    scatter = np.abs(increments - of_place[codes])
+    is_early = codes < len(known) / 2
+    return length * np.abs(firsts - np.median(firsts)), scatter[is_early], scatter[~is_early]
 
 
 def _falls_to_the_start(times: np.ndarray, increments: np.ndarray, falls: np.ndarray) -> bool:
@@ -249,7 +354,8 @@ def keeps_pace(counters: np.ndarray, durations: np.ndarray) -> bool:
     """Whether counters (R, N) of several workers stay together, as clocks of a run do in which all wait for all.
 
     Their deviations from each other then are those of one step, and do not add up: with e the deviation of a worker
-    from the mean of all, without its own mean, var(e) <= var(e[t] - e[t-1]).
+    from the mean of all, without its own mean, var(e) <= var(e[t] - e[t-1]). There the own mean is left out as well,
+    which is 0 for a slow worker that keeps pace.
 
     >>> draw = np.random.default_rng(0).exponential(size=(60, 4))
     >>> sums, clocks = np.cumsum(draw, axis=0), draw + np.cumsum(4 * np.ones((60, 1)), axis=0)
@@ -262,6 +368,7 @@ def keeps_pace(counters: np.ndarray, durations: np.ndarray) -> bool:
     apart = counters - np.nanmean(counters, axis=1, keepdims=True)
     apart = apart - np.nanmean(apart, axis=0)
     changes = durations - np.nanmean(durations, axis=1, keepdims=True)
+    changes = changes - np.nanmean(changes, axis=0)
     rounding = (1e-6 * np.nanmean(durations)) ** 2
     return bool(np.nanvar(apart) <= _KEEPS_PACE * np.nanvar(changes) + rounding)
 

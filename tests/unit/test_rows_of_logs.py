@@ -152,10 +152,43 @@ def test_counters_become_differences():
     assert read(rows_of(epochs)).values["time"].shape == (ITERATIONS - 4, WORKERS)
 
 
-def test_clocks_that_keep_pace_are_refused(refused):
+@pytest.mark.parametrize("length", [3, 4, 5, 6, 8])
+def test_counters_of_short_epochs_become_differences(length):
     times = drawn()
-    starts = np.append(0, np.cumsum(times.max(axis=1))[:-1])[:, None]
-    refused("keep pace", read, rows_of(starts + times))
+    epochs = counted_by_epochs(times, length)
+    trace = read(rows_of(epochs))
+    np.testing.assert_allclose(trace.values["time"], times[np.arange(ITERATIONS) % length > 0])
+    assert told(trace, f"begin anew {-(-ITERATIONS // length) - 1} times")
+    assert read_with(rows_of(epochs), unit="s").values["time"].shape == times.shape
+
+
+def counted_by_epochs(times, length):
+    """The sums of times since the start of each epoch."""
+    return np.vstack([times[row : row + length].cumsum(axis=0) for row in range(0, len(times), length)])
+
+
+@pytest.mark.parametrize("length", [4, 5, 8])
+def test_batches_in_the_order_of_their_lengths_are_no_counters(length):
+    times = drawn() * (1 + np.arange(ITERATIONS) % length)[:, None]
+    np.testing.assert_array_equal(read(rows_of(times)).values["time"], times)
+
+
+@pytest.mark.parametrize("length", [6, ITERATIONS])
+def test_counters_of_some_workers_among_durations_are_refused(length, refused):
+    times = drawn()
+    times[:, [1, 4]] = counted_by_epochs(times, length)[:, [1, 4]]
+    refused(("workers 1, 4", "differences", "unit="), read, rows_of(times))
+    assert read_with(rows_of(times), unit="s").values["time"].shape == times.shape
+    slower = drawn()
+    slower[:, 1] *= np.linspace(1, 4, ITERATIONS)
+    np.testing.assert_array_equal(read(rows_of(slower)).values["time"], slower)
+
+
+@pytest.mark.parametrize("length", [6, ITERATIONS])
+def test_clocks_that_keep_pace_are_refused(length, refused):
+    times = drawn()
+    longest = counted_by_epochs(times.max(axis=1, keepdims=True), length)
+    refused("keep pace", read, rows_of(longest - times.max(axis=1, keepdims=True) + times))
 
 
 def test_times_behind_the_barrier_do_not_follow_the_compute_times(refused):
