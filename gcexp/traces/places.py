@@ -20,6 +20,10 @@ def located(file: str | Path) -> Path:
     >>> located("pai-job1").name, located("data/traces/pai-job1.csv").name
     ('pai-job1.csv', 'pai-job1.csv')
     """
+    if not str(file).strip():
+        raise DataError(
+            "no trace is named: wanted is a file, a folder or the name of a bundled trace, as in gcexp advise mylab.csv"
+        )
     paths = [Path(file), bundled(file)]
     if Path(file).name == str(file):
         paths.append(bundled(f"data/traces/{file}.csv"))
@@ -32,7 +36,7 @@ def located(file: str | Path) -> Path:
             with open(path):
                 return path
     with suppress(OSError):
-        if str(file) and Path(file).is_dir():
+        if Path(file).is_dir():
             used(file)
             return Path(file)
     raise DataError(

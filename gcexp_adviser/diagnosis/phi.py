@@ -109,8 +109,11 @@ def share_of_compute(times: np.ndarray, compute: np.ndarray, seed: int = 0) -> t
     """
     if has_gaps(times) or has_gaps(compute):
         logged = ~np.isnan(times - compute)
-        times = np.where(logged, times, np.nan)
-        compute = np.where(logged, compute, np.nan)
+        rows = logged.any(axis=1)  # others say nothing
+        if not rows.any():
+            return None, "no row has both a time and a compute time"
+        times = np.where(logged, times, np.nan)[rows]
+        compute = np.where(logged, compute, np.nan)[rows]
     fixed = (times - compute).ravel()
     growing = compute.ravel()
     if counts(growing) > 2 and np.nanstd(fixed) > 0 and np.nanstd(growing) > 0:

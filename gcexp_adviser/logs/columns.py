@@ -17,6 +17,7 @@ from gcexp_adviser.logs.numbers import (
     Numbers,
     Writing,
     has_decimal_comma,
+    in_seconds,
     is_empty,
     looks_like_number,
     numbers_in,
@@ -87,7 +88,7 @@ class Column:
 
     @cached_property
     def has_decimal_comma(self) -> bool:
-        """Whether a cell is a number with a decimal comma."""
+        """Whether a cell is a number with a decimal comma beyond doubt."""
         return self.cells.dtype == object and any(map(has_decimal_comma, self.cells))
 
     @cached_property
@@ -98,17 +99,40 @@ class Column:
             return Numbers(seconds, "s", ("times are durations of pandas",))
         return numbers_in(self.cells, self.writing)
 
+    def numbers_in_unit(self, unit: str) -> Numbers:
+        """The numbers, where those without a unit have this `unit` or that of the name, if others have one behind them.
+
+        Raises
+        ------
+        DataError
+            Where neither says it.
+        """
+        numbers = self.numbers
+        if numbers.bare is None:
+            return numbers
+        of_bare = unit or self.name.unit
+        if not of_bare:
+            row = int(np.argmax(numbers.bare))
+            raise DataError(
+                f"{self.place}: {self.name.written} in {self.place_of(row)} is {quoted(str(self.cells[row]))}, without "
+                "a unit, which other numbers of the column have behind them; name that of the numbers without one: "
+                "unit=ms"
+            )
+        values = np.where(numbers.bare, in_seconds(numbers.values, of_bare), numbers.values)
+        told = f"numbers of {self.name.written} without a unit are in {of_bare}"
+        return Numbers(values, numbers.unit, (*numbers.told, told))
+
     @cached_property
     def moments(self) -> Moments:
         """The points in time of the cells; raise `DataError` where they are none."""
         if self.cells.dtype.kind in "iu":
             return Moments(self.cells, unit_of_epoch(self.cells))
         if self.is_numeric:
-            return moments_in_numbers(self.cells, self.numbers)
+            return moments_in_numbers(self.cells, self.numbers_in_unit(""))
         dates = moments_in_dates(self.series)
         if dates is not None:
             return dates
-        values, unit, _ = self.numbers
+        values, unit, _, _ = self.numbers_in_unit("")
         if np.isnan(values).all():
             first = quoted(str(self.series.iloc[0]))
             raise DataError(f"{self.place}: {first} is neither a number nor a date as 2024-05-31 12:00:00")

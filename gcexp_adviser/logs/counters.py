@@ -220,16 +220,16 @@ def counters_among(times: np.ndarray) -> np.ndarray:
     (array([2]), array([], dtype=int64))
     """
     rows, workers = times.shape
+    if rows < _MANY_ROWS:
+        return np.array([], np.int64)
     is_counter = np.zeros(workers, bool)
     increments = np.full(workers, np.nan)
-    with np.errstate(invalid="ignore"):
-        grows = (times[1:] > times[:-1]).mean(axis=0)
-    if rows >= _MANY_ROWS:
-        for worker in np.flatnonzero(grows > _RISING):
-            counter = counter_of(times[:, [worker]])
-            if counter is not None:
-                is_counter[worker] = True
-                increments[worker] = np.nanmedian(counter.durations)
+    grows = (times[1:] > times[:-1]).mean(axis=0)
+    for worker in np.flatnonzero(grows > _RISING):
+        counter = counter_of(times[:, [worker]])
+        if counter is not None:
+            is_counter[worker] = True
+            increments[worker] = np.nanmedian(counter.durations)
     if not is_counter.any() or is_counter.all() or np.median(grows[~is_counter]) > _RISING_BY_CHANCE:
         return np.array([], np.int64)
     ratios = increments / np.nanmedian(times[:, ~is_counter])

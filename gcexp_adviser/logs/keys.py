@@ -114,9 +114,12 @@ def _workers(columns: list[Column]) -> tuple[np.ndarray, tuple[str, ...], list[s
     for place, value in enumerate(values):
         if numbers[place] is None and (_is_nobody(value) or (is_empty(value) and not has_names)):
             row = int(np.flatnonzero(codes == place)[0])
-            raise DataError(
-                f"{first.place}: worker in {first.place_of(row)} is {quoted(value)}, wanted is a number or a name"
-            )
+            told = f"worker in {first.place_of(row)} is {quoted(value)}, "
+            if _is_inexact(value):
+                told += "a float, which has lost digits of so long a number: give these ids as whole numbers or as text"
+            else:
+                told += "wanted is a number or a name"
+            raise DataError(f"{first.place}: {told}")
     if None not in numbers:
         return np.array(numbers, np.int64)[codes], (), []
     hosts = [str(value).strip() for value in values]
@@ -141,9 +144,12 @@ def _is_nobody(value: Any) -> bool:
         return value < 0
     if value is None or isinstance(value, bool | np.bool_) or not np.isfinite(value):
         return True
-    if isinstance(value, float | np.floating) and abs(value) > _EXACT:  # not known to the last digit
-        return True
-    return value < 0 or value != int(value)
+    return _is_inexact(value) or value < 0 or value != int(value)
+
+
+def _is_inexact(value: Any) -> bool:
+    """Whether a cell is a float of more digits than floats hold."""
+    return isinstance(value, float | np.floating) and _EXACT < abs(value) < np.inf
 
 
 def _text_of(column: Column) -> pd.Series:

@@ -36,7 +36,7 @@ class Writing:
     semicolons : bool
         Whether the cells were divided by semicolons, as where numbers have decimal commas.
     decimal_commas : bool
-        Whether some numbers have decimal commas, so that a point divides thousands in others.
+        Whether some numbers have decimal commas beyond doubt, so that a point divides thousands in others.
     decimal : str
         The decimal sign, where a person has named it.
     """
@@ -55,11 +55,15 @@ class Writing:
 
 
 class Numbers(NamedTuple):
-    """The numbers of a column (L,), NaN where a cell is none; their unit where cells name it; and what was decided."""
+    """The numbers of a column (L,), NaN where a cell is none; their unit where cells name it; and what was decided.
+
+    ``bare`` says which numbers above 0 have no unit, where other cells name theirs.
+    """
 
     values: np.ndarray
     unit: str = ""
     told: tuple[str, ...] = ()
+    bare: np.ndarray | None = None
 
 
 def is_empty(cell: object) -> bool:
@@ -74,13 +78,22 @@ def is_empty(cell: object) -> bool:
 
 
 def has_decimal_comma(cell: object) -> bool:
-    """Whether a cell is a number with a decimal comma."""
+    """Whether a cell is a number with a decimal comma beyond doubt.
+
+    >>> has_decimal_comma("0,656"), has_decimal_comma("1,65"), has_decimal_comma("1,656")
+    (True, True, False)
+    """
+    return _may_have_decimal_comma(cell) and not _THREE_BEHIND.fullmatch(str(cell).strip())
+
+
+def _may_have_decimal_comma(cell: object) -> bool:
+    """Whether a cell is a number with a comma that may be a decimal one."""
     return isinstance(cell, str) and bool(_DECIMAL_COMMA.fullmatch(cell.strip()))
 
 
 def looks_like_number(cell: Any) -> bool:
     """Whether a cell is a number; one with a unit behind it is none."""
-    if has_decimal_comma(cell) or (isinstance(cell, str) and _THOUSANDS_COMMA.fullmatch(cell.strip())):
+    if _may_have_decimal_comma(cell) or (isinstance(cell, str) and _THOUSANDS_COMMA.fullmatch(cell.strip())):
         return True
     try:
         float(cell)
@@ -100,7 +113,7 @@ def numbers_in(cells: np.ndarray, writing: Writing) -> Numbers:
     Examples
     --------
     >>> numbers_in(np.array(["1.234,5", "0,5"], dtype=object), Writing("mine.csv"))
-    Numbers(values=array([1.2345e+03, 5.0000e-01]), unit='', told=('numbers have decimal commas',))
+    Numbers(values=array([1.2345e+03, 5.0000e-01]), unit='', told=('numbers have decimal commas',), bare=None)
     >>> numbers_in(np.array(["321ms", "1-00:00:01"], dtype=object), Writing("mine.csv")).values.tolist()
     [0.321, 86401.0]
     """
@@ -120,15 +133,19 @@ def numbers_in(cells: np.ndarray, writing: Writing) -> Numbers:
     if commas:
         texts, sentence = _without_commas(texts, commas, writing)
         told.append(sentence)
-    units = set()
+    has_unit = np.zeros(len(texts), bool)
+    is_clock = np.zeros(len(texts), bool)  # beside which bare numbers are seconds
     values = np.full(len(texts), np.nan)
     for number, text in enumerate(texts):
         values[number], unit = _number_in(text)
-        if unit:
-            units.add(unit)
-    if units:
-        told.append("units stand behind the numbers, or they are written as hours:minutes:seconds")
-    return Numbers(values, "s" if units else "", tuple(told))
+        has_unit[number] = bool(unit)
+        is_clock[number] = has_unit[number] and ":" in text
+    if not has_unit.any():
+        return Numbers(values, told=tuple(told))
+    told.append("units stand behind the numbers, or they are written as hours:minutes:seconds")
+    bare = ~has_unit & (values > 0)
+    in_doubt = bare.any() and (has_unit & ~is_clock).any()
+    return Numbers(values, "s", tuple(told), bare if in_doubt else None)
 
 
 def _with_points(texts: list, writing: Writing) -> list:
@@ -175,7 +192,7 @@ def _without_commas(texts: list, commas: list[str], writing: Writing) -> tuple[l
     """The cells with decimal points, and what commas were taken for."""
     decimal = all(_DECIMAL_COMMA.fullmatch(text) for text in commas)
     thousands = all(_THOUSANDS_COMMA.fullmatch(text) for text in commas)
-    either = decimal and thousands and not writing.semicolons
+    either = decimal and thousands and not writing.decimal_commas
     if either and all(_THREE_BEHIND.fullmatch(text) for text in commas):
         raise DataError(
             f"{writing.place}: {quoted(commas[0])} may be {commas[0].replace(',', '.')} or "

@@ -159,6 +159,7 @@ def of_array(source: Any, place: str, decisions: list[str] | None = None) -> Tab
     try:
         array = np.asarray(source)
     except (TypeError, ValueError):
+        _refuse_ragged(source, place)
         raise DataError(f"{place}: {wanted}, got {quoted(source)}") from None
     if array.dtype.names and array.ndim == 1:
         return of_frame(pd.DataFrame(array), place, decisions)
@@ -177,6 +178,22 @@ def of_array(source: Any, place: str, decisions: list[str] | None = None) -> Tab
         )
     names = pd.Index([str(number) for number in range(columns)], dtype=object)
     return Table(place, pd.DataFrame(array, columns=names), place, decisions=decisions, named=False)
+
+
+def _refuse_ragged(source: Any, place: str) -> None:
+    """Raise `DataError` for the first of several lists that has not as many cells as the first one."""
+    rows = [row if isinstance(row, list | tuple) else [row] for row in source]
+    for number, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise DataError(
+                f"{place}: {_row(number)} has {len(row)} cells, and row 0 has {len(rows[0])}; wanted is a time of each "
+                "worker in each row, and null or nan where there is none"
+            )
+        for cell in row:
+            if isinstance(cell, _NESTED):
+                raise DataError(
+                    f"{place}: {_row(number)} holds {quoted(cell)}, wanted is a time in each cell"
+                )
 
 
 def _framed(columns: Mapping) -> pd.DataFrame:

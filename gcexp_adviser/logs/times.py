@@ -61,7 +61,7 @@ def durations(table: Table, found: Matched, unit: str) -> Times:
     if not unit:
         _refuse_sizes(table, found)
     hint = "; where it says when an iteration ended: columns=end:{}"
-    parts, of_cells, of_names, told = _read([table[name] for name in found.times], hint)
+    parts, of_cells, of_names, told = _read([table[name] for name in found.times], unit, hint)
     if len(of_cells) > 1 or len(of_names) > 1:
         raise DataError(
             f"{table.place}: {' and '.join(found.times)} have different units; make them the same"
@@ -92,21 +92,22 @@ def _refuse_sizes(table: Table, found: Matched) -> None:
 
 def times_of_workers(table: Table, columns: list[str], unit: str, is_clean: bool) -> Times:
     """Times (R, N) in a column for each worker; of an array, which `is_clean`, nothing has to be told."""
-    parts, of_cells, of_names, told = _read([table[name] for name in columns])
+    parts, of_cells, of_names, told = _read([table[name] for name in columns], unit)
     if len(of_names) > 1:
         raise DataError(
             f"{table.place}: the columns of workers have different units by their names; make them the same"
         )
     if len(of_cells) > 1:
         raise DataError(
-            f"{table.place}: some columns of workers have units behind their numbers, and others have not"
+            f"{table.place}: some columns of workers have units behind their numbers, and others have not; name that "
+            "of the others: unit=ms"
         )
     return _with_unit(np.stack(parts, axis=1), unit, of_cells.pop(), table[columns[0]], told, is_clean)
 
 
 def compute_times(column: Column, unit: str) -> Times:
     """Times of computing alone (L,), in the `unit` of the times."""
-    values, of_cells, told = column.numbers
+    values, of_cells, told, _ = column.numbers_in_unit(unit)
     if np.isnan(values).all():
         raise DataError(
             f"{column.place}: {column.name.written} has no number; leave it out: columns=compute:none"
@@ -133,17 +134,32 @@ def _wanted(cell: object) -> str:
     return f"{quoted(cell)}, wanted is a number > 0, or nothing where a worker has no time"
 
 
-def _read(columns: list[Column], hint: str = "") -> tuple[list[np.ndarray], set[str], set[str], list[str]]:
-    """The numbers of some columns, their units by the cells and by the names, and what was decided."""
+def _read(
+    columns: list[Column], given: str, hint: str = ""
+) -> tuple[list[np.ndarray], set[str], set[str], list[str]]:
+    """The numbers of some columns, their units by the cells and by the names, and what was decided.
+
+    The unit that a person gave is that of numbers without one, where others have theirs behind them.
+    """
     parts = []
     told: dict[str, None] = {}
-    for column in columns:
-        _refuse_text(column, hint.format(column.name.typed))
-        parts.append(column.numbers.values)
-        told |= dict.fromkeys(column.numbers.told)
     of_cells = {column.numbers.unit for column in columns}
     of_names = {column.name.unit for column in columns}
-    return parts, of_cells, of_names, list(told)
+    some_are_bare = len(of_cells) > 1 or any(column.numbers.bare is not None for column in columns)
+    if given and not some_are_bare and of_cells != {""}:
+        raise ParameterError(
+            f"unit={given}: the numbers of {columns[0].name.written} have units behind them already"
+        )
+    for column in columns:
+        _refuse_text(column, hint.format(column.name.typed))
+        numbers = column.numbers_in_unit(given)
+        told |= dict.fromkeys(numbers.told)
+        if given and len(of_cells) > 1 and not numbers.unit:
+            parts.append(in_seconds(numbers.values, given))
+            told[f"numbers of {column.name.written} without a unit are in {given}"] = None
+        else:
+            parts.append(numbers.values)
+    return parts, {"s"} if given and some_are_bare else of_cells, of_names, list(told)
 
 
 def _refuse_text(column: Column, hint: str) -> None:
@@ -198,15 +214,7 @@ def _with_unit(
     is_clean : bool
         Whether the name says nothing, as in a clean record.
 
-    Raises
-    ------
-    ParameterError
-        Where a person named a unit though the numbers have theirs.
     """
-    if of_cells and given:
-        raise ParameterError(
-            f"unit={given}: the numbers of {column.name.written} have units behind them already"
-        )
     if of_cells:
         return Times(values, of_cells, told)
     of_name = "" if is_clean else column.name.unit

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -338,6 +340,102 @@ def test_cells_in_other_writings_end_in_a_sentence_with_the_cure(cell, cure, ref
     refused(cure, read, log)
     log.loc[7, "time"] = cure
     assert read(log).missing is None
+
+
+def with_units(times, form):
+    """A log of whose times every second has a unit behind it."""
+    log = rows_of(times)
+    log["time"] = [f"{1000 * time:.1f}ms" if row % 2 else form(time) for row, time in enumerate(log["time"])]
+    return log
+
+
+@pytest.mark.parametrize("form, unit", [("{:.4f}".format, "s"), (lambda time: f"{1000 * time:.1f}", "ms")])
+def test_numbers_without_a_unit_beside_some_with_one_are_asked_about(form, unit, refused):
+    times = drawn()
+    log = with_units(times, form)
+    refused(("without a unit", "unit=ms"), read, log)
+    np.testing.assert_allclose(read_with(log, unit=unit).values["time"], times)
+    named = log.rename(columns={"time": f"time_{unit}"})
+    np.testing.assert_allclose(read(named).values["time"], times)
+    log["time"] = [f"{time}s" for time in times.ravel()]
+    np.testing.assert_allclose(read(log).values["time"], times)
+    refused("units behind them already", lambda: read_with(log, unit=unit))
+
+
+def test_columns_of_workers_with_and_without_units(refused):
+    times = drawn()
+    wide = pd.DataFrame(times, columns=[f"rank{worker}" for worker in range(WORKERS)])
+    wide["rank1"] = [f"{1000 * time:.1f}ms" for time in wide["rank1"]]
+    refused("unit=ms", read, wide)
+    np.testing.assert_allclose(read_with(wide, unit="s").values["time"], times)
+
+
+def test_a_unit_is_asked_of_compute_times_and_moments_too(refused):
+    times = drawn()
+    compute = with_units(times * 0.7, "{:.4f}".format)["time"]
+    log = rows_of(times).assign(compute=compute)
+    refused(("compute", "without a unit"), read, log)
+    np.testing.assert_allclose(read_with(log, unit="s").values["compute"], 0.7 * times, atol=1e-4)
+    ends = rows_of(times).assign(end=with_units(10 + times, "{:.4f}".format)["time"], start="10s")
+    refused(("end", "without a unit"), read, ends.drop(columns="time"))
+
+
+@pytest.mark.parametrize("beside", ["", "998,000", "998"])
+def test_a_comma_before_three_digits_is_asked_about_between_semicolons(tmp_path, beside, refused):
+    times = 1 + drawn().round(3)
+    log = rows_of(times)
+    log["time"] = [f"{time:.3f}".replace(".", ",") for time in log["time"]]
+    if beside:
+        log.loc[5, "time"] = beside
+    path = tmp_path / "log.csv"
+    log.to_csv(path, sep=";", index=False)
+    refused("decimal=,", read, path)
+    assert read_with(path, decimal=",").values["time"][0, 0] == pytest.approx(times[0, 0])
+    assert read_with(path, decimal=".").values["time"][0, 0] == pytest.approx(1000 * times[0, 0])
+    log.loc[7, "time"] = "0,95"
+    log.to_csv(path, sep=";", index=False)
+    assert read(path).values["time"][0, 0] == pytest.approx(times[0, 0])
+
+
+def test_another_column_shows_that_commas_are_decimal(tmp_path):
+    log = rows_of(1 + drawn(), loss="0,25")
+    log["time"] = [f"{time:.3f}".replace(".", ",") for time in log["time"]]
+    log.to_csv(tmp_path / "log.csv", sep=";", index=False)
+    assert read(tmp_path / "log.csv").values["time"].max() < 3
+
+
+@pytest.mark.parametrize("load", [np.arange(WORKERS) + 1.0, -1.0])
+def test_a_column_called_load_that_is_none_can_be_left_out(load, refused):
+    log = rows_of(drawn(), load=load)
+    refused("columns=load:none", gcexp.advise, log)
+    assert slow_in(gcexp.advise(log, columns="load:none")) == {"2"}
+
+
+def test_ids_that_lost_digits_are_refused(refused):
+    log = rows_of(drawn(), labels=np.arange(WORKERS) * 1e16 + 1.1e19)
+    refused(("1.1e+19", "digits", "text"), read, log)
+
+
+def test_no_name_of_a_trace_is_refused(refused, capsys):
+    refused(("no trace is named", "gcexp advise"), gcexp.advise, "")
+
+
+@pytest.mark.parametrize(
+    "rows, row", [([[1.0, 2.0], [1.0, 2.0, 3.0]], 1), ([[1.0, 2.0], [2.0, 1.0], [1.0, [2.0]]], 2)]
+)
+def test_a_list_of_another_length_is_named(tmp_path, rows, row, refused):
+    refused(f"row {row}", read, rows)
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(rows))
+    refused(f"row {row}", read, path)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_compute_times_in_few_rows_say_phi(rows):
+    times = drawn()
+    compute = np.where(np.arange(ITERATIONS)[:, None] < rows, 0.7 * times, np.nan)
+    assert gcexp.advise(rows_of(times, compute=compute)).phi == pytest.approx(0.3)
 
 
 def test_a_mark_for_a_late_worker_is_left_out(tmp_path, refused):
