@@ -21,6 +21,7 @@ from gcexp_adviser.logs.numbers import (
     is_empty,
     looks_like_number,
     numbers_in,
+    percents_in,
     whole_number,
 )
 
@@ -137,6 +138,15 @@ class Column:
             first = quoted(str(self.series.iloc[0]))
             raise DataError(f"{self.place}: {first} is neither a number nor a date as 2024-05-31 12:00:00")
         return Moments(values, unit)
+
+    @cached_property
+    def percents(self) -> np.ndarray | None:
+        """The numbers of a column in percent by its cells, or of computing by its name; None for another column."""
+        if self.cells.dtype == object:
+            found = percents_in(self.cells)
+            if found is not None:
+                return found
+        return self.numbers.values if self.name.is_percent_of_compute else None
 
     @cached_property
     def whole_numbers(self) -> np.ndarray | None:

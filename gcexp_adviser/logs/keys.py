@@ -114,12 +114,14 @@ def _workers(columns: list[Column]) -> tuple[np.ndarray, tuple[str, ...], list[s
     for place, value in enumerate(values):
         if numbers[place] is None and (_is_nobody(value) or (is_empty(value) and not has_names)):
             row = int(np.flatnonzero(codes == place)[0])
-            told = f"worker in {first.place_of(row)} is {quoted(value)}, "
+            sentence = f"{first.place}: worker in {first.place_of(row)} is {quoted(value)}, "
             if _is_inexact(value):
-                told += "a float, which has lost digits of so long a number: give these ids as whole numbers or as text"
+                sentence += (
+                    "a float, which has lost digits of such a number: give ids as whole numbers or as text"
+                )
             else:
-                told += "wanted is a number or a name"
-            raise DataError(f"{first.place}: {told}")
+                sentence += "wanted is a number or a name"
+            raise DataError(sentence)
     if None not in numbers:
         return np.array(numbers, np.int64)[codes], (), []
     hosts = [str(value).strip() for value in values]

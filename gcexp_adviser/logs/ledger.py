@@ -14,6 +14,7 @@ from gcexp_adviser.logs.counters import (
     refuse_settings,
     with_durations,
 )
+from gcexp_adviser.logs.names import typed
 from gcexp_adviser.logs.numbers import in_seconds
 from gcexp_adviser.logs.parsed import Parsed
 from gcexp_adviser.logs.taking_part import at_common_steps
@@ -100,8 +101,8 @@ def _refuse_doubtful_compute(record: TraceFile, log: Parsed) -> None:
     """Raise `DataError` where compute times are infinite, or seem to have another unit than the times, or percent."""
     if log.percent:
         raise DataError(
-            f"{log.place}: {log.percent} seems to be the compute time in percent: make it a time, or leave it out: "
-            "columns=compute:none"
+            f"{log.place}: {log.percent} seems to be the compute time in percent: where it is its share of the time: "
+            f"columns=compute:{typed(log.percent)}; else leave it out: columns=compute:none"
         )
     if "compute" not in record.values:
         return
@@ -111,7 +112,10 @@ def _refuse_doubtful_compute(record: TraceFile, log: Parsed) -> None:
         raise DataError(
             f"{log.place}: compute of worker {record.labels[worker]} in row {row} is inf, wanted is a time"
         )
-    doubt = compute_in_doubt(record.values["time"], record.values["compute"], log.compute_unit)
+    times, compute = record.values["time"], record.values["compute"]
+    doubt = unlike_compute(times, compute)
+    if not doubt and not log.is_share:
+        doubt = like_percent(times, compute, log.compute_unit)
     if doubt:
         raise DataError(
             f"{log.place}: {doubt}: write its unit into its name, as compute_s or compute_ms, or leave it out: "
@@ -119,21 +123,23 @@ def _refuse_doubtful_compute(record: TraceFile, log: Parsed) -> None:
         )
 
 
-def compute_in_doubt(times: np.ndarray, compute: np.ndarray, unit: str = "") -> str:
+def unlike_compute(times: np.ndarray, compute: np.ndarray) -> str:
     """What speaks against compute times that have the unit of the times (both (R, N)); empty for nothing.
 
-    They are seconds where the `unit` is known in which they were written, and percents where they were none.
-
-    >>> compute_in_doubt(np.full((9, 2), 300.0), np.full((9, 2), 0.2))[:44]
+    >>> unlike_compute(np.full((9, 2), 300.0), np.full((9, 2), 0.2))[:44]
     'compute is 0.00067 times as long as the time'
     """
     ratio = float(np.nanmedian(compute / times))
-    if not np.isfinite(ratio):
+    if not np.isfinite(ratio) or 0.01 <= ratio <= 1.005:
         return ""
-    if not 0.01 <= ratio <= 1.005:
-        return (
-            f"compute is {ratio:.2g} times as long as the time, as where it has another unit or is in percent"
-        )
+    return f"compute is {ratio:.2g} times as long as the time, as where it has another unit or is in percent"
+
+
+def like_percent(times: np.ndarray, compute: np.ndarray, unit: str = "") -> str:
+    """What speaks for compute times (R, N) that are percents of the times; empty for nothing.
+
+    They are seconds where the `unit` is known in which they were written, and percents where they were none.
+    """
     written = compute / in_seconds(np.ones(1), unit) if unit else compute
     if np.nanmax(written) > 100 or np.nanmedian(written) < 5:
         return ""

@@ -32,6 +32,9 @@ def long_rows(table: Table, found: Matched, how: How) -> Parsed:
             keys = keys_of(table, found)
         if how.run == "all":
             keys = replace(keys, iterations=iterations[rows])
+    percent = _percent_of_compute(table, found, how.columns)
+    if percent == found.compute:
+        found = found.with_column("compute", "")  # it is asked about
     times = _times(table, found, keys, how.unit)
     values, of_values = _values(table, found, times)
     there = ~np.isnan(times.seconds)
@@ -50,7 +53,8 @@ def long_rows(table: Table, found: Matched, how: How) -> Parsed:
         every_row=how.every_row,
         sizes=_sizes(table, found, keys, there),
         compute_unit=(table[found.compute].name.unit or times.unit) if found.compute else "",
-        percent=_percent_of_compute(table, found, how.columns),
+        is_share=bool(found.compute) and table[found.compute].percents is not None,
+        percent=percent,
     )
 
 
@@ -68,7 +72,7 @@ def _values(table: Table, found: Matched, times: Times) -> tuple[dict[str, np.nd
     values = {"time": times.seconds}
     told: list[str] = []
     if found.compute:
-        compute = compute_times(table[found.compute], times.unit)
+        compute = compute_times(table[found.compute], times)
         values["compute"] = compute.seconds
         told += compute.told
     if found.load:
@@ -139,7 +143,9 @@ def _sizes(table: Table, found: Matched, keys: Keys, there: np.ndarray) -> dict[
 
 def _percent_of_compute(table: Table, found: Matched, given: dict[str, str]) -> str:
     """A column that seems to be the compute time in percent, where no other is the compute time; else empty."""
-    if found.compute or "compute" in given:
+    if "compute" in given:
         return ""
+    if found.compute:
+        return found.compute if table[found.compute].percents is not None else ""
     names = table.names.without(found.used).where(lambda name: name.is_percent_of_compute)
     return names[0] if names else ""

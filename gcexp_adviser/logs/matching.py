@@ -115,6 +115,8 @@ def without_empty_compute(table: Table, given: dict[str, str]) -> Table:
 
 def _has_no_number(table: Table, name: str) -> bool:
     """Whether no cell of a column is a number; of one with cells that cannot be read, reading tells."""
+    if table[name].percents is not None:
+        return False
     try:
         return bool(np.isnan(table[name].numbers.values).all())
     except DataError:

@@ -21,6 +21,7 @@ _POINTS_OR_COMMAS = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?\s*[a-zµμ]*$", re.I
 #: days-hours:minutes:seconds of sacct, and "0 days 00:00:01.5" of pandas.
 _CLOCK = re.compile(r"(?:(\d{1,6})(?:-| days? ))?(\d{1,6}):(\d\d):(\d\d(?:[.,]\d+)?)")
 _WITH_UNIT = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*([a-zµμ]+)", re.IGNORECASE)  # noqa: RUF001
+_PERCENT = re.compile(r"(\d+\.?\d*)\s*%")
 _DIGITS = 18  # of a whole number in a file
 _EMPTY = ("", "nan", "na", "n/a", "null", "none", "-", "--", "?", "unknown", "nat", "<na>", "timeout", "inf")
 
@@ -100,6 +101,25 @@ def looks_like_number(cell: Any) -> bool:
     except (TypeError, ValueError, OverflowError):
         return False
     return not isinstance(cell, bool)
+
+
+def percents_in(cells: np.ndarray) -> np.ndarray | None:
+    """The numbers before signs of percent, NaN in empty cells; None where another cell is there, or no percent.
+
+    >>> (
+    ...     percents_in(np.array(["70 %", "", "8.5%"], dtype=object)),
+    ...     percents_in(np.array(["70%", "0.7"], dtype=object)),
+    ... )
+    (array([70. ,  nan,  8.5]), None)
+    """
+    values = np.full(len(cells), np.nan)
+    for number, cell in enumerate(cells):
+        found = _PERCENT.fullmatch(cell.strip()) if isinstance(cell, str) else None
+        if found:
+            values[number] = float(found[1])
+        elif not is_empty(cell):
+            return None
+    return None if np.isnan(values).all() else values
 
 
 def numbers_in(cells: np.ndarray, writing: Writing) -> Numbers:

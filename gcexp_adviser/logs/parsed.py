@@ -37,6 +37,8 @@ class Parsed:
         How much data a worker had, by the columns that say so.
     compute_unit : str
         The unit in which compute times were written; empty where it is not known, and they stayed as they were.
+    is_share : bool
+        Whether compute times were made of their share of the time, which a person named.
     percent : str
         A column that seems to be the compute time in percent; empty where none does.
     """
@@ -52,4 +54,5 @@ class Parsed:
     every_row: bool = False
     sizes: dict[str, np.ndarray] = field(default_factory=dict)
     compute_unit: str = ""
+    is_share: bool = False
     percent: str = ""

@@ -105,8 +105,12 @@ def times_of_workers(table: Table, columns: list[str], unit: str, is_clean: bool
     return _with_unit(np.stack(parts, axis=1), unit, of_cells.pop(), table[columns[0]], told, is_clean)
 
 
-def compute_times(column: Column, unit: str) -> Times:
-    """Times of computing alone (L,), in the `unit` of the times."""
+def compute_times(column: Column, times: Times) -> Times:
+    """Times of computing alone (L,), in the unit of the times of their rows, or their share in percent."""
+    unit = times.unit
+    if column.percents is not None:
+        told = f"compute is the time, of which {column.name.written} is the share in percent"
+        return Times(times.values * column.percents / 100, unit, [told])
     values, of_cells, told, _ = column.numbers_in_unit(unit)
     if np.isnan(values).all():
         raise DataError(

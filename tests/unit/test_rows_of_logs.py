@@ -212,6 +212,26 @@ def test_compute_in_another_unit_is_asked_about(name, scale, refused):
 
 
 @pytest.mark.parametrize(
+    "name, cells", [("compute", "70%"), ("compute_pct", "70 %"), ("compute_pct", 70.0), ("compute %", 70.0)]
+)
+def test_compute_in_percent_says_phi_once_it_is_said_to_be_its_share(name, cells, refused):
+    log = rows_of(drawn(), **{name: cells})
+    refused(("percent", "columns=compute:"), gcexp.advise, log)
+    assert np.mean(gcexp.advise(log, columns=f"compute:{name}").phi) == pytest.approx(0.3)
+    milliseconds = log.assign(time=100 * log["time"])  # 35 ms, with compute times that may be percents
+    assert np.mean(gcexp.advise(milliseconds, columns=f"compute:{name}").phi) == pytest.approx(0.3)
+    assert not gcexp.advise(log, columns="compute:none").as_dict()["phi_measured"]
+
+
+def test_a_column_of_another_name_in_percent_is_a_share_where_it_is_said_so(refused):
+    log = rows_of(drawn(), p2="70%")
+    assert not gcexp.advise(log).as_dict()["phi_measured"]
+    assert np.mean(gcexp.advise(log, columns="compute:p2").phi) == pytest.approx(0.3)
+    shares = rows_of(drawn(), compute_pct=0.7)
+    refused("compute", lambda: gcexp.advise(shares, columns="compute:compute_pct"))
+
+
+@pytest.mark.parametrize(
     "column, usual, other", [("is_warmup", 0, 1), ("phase", "train", "eval"), ("valid", True, False)]
 )
 def test_rows_that_do_not_count_are_left_out(column, usual, other):
