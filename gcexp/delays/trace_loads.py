@@ -94,8 +94,8 @@ def loads_of(trace: TraceFile) -> Loads:
         row, worker = np.argwhere(wrong)[0]
         raise DataError(
             f"trace {trace.name}: the load of worker {trace.labels[worker]} in iteration {row} is "
-            f"{matrix[row, worker]:g}, wanted is a number >= 0; leave the column load out if loads are not known: "
-            "columns=load:none"
+            f"{matrix[row, worker]:g}, wanted is a number >= 0; leave the column load out if loads are not known "
+            "(gcexp trace import FILE columns=load:none)"
         )
     rounded = matrix.round(_DIGITS)
     least = np.where(has_row, rounded, np.inf).min(axis=1)
@@ -106,8 +106,8 @@ def loads_of(trace: TraceFile) -> Loads:
         loads = np.unique(rounded[row][has_row[row]])
         two = " and ".join(f"{load:g}" for load in loads[:2])
         raise DataError(
-            f"trace {trace.name}: iteration {row} has loads {two}; one load per iteration is supported. Where the "
-            "column load says something else: columns=load:none"
+            f"trace {trace.name}: iteration {row} has loads {two}; one load per iteration is supported; leave "
+            "the column load out if it says something else (gcexp trace import FILE columns=load:none)"
         )
     if not least.any():
         raise DataError(f"trace {trace.name}: every iteration has load 0; some must have the run's own load")
