@@ -1,16 +1,19 @@
-"""The files of a log: which they are in a folder, and what their names say of workers, runs and rotated parts."""
+"""The files of a log: which they are, and what their names say of workers, runs and rotated parts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from gcexp.errors import DataError
+from gcexp.traces.places import flags_of, located
+from gcexp.traces.record import Flags
 from gcexp_adviser.logs.names import listed
-from gcexp_adviser.logs.without_times import refuse_without_times, told_of
-from gcexp_adviser.profiler.kineto_events import head_of
+from gcexp_adviser.logs.without_times import told_of
+from gcexp_adviser.profiler.kineto_events import head_of, is_trace
 
 _PACKED = (".gz", ".zip", ".xz", ".bz2")
 _ENDINGS = (".csv", ".tsv", ".txt", ".log", ".out", ".json", ".jsonl", ".ndjson", ".parquet", ".npy", ".npz")
@@ -24,49 +27,169 @@ _ROTATED = re.compile(r"(.+\.[a-z]+)\.(\d{1,4})", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Part:
-    """A file of a log: the worker or the log that its name names, the run if there are several, and its place."""
+    """A file of a log: the worker or the log that its name names, and the run if there are several."""
 
     path: Path
     name: str
     run: str = ""
 
 
+@dataclass(frozen=True)
+class LogFiles:
+    """The files of a log.
+
+    Attributes
+    ----------
+    name : str
+        That of the record.
+    parts : list of Part
+        In the order in which their rows follow each other.
+    are_profiles : bool
+        Whether they are profiler traces of PyTorch, and files beside them.
+    flags : Flags
+        What is known of their times without reading them.
+    told : list of str
+        What was left out or put together.
+    """
+
+    name: str
+    parts: list[Part]
+    are_profiles: bool = False
+    flags: Flags = field(default_factory=Flags)
+    told: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file of a folder, and what its name and its first bytes say."""
+
+    path: Path
+
+    def is_hidden_in(self, folder: Path) -> bool:
+        """Whether its name or that of a folder around it in this folder begins with a point."""
+        return any(part.startswith(".") for part in self.path.relative_to(folder).parts)
+
+    @cached_property
+    def is_profile(self) -> bool:
+        """Whether it is a profiler trace of PyTorch."""
+        return is_trace(self.path)
+
+    @cached_property
+    def without_times(self) -> str:
+        """What is told of a file that is known to hold no times of workers; nothing of others."""
+        return told_of(head_of(self.path))
+
+    @cached_property
+    def may_be_log(self) -> bool:
+        """Whether it may be a log by its ending and its first bytes."""
+        name, _ = _unrotated(self.path)
+        return Path(name).suffix in _ENDINGS and not self.without_times
+
+
 # --- which they are ---------------------------------------------------------------------------------------------------
 
 
-def logs_in(folder: Path) -> tuple[list[Path], list[Path]]:
-    """The files of a folder that may be logs, and its others; those of folders in it where it has none itself."""
-    files, others = _logs_among(sorted(folder.iterdir()))
-    if not files:
+def files_of(source: Path | Sequence[str | Path]) -> LogFiles:
+    """The files of a log: a file, those of a folder, or those that were named.
+
+    Raises
+    ------
+    DataError
+        For a folder that holds no log or several, and one among files.
+    """
+    if isinstance(source, Path):
+        paths = [source]
+    else:
+        paths = list(map(located, source))
+    if len(paths) == 1 and paths[0].is_dir():
+        return _files_in(paths[0])
+    for path in paths:
+        if path.is_dir():
+            raise DataError(f"{path} is a folder; name one folder, or files")
+    return _together(paths, "", [])
+
+
+def _together(paths: list[Path], folder: str, told: list[str]) -> LogFiles:
+    """Files as those of one log, which is called after its folder or the first of them."""
+    if len(paths) == 1:
+        [path] = paths
+        name = _stem(path)
+        return LogFiles(name, [Part(path, name)], flags=flags_of(path), told=told)
+    if all(map(is_trace, paths)):
+        return _profiles(paths, folder or paths[0].parent.name or "profiler", told)
+    parts, rotated = _parts_of(paths)
+    return LogFiles(folder or _stem(paths[0]), parts, told=[*told, *rotated])
+
+
+def _profiles(paths: list[Path], name: str, told: list[str]) -> LogFiles:
+    """Profiler traces of PyTorch, whose times are seconds, and files beside them."""
+    parts = [Part(path, path.name) for path in paths]
+    return LogFiles(name, parts, are_profiles=True, flags=Flags(unit="s"), told=told)
+
+
+def _files_in(folder: Path) -> LogFiles:
+    """The files of a log in a folder: profiler traces, or logs; those of folders in it where it has none itself."""
+    beside = set(folder.iterdir())  # which refuses a folder that may not be read, and rglob does not
+    everything = [_File(path) for path in sorted(folder.rglob("*")) if path.is_file()]
+    shown = [file for file in everything if not file.is_hidden_in(folder)]
+    if any(file.is_profile for file in shown):
+        return _profiles([file.path for file in shown], folder.name, [])
+    named = [file for file in everything if file.path.name != "index.json" and file.path.name[0] != "."]
+    direct = [file for file in named if file.path in beside]
+    others = [file for file in direct if not file.may_be_log]
+    logs = [file for file in direct if file.may_be_log]
+    if not logs:
         _refuse_without_times(others)
-        inner, inner_others = _logs_among(sorted(folder.rglob("*")))
-        names = sorted({path.name for path in inner})
-        if any(part.run for part in parts_of(inner)[0]):
-            names = names[:1]  # each folder holds the logs of a run
-        if len(names) != 1:
-            _refuse_without_times(inner_others)
-        if len(names) > 1:
-            raise DataError(
-                f"the folders in {folder} hold logs of several names, {listed(names)}: name those of one, as gcexp "
-                f"trace import {_pattern_of_one_name(folder, inner)}"
-            )
-        files = inner
-    if not files:
-        named = f"{folder}/*"
-        if not others and inner_others:
-            others, named = inner_others, _pattern_of_one_name(folder, inner_others)
-        told = (
-            f"folder {folder} holds no log: none of its {len(others)} files ends with {', '.join(_ENDINGS)}"
+        logs = _logs_of_folders(folder, named, others)
+    if len(logs) > _MOST_FILES:
+        raise DataError(f"folder {folder} holds {len(logs)} files; more than {_MOST_FILES} are not read")
+    told = []
+    if others:
+        names = listed(file.path.name for file in others)
+        told.append(f"left out {len(others)} other files of the folder: {names}")
+    return _together([file.path for file in logs], folder.name, told)
+
+
+def _logs_of_folders(folder: Path, files: list[_File], beside: list[_File]) -> list[_File]:
+    """The logs in folders of a folder that has none itself: of one name, or of several runs.
+
+    Parameters
+    ----------
+    folder : Path
+    files : list of _File
+        All in the folder and in folders in it.
+    beside : list of _File
+        Those of them that lie in the folder itself.
+
+    Raises
+    ------
+    DataError
+        For logs of several names, and where there is none.
+    """
+    logs = [file for file in files if file.may_be_log]
+    others = [file for file in files if not file.may_be_log]
+    paths = [file.path for file in logs]
+    names = sorted({path.name for path in paths})
+    runs, _ = _runs_of(paths)
+    if len(names) == 1 or any(runs):  # each folder holds the logs of a run
+        return logs
+    _refuse_without_times(others)
+    if names:
+        raise DataError(
+            f"the folders in {folder} hold logs of several names, {listed(names)}: name those of one, as gcexp "
+            f"trace import {_pattern_of_one_name(paths)}"
         )
-        if others:
-            told += f"; if they are logs, name them: gcexp trace import {named}"
-        raise DataError(told)
-    if len(files) > _MOST_FILES:
-        raise DataError(f"folder {folder} holds {len(files)} files; more than {_MOST_FILES} are not read")
-    return files, others
+    pattern = f"{folder}/*"
+    if not beside and others:
+        pattern = _pattern_of_one_name([file.path for file in others])
+    left = beside or others
+    told = f"folder {folder} holds no log: none of its {len(left)} files ends with {', '.join(_ENDINGS)}"
+    if left:
+        told += f"; if they are logs, name them: gcexp trace import {pattern}"
+    raise DataError(told)
 
 
-def _pattern_of_one_name(folder: Path, paths: list[Path]) -> str:
+def _pattern_of_one_name(paths: list[Path]) -> str:
     """A shell's pattern for the files in folders of a folder that are called as the largest one is."""
     largest = max(paths, key=lambda path: path.stat().st_size)
     depth = len(largest.parts)
@@ -77,33 +200,20 @@ def _pattern_of_one_name(folder: Path, paths: list[Path]) -> str:
     return str(Path(*pattern))
 
 
-def _refuse_without_times(paths: list[Path]) -> None:
+def _refuse_without_times(files: list[_File]) -> None:
     """Raise `DataError` for the first of some files that is known to hold no times of workers."""
-    for path in paths[:_MOST_FILES]:
-        refuse_without_times(head_of(path), str(path))
-
-
-def _logs_among(paths: list[Path]) -> tuple[list[Path], list[Path]]:
-    """Those of some paths that may be logs by their endings and first bytes, and other files."""
-    files, others = [], []
-    for path in paths:
-        if not path.is_file() or path.name.startswith(".") or path.name == "index.json":
-            continue
-        ending = Path(unrotated(path)[0]).suffix
-        if ending in _ENDINGS and not told_of(head_of(path)):
-            files.append(path)
-        else:
-            others.append(path)
-    return files, others
+    for file in files[:_MOST_FILES]:
+        if file.without_times:
+            raise DataError(f"{file.path}: {file.without_times}")
 
 
 # --- what their names say ---------------------------------------------------------------------------------------------
 
 
-def unrotated(path: Path) -> tuple[str, int]:
+def _unrotated(path: Path) -> tuple[str, int]:
     """The name of the log that a file belongs to, and its age: 0 for the newest part, as of a log that is in one piece.
 
-    >>> unrotated(Path("rank0.log.2")), unrotated(Path("rank0.log")), unrotated(Path("rank0.log.1.gz"))
+    >>> _unrotated(Path("rank0.log.2")), _unrotated(Path("rank0.log")), _unrotated(Path("rank0.log.1.gz"))
     (('rank0.log', 2), ('rank0.log', 0), ('rank0.log', 1))
     """
     name = _unpacked(path.name)
@@ -118,35 +228,38 @@ def _unpacked(name: str) -> str:
     return name
 
 
-def stem(path: Path) -> str:
+def _stem(path: Path) -> str:
     """A file's name without what says its form: ``times`` of ``times.csv.gz``."""
-    name, _ = unrotated(path)
+    name, _ = _unrotated(path)
     return Path(name).stem or path.stem
 
 
-def parts_of(paths: Sequence[Path]) -> tuple[list[Part], list[str]]:
+def _parts_of(paths: Sequence[Path]) -> tuple[list[Part], list[str]]:
     """The files of a log in the order of their runs, each log's oldest part first, and what is told of that.
 
-    >>> parts, told = parts_of([Path("a.log"), Path("a.log.1"), Path("b.log")])
+    >>> parts, told = _parts_of([Path("a.log"), Path("a.log.1"), Path("b.log")])
     >>> [(part.path.name, part.name) for part in parts], told
     ([('a.log.1', 'a'), ('a.log', 'a'), ('b.log', 'b')], ['put rotated files together, the oldest first: a.log.1'])
-    >>> parts, told = parts_of([Path("attempt_0/rank0.csv"), Path("attempt_1/rank0.csv")])
+    >>> parts, told = _parts_of([Path("attempt_0/rank0.csv"), Path("attempt_1/rank0.csv")])
     >>> [(part.run, part.name) for part in parts]
     [('attempt_0', 'rank0'), ('attempt_1', 'rank0')]
     """
-    runs, rest = _runs_of(paths)
-    logs = [path.parent / unrotated(path)[0] for path in rest]
+    runs, rests = _runs_of(paths)
+    logs, ages = [], []
+    for rest in rests:
+        name, age = _unrotated(rest)
+        logs.append(rest.parent / name)
+        ages.append(age)
     distinct = list(dict.fromkeys(logs))
-    names = dict(zip(distinct, names_of_files(distinct), strict=True))
+    names = dict(zip(distinct, _names_of_files(distinct), strict=True))
     place_of_run = {run: place for place, run in enumerate(dict.fromkeys(runs))}
     place_of_log = {log: place for place, log in enumerate(distinct)}
-    keyed = []
-    for path, run, log in zip(paths, runs, logs, strict=True):
-        _, age = unrotated(path)
-        keyed.append(((place_of_run[run], place_of_log[log], -age), Part(path, names[log], run)))
-    keyed.sort(key=lambda one: one[0])
-    parts = [part for _, part in keyed]
-    rotated = [part.path.name for part in parts if unrotated(part.path)[1]]
+    order = sorted(
+        range(len(paths)),
+        key=lambda place: (place_of_run[runs[place]], place_of_log[logs[place]], -ages[place]),
+    )
+    parts = [Part(paths[place], names[logs[place]], runs[place]) for place in order]
+    rotated = [paths[place].name for place in order if ages[place]]
     if not rotated or len(distinct) == len(paths):
         return parts, []
     shown = ", ".join(rotated[:3]) + (", ..." if len(rotated) > 3 else "")
@@ -181,21 +294,21 @@ def _by_name(path: Path) -> tuple[str, Path]:
     (('slurm-1001', PosixPath('2.out')), ('', PosixPath('run3.csv')))
     """
     found = _FILE_OF_RUN.fullmatch(path.name)
-    if not found or not re.search(r"\d", stem(Path(found[2]))):
+    if not found or not re.search(r"\d", _stem(Path(found[2]))):
         return "", path
     return found[1], path.with_name(found[2])
 
 
-def names_of_files(paths: list[Path]) -> list[str]:
+def _names_of_files(paths: list[Path]) -> list[str]:
     """What files are called, so that no two are called alike: ``rank0`` of ``logs/rank0/metrics.csv``.
 
     >>> (
-    ...     names_of_files([Path("a/rank0/log.csv"), Path("a/rank1/log.csv")]),
-    ...     names_of_files([Path("x.csv"), Path("y.csv.gz")]),
+    ...     _names_of_files([Path("a/rank0/log.csv"), Path("a/rank1/log.csv")]),
+    ...     _names_of_files([Path("x.csv"), Path("y.csv.gz")]),
     ... )
     (['rank0', 'rank1'], ['x', 'y'])
     """
-    names = list(map(stem, paths))
+    names = list(map(_stem, paths))
     if len(set(names)) == len(names):
         return names
     folders = [path.parent.name for path in paths]

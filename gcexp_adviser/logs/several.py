@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from gcexp.errors import DataError
-from gcexp_adviser.logs.files import Part, parts_of, stem
-from gcexp_adviser.logs.how import How
+from gcexp_adviser.logs.files import Part
 from gcexp_adviser.logs.names import labels_of, listed, names_of
-from gcexp_adviser.logs.table_files import table_of_file
 from gcexp_adviser.logs.tables import MATRIX, Table
 
 #: What ``columns=`` calls the name of each row's file, where workers of several files have the same names.
@@ -33,26 +30,27 @@ class _Places:
         return f"{table.place_of(number - int(self.starts[which]))} of {table.place.removeprefix('trace ')}"
 
 
-def table_of_files(paths: list[Path], how: How, name: str = "") -> Table:
-    """The rows of the tables in all files below each other; the table is called after the first file, or `name`.
+def one_table(tables: list[Table], parts: list[Part], given: dict[str, str]) -> Table:
+    """The rows of the tables in the parts of a log below each other.
 
     Where no column says the worker, each file is that of one, which is called after it; where none says the iteration,
     the rows of each file are numbered. The only column of files without a header has the times.
+
+    Parameters
+    ----------
+    tables : list of Table
+        That of each part.
+    parts : list of Part
+    given : dict
+        The columns of roles, as a person named them.
 
     Raises
     ------
     DataError
         For tables of different columns.
     """
-    name = name or stem(paths[0])
-    parts, rotated = parts_of(paths)
-    tables = [table_of_file(part.path, how.pattern) for part in parts]
-    table = _one_table(tables, parts, how.columns)
-    return replace(table, name=name, decisions=[*rotated, *table.decisions])
-
-
-def _one_table(tables: list[Table], parts: list[Part], given: dict[str, str]) -> Table:
-    """The rows of the tables in the parts of a log below each other, with the worker and the iteration of each."""
+    if len(tables) == 1:
+        return tables[0]
     first = tables[0]
     is_bare = "time" not in given and _are_bare(tables)
     if is_bare:

@@ -12,7 +12,6 @@ import numpy as np
 
 from gcexp.errors import DataError, ExtraError, lacking
 from gcexp_adviser.logs.contents import DAMAGED, MOST_BYTES, content_of
-from gcexp_adviser.logs.files import stem
 from gcexp_adviser.logs.tables import MATRIX, MOST_CELLS, PARQUET, Table, of_array, of_frame
 from gcexp_adviser.logs.text_tables import of_text
 
@@ -22,7 +21,7 @@ def table_of_file(path: Path, pattern: str = "") -> Table:
     place = f"trace {path.name}"
     data, told = content_of(path, place)
     table = _table_in(data, place, pattern)
-    return replace(table, name=stem(path), decisions=[*told, *table.decisions])
+    return replace(table, decisions=[*told, *table.decisions])
 
 
 def _table_in(data: bytes, place: str, pattern: str) -> Table:

@@ -29,12 +29,6 @@ class _Recording:
     has_gpu: bool
 
 
-def is_profiler_folder(path: Path | str) -> bool:
-    """Whether a folder, or a folder in it, holds a profiler trace of PyTorch, recognised by its content."""
-    path = Path(path)
-    return path.is_dir() and any(map(is_trace, _files_in(path)))
-
-
 def read_profiler_folder(source: Path | str | Iterable[Path | str]) -> tuple[pd.DataFrame, list[str]]:
     """The times of all ranks and steps of a run that was profiled, and what was decided about them.
 

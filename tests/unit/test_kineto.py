@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from gcexp.errors import DataError
-from gcexp_adviser.profiler.kineto import is_profiler_folder, read_profiler_folder
+from gcexp_adviser.logs.files import files_of
+from gcexp_adviser.profiler.kineto import read_profiler_folder
 
 #: Four gloo ranks in six steps, as torch 2.13 wrote them for examples/profile_ranks.py, but for the host's name.
 RECORDED = Path(__file__).with_name("profiler_folder")
@@ -43,8 +44,8 @@ def test_injected_sleeps_come_back():
     assert times.to_numpy().argmax(1)[1:4].tolist() == [2, 2, 2]  # which slept three times longer then
     others = times.loc[[3, 4, 5], [0, 1, 3]].to_numpy()
     assert (times.loc[[3, 4, 5], [2]].to_numpy() > 1.4 * others).all()
-    assert is_profiler_folder(RECORDED) and is_profiler_folder(RECORDED.parent)
-    assert not is_profiler_folder(RECORDED / "lake.pt.trace.json.gz")
+    assert files_of(RECORDED).are_profiles and files_of(RECORDED.parent).are_profiles
+    assert not files_of(next(RECORDED.glob("*.pt.trace.json.gz"))).are_profiles
 
 
 # --- traces made by hand ----------------------------------------------------------------------------------------------
@@ -379,7 +380,8 @@ def test_damaged_folders_are_refused_in_one_sentence(tmp_path, harm, told):
 
 
 def test_what_else_lies_in_a_folder_is_left_out(tmp_path):
-    assert not is_profiler_folder(tmp_path)
+    with pytest.raises(DataError, match="holds no log"):
+        files_of(tmp_path)
     folder = written(tmp_path / "run", THREE, THREE)
     (folder / "notes.txt").write_text("slow on Monday")
     (folder / "options.json").write_text('{"lr": 0.1}')
@@ -387,6 +389,6 @@ def test_what_else_lies_in_a_folder_is_left_out(tmp_path):
     assert any("notes.txt, options.json" in told for told in decisions)
     (folder / "host1.json").unlink()
     (folder / "host2.json").unlink()
-    assert not is_profiler_folder(folder)
+    assert not files_of(folder).are_profiles
     with pytest.raises(DataError, match="no profiler trace"):
         read_profiler_folder(folder)
