@@ -6,7 +6,7 @@ import csv
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BytesIO
+from io import BytesIO, TextIOWrapper
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ import pandas as pd
 
 from gcexp.errors import DataError
 from gcexp.progress import bar
-from gcexp_adviser.logs.separators import UNNAMED, Layout, is_row, lines_of_cells
+from gcexp_adviser.logs.separators import UNNAMED, Layout
+from gcexp_adviser.logs.tables import Table
 
 _PART = 2**20  # cells that are read at once
 _CHUNK = 2**24  # bytes whose cells are counted at once
@@ -24,7 +25,19 @@ _VERSION = tuple(map(int, pd.__version__.split(".")[:2]))
 _EXACT: dict[str, Any] = {} if _VERSION >= (3, 1) else {"float_precision": "round_trip"}
 
 
-def frame_of(layout: Layout, place: str) -> pd.DataFrame:
+def table_of_cells(layout: Layout) -> Table:
+    """The table in a text that is divided into cells; raise `DataError` where a row has another number of them."""
+    return Table(
+        place=layout.place,
+        frame=_frame_of(layout),
+        place_of=lambda row: f"line {_line_of(layout, row)}",
+        decisions=layout.decisions,
+        named=layout.named,
+        semicolons=layout.separator == ";",
+    )
+
+
+def _frame_of(layout: Layout) -> pd.DataFrame:
     """The cells of a text, as numbers where a whole column has numbers, else as text.
 
     Raises
@@ -36,32 +49,32 @@ def frame_of(layout: Layout, place: str) -> pd.DataFrame:
     as_text = list(range(len(layout.header)))
     # A point may divide thousands where semicolons divide the cells, and this is seen in text alone.
     if layout.separator != ";":
-        with _faults_in_rows(layout, place):
+        with _faults_in_rows(layout):
             columns = _columns_of_numbers(layout)
         as_text = [number for number in as_text if number not in columns]
     # Cells that a row lacks are empty, and so the last column of such a text has no numbers alone.
     if as_text and as_text[-1] == len(layout.header) - 1:
-        _check_widths(layout, place)
+        _check_widths(layout)
     if as_text:
-        with _faults_in_rows(layout, place):
+        with _faults_in_rows(layout):
             texts = pd.concat(_parts(layout, dtype=str, usecols=as_text), ignore_index=True)
         columns |= dict(texts.items())
     frame = pd.DataFrame({number: columns[number] for number in sorted(columns)}, copy=False)
     if frame.empty:
-        raise DataError(f"{place} has a header and no rows")
+        raise DataError(f"{layout.place} has a header and no rows")
     frame.columns = pd.Index(layout.header, dtype=object)
     empty = [name for name in frame if name.startswith(UNNAMED) and (frame[name] == "").all()]
     return frame.drop(columns=empty)
 
 
 @contextmanager
-def _faults_in_rows(layout: Layout, place: str) -> Iterator[None]:
+def _faults_in_rows(layout: Layout) -> Iterator[None]:
     """Raise `DataError` for what pandas cannot read: the first row with another number of cells, or what it says."""
     try:
         yield
     except (ValueError, csv.Error, pd.errors.ParserWarning) as error:
-        _check_widths(layout, place)
-        raise DataError(f"{place}: cannot be read ({' '.join(str(error).split())})") from None
+        _check_widths(layout)
+        raise DataError(f"{layout.place}: cannot be read ({' '.join(str(error).split())})") from None
 
 
 def _columns_of_numbers(layout: Layout) -> dict[int, np.ndarray]:
@@ -129,22 +142,22 @@ def _parts(layout: Layout, **options: Any) -> Iterator[pd.DataFrame]:
 # --- the number of cells of each line ---------------------------------------------------------------------------------
 
 
-def _check_widths(layout: Layout, place: str) -> None:
+def _check_widths(layout: Layout) -> None:
     """Raise `DataError` for the first line that has another number of cells than the header."""
     width = len(layout.header)
     row = 0
-    for widths in _widths(layout, place):
+    for widths in _widths(layout):
         wrong = np.flatnonzero(widths != width)
         if len(wrong):
-            number = layout.line_of(row + int(wrong[0]))
-            raise DataError(f"{place}: line {number} has {widths[wrong[0]]} cells, the header {width}")
+            number = _line_of(layout, row + int(wrong[0]))
+            raise DataError(f"{layout.place}: line {number} has {widths[wrong[0]]} cells, the header {width}")
         row += len(widths)
 
 
-def _widths(layout: Layout, place: str) -> Iterator[np.ndarray]:
+def _widths(layout: Layout) -> Iterator[np.ndarray]:
     """How many cells the rows have, part by part."""
     if b'"' in layout.data:
-        yield _widths_of_quoted(layout, place)
+        yield _widths_of_quoted(layout)
         return
     data = layout.data
     at = layout.begin
@@ -159,20 +172,61 @@ def _widths(layout: Layout, place: str) -> Iterator[np.ndarray]:
         widths = np.searchsorted(separators, ends) - np.searchsorted(separators, starts) + 1
         filled = ends > starts
         for line in np.flatnonzero(filled & (widths == 1)) if len(layout.header) > 1 else ():
-            filled[line] = bool(signs[starts[line] : ends[line]].tobytes().strip(layout.blanks))
+            filled[line] = bool(signs[starts[line] : ends[line]].tobytes().strip(_blanks(layout)))
         yield widths[filled]
         at = end
 
 
-def _widths_of_quoted(layout: Layout, place: str) -> np.ndarray:
+def _widths_of_quoted(layout: Layout) -> np.ndarray:
     """How many cells the rows have, of which some are quoted."""
-    lines = lines_of_cells(layout)
+    lines = _lines_of_cells(layout)
     widths = []
     try:
         for cells in lines:
-            if is_row(cells):
+            if _is_row(cells):
                 widths.append(len(cells))
     except csv.Error as error:
         number = layout.data.count(b"\n", 0, layout.begin) + lines.line_num
-        raise DataError(f"{place}: line {number} cannot be read: {error}") from None
+        raise DataError(f"{layout.place}: line {number} cannot be read: {error}") from None
     return np.array(widths, int)
+
+
+# --- where rows stand -------------------------------------------------------------------------------------------------
+
+
+def _line_of(layout: Layout, row: int) -> int:
+    """The number of the line, from 1, in which a row begins."""
+    data = layout.data
+    before = data.count(b"\n", 0, layout.begin)
+    if b'"' in data:
+        return before + _numbers_of_lines(layout)[row]
+    at = layout.begin
+    while row >= 0:
+        end = data.find(b"\n", at)
+        row -= bool(data[at:end].strip(_blanks(layout)))
+        before += 1
+        at = end + 1
+    return before
+
+
+def _blanks(layout: Layout) -> bytes:
+    """What a line may hold that pandas leaves out as empty."""
+    return b" \t".replace(layout.separator.encode(), b"")
+
+
+def _lines_of_cells(layout: Layout):
+    """A reader of the rows, cell by cell, where some cells are quoted."""
+    rows = BytesIO(layout.data)
+    rows.seek(layout.begin)
+    return csv.reader(TextIOWrapper(rows, "utf-8", newline=""), delimiter=layout.separator)
+
+
+def _is_row(cells: list[str]) -> bool:
+    """Whether a line has cells that pandas does not leave out as empty."""
+    return len(cells) > 1 or bool("".join(cells).strip())
+
+
+def _numbers_of_lines(layout: Layout) -> list[int]:
+    """The line in which each row ends, from 1, where some cells are quoted."""
+    lines = _lines_of_cells(layout)
+    return [lines.line_num for cells in lines if _is_row(cells)]

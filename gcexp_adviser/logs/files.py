@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from gcexp.errors import DataError
 from gcexp.traces.places import flags_of, located
 from gcexp.traces.record import Flags
+from gcexp_adviser.logs.contents import told_of
 from gcexp_adviser.logs.names import listed
-from gcexp_adviser.logs.without_times import told_of
 from gcexp_adviser.profiler.kineto_events import head_of, is_trace
 
 _PACKED = (".gz", ".zip", ".xz", ".bz2")
@@ -106,25 +106,25 @@ def files_of(source: Path | Sequence[str | Path]) -> LogFiles:
     for path in paths:
         if path.is_dir():
             raise DataError(f"{path} is a folder; name one folder, or files")
-    return _together(paths, "", [])
+    return _together(paths)
 
 
-def _together(paths: list[Path], folder: str, told: list[str]) -> LogFiles:
+def _together(paths: list[Path], folder: str = "") -> LogFiles:
     """Files as those of one log, which is called after its folder or the first of them."""
     if len(paths) == 1:
         [path] = paths
         name = _stem(path)
-        return LogFiles(name, [Part(path, name)], flags=flags_of(path), told=told)
+        return LogFiles(name, [Part(path, name)], flags=flags_of(path))
     if all(map(is_trace, paths)):
-        return _profiles(paths, folder or paths[0].parent.name or "profiler", told)
+        return _profiles(paths, folder or paths[0].parent.name or "profiler")
     parts, rotated = _parts_of(paths)
-    return LogFiles(folder or _stem(paths[0]), parts, told=[*told, *rotated])
+    return LogFiles(folder or _stem(paths[0]), parts, told=rotated)
 
 
-def _profiles(paths: list[Path], name: str, told: list[str]) -> LogFiles:
+def _profiles(paths: list[Path], name: str) -> LogFiles:
     """Profiler traces of PyTorch, whose times are seconds, and files beside them."""
     parts = [Part(path, path.name) for path in paths]
-    return LogFiles(name, parts, are_profiles=True, flags=Flags(unit="s"), told=told)
+    return LogFiles(name, parts, are_profiles=True, flags=Flags(unit="s"))
 
 
 def _files_in(folder: Path) -> LogFiles:
@@ -133,7 +133,7 @@ def _files_in(folder: Path) -> LogFiles:
     everything = [_File(path) for path in sorted(folder.rglob("*")) if path.is_file()]
     shown = [file for file in everything if not file.is_hidden_in(folder)]
     if any(file.is_profile for file in shown):
-        return _profiles([file.path for file in shown], folder.name, [])
+        return _profiles([file.path for file in shown], folder.name)
     named = [file for file in everything if file.path.name != "index.json" and file.path.name[0] != "."]
     direct = [file for file in named if file.path in beside]
     others = [file for file in direct if not file.may_be_log]
@@ -143,11 +143,12 @@ def _files_in(folder: Path) -> LogFiles:
         logs = _logs_of_folders(folder, named, others)
     if len(logs) > _MOST_FILES:
         raise DataError(f"folder {folder} holds {len(logs)} files; more than {_MOST_FILES} are not read")
-    told = []
-    if others:
-        names = listed(file.path.name for file in others)
-        told.append(f"left out {len(others)} other files of the folder: {names}")
-    return _together([file.path for file in logs], folder.name, told)
+    together = _together([file.path for file in logs], folder.name)
+    if not others:
+        return together
+    names = listed(file.path.name for file in others)
+    left_out = f"left out {len(others)} other files of the folder: {names}"
+    return replace(together, told=[left_out, *together.told])
 
 
 def _logs_of_folders(folder: Path, files: list[_File], beside: list[_File]) -> list[_File]:

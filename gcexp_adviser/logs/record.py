@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TypeGuard
 
 from gcexp.traces.record import TraceFile
+from gcexp_adviser.logs.contents import content_of
 from gcexp_adviser.logs.files import files_of
 from gcexp_adviser.logs.how import How
 from gcexp_adviser.logs.ledger import judged
 from gcexp_adviser.logs.long_rows import long_rows
 from gcexp_adviser.logs.matching import matched, without_empty_compute
 from gcexp_adviser.logs.several import one_table
-from gcexp_adviser.logs.table_files import table_of_file
+from gcexp_adviser.logs.table_files import table_of
 from gcexp_adviser.logs.tables import Table, of_frame, table_in_memory
 from gcexp_adviser.logs.uncounted import rows_that_count
 from gcexp_adviser.logs.wide_rows import wide_rows
@@ -56,7 +57,10 @@ def _table_of(source: object, how: How) -> Table:
         frame, told = read_profiler_folder([part.path for part in files.parts])
         table = of_frame(frame, f"trace {files.name}", told)
     else:
-        tables = [table_of_file(part.path, how.pattern) for part in files.parts]
+        tables = []
+        for part in files.parts:
+            content = content_of(part.path, is_text=bool(how.pattern))
+            tables.append(table_of(content, how.pattern))
         table = one_table(tables, files.parts, how.columns)
     return replace(table, name=files.name, flags=files.flags, decisions=[*files.told, *table.decisions])
 

@@ -1,18 +1,20 @@
-"""How the lines of a text are divided into cells: comments, header, separator."""
+"""How the lines of a text are divided into cells: comments, header, separator; and that a log of words is not."""
 
 from __future__ import annotations
 
 import csv
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from io import BytesIO, TextIOWrapper
 
 from gcexp.errors import DataError
 from gcexp.schema import quoted
-from gcexp_adviser.logs.names import Names, listed, names_of
-from gcexp_adviser.logs.recipes import HEADERS, see
+from gcexp_adviser.logs.contents import Content
+from gcexp_adviser.logs.names import SYNONYMS, Names, listed, names_of
+from gcexp_adviser.logs.recipes import HEADERS, LAUNCHER, WORDS, see
 
 UNNAMED = "Unnamed: "  # begins the name of a column without one, as pandas writes it
 MOST_COLUMNS = 2**15
@@ -21,6 +23,8 @@ _TRIED_BYTES = 2**20
 _PLURAL = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 _NUMBER = re.compile(r"[-+]?(\d[\d.,]*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 _BEGINS = 40  # letters of a line in a sentence
+_WORD = re.compile(r"[A-Za-z_]{2,}")
+_OF_SENTENCE = 4  # words from which on they are a sentence, and no name of a column
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,8 @@ class Layout:
 
     Attributes
     ----------
+    place : str
+        How sentences begin: ``trace mine.csv``.
     data : bytes
         The text without comments.
     begin : int
@@ -39,6 +45,7 @@ class Layout:
         Whether the header was in the file.
     """
 
+    place: str
     data: bytes
     begin: int
     header: list[str]
@@ -51,36 +58,8 @@ class Layout:
         """What the names of the columns say."""
         return names_of(self.header)
 
-    @property
-    def repeats_header(self) -> bool:
-        """Whether a name stands in its column in the first row too, but for numbers in it, as in a log of words."""
-        rows = _first_lines(self.data[self.begin : self.begin + _TRIED_BYTES])
-        for name, cell in zip(self.header, _cells("".join(rows[:1]), self.separator), strict=False):
-            masked = re.sub(r"\d+", "0", name)
-            if re.search(r"[A-Za-z]{2}", name) and masked == re.sub(r"\d+", "0", cell):
-                return True
-        return False
 
-    @property
-    def blanks(self) -> bytes:
-        """What a line may hold that pandas leaves out as empty."""
-        return b" \t".replace(self.separator.encode(), b"")
-
-    def line_of(self, row: int) -> int:
-        """The number of the line, from 1, in which a row begins."""
-        before = self.data.count(b"\n", 0, self.begin)
-        if b'"' in self.data:
-            return before + _numbers_of_lines(self)[row]
-        at = self.begin
-        while row >= 0:
-            end = self.data.find(b"\n", at)
-            row -= bool(self.data[at:end].strip(self.blanks))
-            before += 1
-            at = end + 1
-        return before
-
-
-def layout_of(data: bytes, place: str) -> Layout:
+def layout_of(content: Content) -> Layout:
     """How a text is divided into cells.
 
     Raises
@@ -88,12 +67,13 @@ def layout_of(data: bytes, place: str) -> Layout:
     DataError
         For lines that differ in their number of cells, and text that is no table.
     """
-    data, commented = _without_comments(data)
+    place = content.place
+    data, commented = _without_comments(content.lines)
     lines = _first_lines(data)
     if not lines:
         raise DataError(f"{place}: is empty")
     separator = _separator(lines)
-    decisions = []
+    decisions = [*content.told, *content.cut]
     if separator != ",":
         decisions.append(f"columns are divided by {_PLURAL[separator]}")
     if separator == " ":
@@ -114,7 +94,64 @@ def layout_of(data: bytes, place: str) -> Layout:
         decisions.append("took the last comment before the rows for the header")
     else:
         header = [f"column{number}" for number in range(1, len(header) + 1)]
-    return Layout(data, begin, _distinct(header, place), separator, named, decisions)
+    layout = Layout(place, data, begin, _distinct(header, place), separator, named, decisions)
+    if named and _repeats_header(layout):
+        raise DataError(_sentence_of_words(place))
+    if len(header) == 1:
+        _refuse_words(content.first_lines, place)
+    return layout
+
+
+@contextmanager
+def words_are_refused(content: Content) -> Iterator[None]:
+    """Where a text has no cells, raise the `DataError` for a log of words if it is one."""
+    try:
+        yield
+    except DataError:
+        _refuse_words(content.first_lines, content.place)
+        raise
+
+
+# --- a log of words ---------------------------------------------------------------------------------------------------
+
+
+def _refuse_words(lines: list[str], place: str) -> None:
+    """Raise `DataError` for a log of words by its first lines, with the recipe for it.
+
+    Some word stands in half of its lines, or the first one is no header, but a sentence or a rule.
+    """
+    lines_of: Counter[str] = Counter()
+    for line in lines:
+        lines_of.update(set(_WORD.findall(line)))
+    ((_, most),) = lines_of.most_common(1) or [("", 0)]
+    if most > 1 and most >= len(lines) / 2:
+        raise DataError(_sentence_of_words(place))
+    (first, *_) = [*lines, ""]
+    cells = re.split(r"[,;|\t]", first)
+    words = max(len(cell.split()) for cell in cells)
+    is_sentence = words >= _OF_SENTENCE or (len(cells) == 1 and (words > 1 or not re.search(r"\w", first)))
+    if first and is_sentence and not names_of(cells).has(*SYNONYMS):
+        raise DataError(_sentence_of_words(place))
+
+
+def _sentence_of_words(place: str) -> str:
+    """What to do about a log of words."""
+    return (
+        f"{place}: is a log of words, which pattern= with named groups reads; {see(WORDS)}, and {LAUNCHER!r}"
+    )
+
+
+def _repeats_header(layout: Layout) -> bool:
+    """Whether a name stands in its column in the first row too, but for numbers in it, as in a log of words."""
+    rows = _first_lines(layout.data[layout.begin : layout.begin + _TRIED_BYTES])
+    for name, cell in zip(layout.header, _cells("".join(rows[:1]), layout.separator), strict=False):
+        masked = re.sub(r"\d+", "0", name)
+        if re.search(r"[A-Za-z]{2}", name) and masked == re.sub(r"\d+", "0", cell):
+            return True
+    return False
+
+
+# --- comments, header, separator --------------------------------------------------------------------------------------
 
 
 def _without_comments(data: bytes) -> tuple[bytes, str]:
@@ -253,21 +290,3 @@ def _decimal_commas_only(lines: list[str]) -> bool:
     if "," in lines[0]:
         return False
     return all(" " in row.strip() for row in lines[1:] or lines)
-
-
-def lines_of_cells(layout: Layout):
-    """A reader of the rows, cell by cell, where some cells are quoted."""
-    rows = BytesIO(layout.data)
-    rows.seek(layout.begin)
-    return csv.reader(TextIOWrapper(rows, "utf-8", newline=""), delimiter=layout.separator)
-
-
-def is_row(cells: list[str]) -> bool:
-    """Whether a line has cells that pandas does not leave out as empty."""
-    return len(cells) > 1 or bool("".join(cells).strip())
-
-
-def _numbers_of_lines(layout: Layout) -> list[int]:
-    """The line in which each row ends, from 1, where some cells are quoted."""
-    lines = lines_of_cells(layout)
-    return [lines.line_num for cells in lines if is_row(cells)]

@@ -1,46 +1,61 @@
-"""The table in a file: text, JSON, Parquet or arrays of numpy's, recognised by their first bytes."""
+"""The table in what a file holds: Parquet, arrays of numpy's, rows of text, or lines of cells."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from io import BytesIO
-from pathlib import Path
 from tokenize import TokenError
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gcexp.errors import DataError, ExtraError, lacking
-from gcexp_adviser.logs.contents import DAMAGED, MOST_BYTES, content_of
-from gcexp_adviser.logs.tables import MATRIX, MOST_CELLS, PARQUET, Table, of_array, of_frame
-from gcexp_adviser.logs.text_tables import of_text
+from gcexp_adviser.logs.cells import table_of_cells
+from gcexp_adviser.logs.contents import DAMAGED, MOST_BYTES, NPY, PARQUET, TEXT, Content
+from gcexp_adviser.logs.separators import layout_of, words_are_refused
+from gcexp_adviser.logs.tables import MATRIX, MOST_CELLS, Table, of_read
+from gcexp_adviser.logs.text_rows import rows_in
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-def table_of_file(path: Path, pattern: str = "") -> Table:
-    """The table in a file, recognised by its first bytes; a pattern says that it is text."""
-    place = f"trace {path.name}"
-    data, told = content_of(path, place)
-    table = _table_in(data, place, pattern)
-    return replace(table, decisions=[*told, *table.decisions])
+def table_of(content: Content, pattern: str) -> Table:
+    """The table in what a file holds; a pattern reads the lines of text.
+
+    Raises
+    ------
+    DataError
+        For what is no table; the sentence says what to type or names a recipe.
+    """
+    if content.form != TEXT:
+        read, told = _stored(content.data, content.form, content.place)
+    else:
+        rows = rows_in(content, pattern)
+        if rows is None:
+            with words_are_refused(content):
+                layout = layout_of(content)
+                return table_of_cells(layout)
+        read, told = rows
+    return of_read(read, content.place, [*content.told, *told])
 
 
-def _table_in(data: bytes, place: str, pattern: str) -> Table:
-    """The table in the content of a file."""
-    if pattern:
-        return of_text(data, place, pattern)
-    if data.startswith(b"PAR1"):
-        return _of_parquet(data, place)
-    if data.startswith(b"\x93NUMPY"):
+# --- what is no text --------------------------------------------------------------------------------------------------
+
+
+def _stored(data: bytes, form: str, place: str) -> tuple[pd.DataFrame | np.ndarray, list[str]]:
+    """The frame or the array in a file that is no text, and what is told of it."""
+    if form == PARQUET:
+        return _of_parquet(data, place), ["took the file for Parquet"]
+    if form == NPY:
         array = _of_npy(BytesIO(data), len(data), place)
         if array.ndim == 1 and not array.dtype.names:  # of one worker
             array = array[:, None]
-        return of_array(array, place, [MATRIX])
-    if data.startswith(b"PK\x03\x04"):
-        return _of_npz(data, place)
-    return of_text(data, place)
+        return array, [MATRIX]
+    name, array = _of_npz(data, place)
+    return array, [f"took the array {name}", MATRIX]
 
 
-def _of_parquet(data: bytes, place: str) -> Table:
+def _of_parquet(data: bytes, place: str) -> pd.DataFrame:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -55,11 +70,10 @@ def _of_parquet(data: bytes, place: str) -> Table:
                 f"{place}: has {known.num_rows} rows and {known.num_columns} columns; more than {4 * MOST_CELLS} cells "
                 "are not read"
             )
-        frame = file.read().to_pandas()
+        return file.read().to_pandas()
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, OverflowError) as error:
         sentence = " ".join(str(error).split())
         raise DataError(f"{place}: is a Parquet file that cannot be read ({sentence})") from None
-    return of_frame(frame, place, [PARQUET])
 
 
 def _of_npy(file: Any, size: int, place: str) -> np.ndarray:
@@ -85,7 +99,8 @@ def _of_npy(file: Any, size: int, place: str) -> np.ndarray:
         raise DataError(f"{place}: is a numpy file that cannot be read ({sentence})") from None
 
 
-def _of_npz(data: bytes, place: str) -> Table:
+def _of_npz(data: bytes, place: str) -> tuple[str, np.ndarray]:
+    """The only array of an archive, and its name."""
     import zipfile
 
     try:
@@ -105,5 +120,4 @@ def _of_npz(data: bytes, place: str) -> Table:
                 unpacked = file.read(MOST_BYTES + 1)
     except DAMAGED as error:
         raise DataError(f"{place}: is a numpy archive that cannot be read ({error})") from None
-    array = _of_npy(BytesIO(unpacked), len(unpacked), place)
-    return of_array(array, place, [f"took the array {names[0]}", MATRIX])
+    return names[0], _of_npy(BytesIO(unpacked), len(unpacked), place)

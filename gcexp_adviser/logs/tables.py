@@ -23,7 +23,6 @@ from gcexp_adviser.logs.recipes import HEADERS, see
 if TYPE_CHECKING:
     import pandas as pd
 
-PARQUET = "took the file for Parquet"
 MATRIX = "took each row of the array for an iteration, and each column for a worker"
 _NESTED = (list, dict, set, np.ndarray)  # cells that hold several things
 
@@ -147,6 +146,17 @@ def table_in_memory(source: Any) -> Table:
     return of_array(source, OF_ARRAY)
 
 
+def of_read(read: Any, place: str, decisions: list[str]) -> Table:
+    """The table of what a file holds: a frame, an array, or rows, whose cells have names or are in their order."""
+    import pandas as pd
+
+    if isinstance(read, list) and isinstance(read[0], dict):
+        read = pd.DataFrame(read)
+    if isinstance(read, pd.DataFrame):
+        return of_frame(read, place, decisions)
+    return of_array(read, place, decisions)
+
+
 def of_array(source: Any, place: str, decisions: list[str] | None = None) -> Table:
     """The table of an array (iterations, workers), a structured array, or lists of lists; columns are 0, 1, ..."""
     import pandas as pd
@@ -204,13 +214,6 @@ def _framed(columns: Mapping) -> pd.DataFrame:
         return pd.DataFrame(columns)
     except (ValueError, TypeError) as error:
         raise DataError(f"columns that are no table ({error}): {quoted(columns)}") from None
-
-
-def of_rows(rows: list[dict], place: str, decisions: list[str]) -> Table:
-    """The table of rows whose cells have names."""
-    import pandas as pd
-
-    return of_frame(pd.DataFrame(rows), place, decisions)
 
 
 def of_frame(frame: pd.DataFrame, place: str, decisions: list[str] | None = None) -> Table:

@@ -7,8 +7,8 @@ import pickle
 import pytest
 
 from gcexp.errors import DataError
+from gcexp_adviser.logs.contents import told_of
 from gcexp_adviser.logs.reading import trace_of
-from gcexp_adviser.logs.without_times import told_of
 
 ENTRY = {
     **{"collective_seq_id": 1, "op_id": 1, "pg_id": 0, "process_group": ["0", "default_pg"], "record_id": 0},

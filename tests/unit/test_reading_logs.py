@@ -585,7 +585,7 @@ def test_a_file_of_very_many_columns_is_refused_by_its_header(tmp_path, refused,
     path = tmp_path / "wide.csv"
     names = ",".join(f"rank{number}" for number in range(40_000))
     path.write_text(f"{names}\n{names}\n")
-    monkeypatch.setattr("gcexp_adviser.logs.text_tables.frame_of", None)  # is not asked
+    monkeypatch.setattr("gcexp_adviser.logs.table_files.table_of_cells", None)  # is not asked
     refused("40000 columns", trace_of, path)
 
 
