@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,61 +52,71 @@ def one_table(tables: list[Table], parts: list[Part], given: dict[str, str]) -> 
     """
     if len(tables) == 1:
         return tables[0]
-    first = tables[0]
+    decisions = []
     is_bare = "time" not in given and _are_bare(tables)
     if is_bare:
         tables = [_as_times(table) for table in tables]
-    columns, left_out = _common_columns(tables)
-    names = names_of(columns)
-    decisions = []
-    if is_bare:
         decisions.append("took the only column of each file, which has no header, for its times")
+    columns, left_out = _common_columns(tables)
     if left_out:
         decisions.append(f"left out {listed(left_out)}, which not every file has")
-    frames = []
-    for table in tables:
-        frames.append(table.frame[columns])
     decisions += _told_of(tables)
-    stems = list(dict.fromkeys(part.name for part in parts))
-    numbers, hosts = labels_of(stems)
-    label_of = dict(zip(stems, hosts or numbers, strict=True))
+    lengths = [len(table.frame) for table in tables]
+    frame = pd.concat([table.frame[columns] for table in tables], ignore_index=True)
+    names = names_of(columns)
     is_numbered = False
-    if "worker" not in given and not names.has("worker"):
-        for place, part in enumerate(parts):
-            frames[place] = frames[place].assign(worker=label_of[part.name])
-        ordered = sorted(stems, key=_by_numbers)
-        decisions.append(
-            f"took each of {len(stems)} files for that of one worker: {ordered[0]} to {ordered[-1]}"
-        )
-        if "iteration" not in given and not names.has("iteration"):
-            is_numbered = True
-            counted: dict[tuple[str, str], int] = {}
-            for place, part in enumerate(parts):
-                begin = counted.get((part.run, part.name), 0)
-                counted[part.run, part.name] = begin + len(frames[place])
-                frames[place] = frames[place].assign(iteration=np.arange(begin, counted[part.run, part.name]))
-            decisions.append("no column says the iteration: the rows of each file are numbered")
-    else:
+    if "worker" in given or names.has("worker"):
         decisions.append(f"put the rows of {len(tables)} files together")
         if FILE in given.get("worker", "").split("+") and FILE not in columns:
-            for place, part in enumerate(parts):
-                frames[place] = frames[place].assign(**{FILE: part.name})
-    lengths = list(map(len, frames))
-    starts = np.append(0, np.cumsum(lengths)[:-1])
-    runs = None
-    if len({part.run for part in parts}) > 1:
-        runs = np.repeat([part.run for part in parts], lengths)
+            frame[FILE] = np.repeat([part.name for part in parts], lengths)
+    else:
+        workers, told = _workers_of(parts)
+        frame["worker"] = np.repeat(workers, lengths)
+        decisions.append(told)
+        is_numbered = "iteration" not in given and not names.has("iteration")
+    if is_numbered:
+        frame["iteration"] = _numbers_in_logs(parts, lengths)
+        decisions.append("no column says the iteration: the rows of each file are numbered")
+    runs = [part.run for part in parts]
     return Table(
         place=f"trace of {len(tables)} files",
-        frame=pd.concat(frames, ignore_index=True),
-        place_of=_Places(tuple(tables), starts),
+        frame=frame,
+        place_of=_Places(tuple(tables), np.cumsum([0, *lengths[:-1]])),
         decisions=decisions,
-        named=first.named or is_bare,
-        semicolons=first.semicolons,
+        named=tables[0].named,
+        semicolons=tables[0].semicolons,
         files=np.repeat(np.arange(len(parts)), lengths),
-        runs=runs,
+        runs=np.repeat(runs, lengths) if len(set(runs)) > 1 else None,
         is_numbered=is_numbered,
     )
+
+
+def _workers_of(parts: list[Part]) -> tuple[list[int | str], str]:
+    """The worker of each file, where each is that of one, and what is told of that."""
+    written = list(dict.fromkeys(part.name for part in parts))
+    numbers, names = labels_of(written)
+    label_of: dict[str, Any] = dict(zip(written, names or numbers, strict=True))
+    ordered = sorted(written, key=_by_numbers)
+    told = f"took each of {len(written)} files for that of one worker: {ordered[0]} to {ordered[-1]}"
+    return [label_of[part.name] for part in parts], told
+
+
+def _numbers_in_logs(parts: list[Part], lengths: list[int]) -> np.ndarray:
+    """The number of each row in the log that its file is a part of.
+
+    >>> from pathlib import Path
+    >>> rotated = [Part(Path("a.log.1"), "a"), Part(Path("a.log"), "a"), Part(Path("b.log"), "b")]
+    >>> _numbers_in_logs(rotated, [2, 2, 3]).tolist()
+    [0, 1, 2, 3, 0, 1, 2]
+    """
+    begins: dict[tuple[str, str], int] = {}
+    numbers = []
+    for part, length in zip(parts, lengths, strict=True):
+        log = part.run, part.name
+        begin = begins.get(log, 0)
+        begins[log] = begin + length
+        numbers.append(np.arange(begin, begin + length))
+    return np.concatenate(numbers)
 
 
 def _by_numbers(name: str) -> list[tuple[str, int]]:
