@@ -126,6 +126,13 @@ def test_every_form_gives_the_same_record(form, tmp_path):
     assert bool(trace.decisions) != silent and all("\n" not in decision for decision in trace.decisions)
 
 
+@pytest.mark.parametrize("form", ["plain", "names and values", "JSON lines", "JSON lists"])
+def test_the_encoding_of_text_is_told_whatever_its_form(form, tmp_path):
+    path = tmp_path / "mine.log"
+    path.write_bytes(FORMS[form].encode("utf-16"))
+    assert any("UTF-16" in decision for decision in trace_of(path).decisions)
+
+
 def test_advice_is_the_same_from_another_form(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text(FORMS["decimal commas"])
