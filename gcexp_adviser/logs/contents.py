@@ -22,6 +22,7 @@ from gcexp_adviser.logs.recipes import FLIGHT, FRAMES, see
 
 MOST_BYTES = 2**30  # of a file, packed and unpacked
 TEXT, PARQUET, NPY, NPZ = "text", "Parquet", "npy", "npz"
+#: What is no text; a zip archive that is not unpacked holds arrays.
 _STORED = {b"PAR1": PARQUET, b"\x93NUMPY": NPY, b"PK\x03\x04": NPZ}
 _HEAD = 2**16  # bytes by which it is seen what a file is
 _TRIED = 60  # first lines by which it is seen what a text is

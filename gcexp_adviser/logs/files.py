@@ -101,12 +101,12 @@ def files_of(source: Path | Sequence[str | Path]) -> LogFiles:
         paths = [source]
     else:
         paths = list(map(located, source))
-    if len(paths) == 1 and paths[0].is_dir():
-        return _files_in(paths[0])
-    for path in paths:
-        if path.is_dir():
-            raise DataError(f"{path} is a folder; name one folder, or files")
-    return _together(paths)
+    folders = [path for path in paths if path.is_dir()]
+    if not folders:
+        return _together(paths)
+    if len(paths) > 1:
+        raise DataError(f"{folders[0]} is a folder; name one folder, or files")
+    return _files_in(folders[0])
 
 
 def _together(paths: list[Path], folder: str = "") -> LogFiles:
