@@ -67,7 +67,7 @@ class Recorder:
             devices = {parameter.device.type for parameter in model.parameters()}
             require(devices == {"cpu"}, "on a GPU use recorder.step() and synchronise at the block's end")
             require(not model._comm_hooks, "the model has a communication hook already; give it as inner=")
-        path = rank_file(folder, self._rank)
+        path = Path(folder) / rank_file(self._rank)
         with writable(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             try:

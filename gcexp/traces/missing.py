@@ -296,23 +296,6 @@ def skipped(trace: TraceFile) -> TraceFile:
     return replace(trace, values=values, chunks=chunks, missing=None, left_out=left_out)
 
 
-def without_first(trace: TraceFile, number: int) -> TraceFile:
-    """The trace without its first iterations; raise `ParameterError` where none remains."""
-    if not number:
-        return trace
-    rows = len(trace.values["time"])
-    require(number < rows, f"{number} first iterations cannot be left out: {trace.name} has {rows}")
-    missing = trace.missing
-    if missing is not None:
-        missing = missing[number:] if missing[number:].any() else None
-    return replace(
-        trace,
-        values={name: matrix[number:] for name, matrix in trace.values.items()},
-        chunks=None if trace.chunks is None else trace.chunks[number:],
-        missing=missing,
-    )
-
-
 @dataclass(frozen=True)
 class MissingRows:
     """Which rows a trace lacks, and in what iterations.

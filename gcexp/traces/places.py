@@ -1,15 +1,65 @@
-"""Where a trace lies, and what is said of its times in ``index.json`` beside it."""
+"""Where a trace lies, of what kind it is, and what is said of its times in ``index.json`` beside it."""
 
 from __future__ import annotations
 
+import csv
 import json
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from gcexp.errors import DataError, unknown
 from gcexp.files import bundled, used
-from gcexp.traces.record import Flags
+from gcexp.traces.record import NEEDED, RECORDED, Flags, rank_file
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file or a folder in which times are looked for.
+
+    Attributes
+    ----------
+    path : Path
+    replayable : bool
+        Whether a run can replay it: a file with the columns of a clean record in its first line, or a folder with
+        recordings of `gcexp.distributed.Recorder`.
+    flags : Flags
+        What the index beside a file says of its times.
+    """
+
+    path: Path
+    replayable: bool
+    flags: Flags = Flags()
+
+    @property
+    def has_recordings(self) -> bool:
+        """Whether it is a folder of `gcexp.distributed.Recorder`."""
+        return self.replayable and self.path.is_dir()
+
+    @property
+    def written(self) -> tuple[tuple[str, int, int], ...]:
+        """When the file, or each file of the folder, was written, and how large it is: what tells that it changed."""
+        files = [self.path]
+        if self.path.is_dir():
+            files = [path for path in sorted(self.path.rglob("*")) if path.is_file()]
+        found = []
+        for path in files:
+            stat = path.stat()
+            found.append((str(path), stat.st_mtime_ns, stat.st_size))
+        return tuple(found)
+
+
+def place_of(file: str | Path) -> Place:
+    """The place of a trace: a file, a folder of files, or the name of a bundled trace.
+
+    >>> place_of("pai-job1").replayable, place_of("README.md").replayable
+    (True, False)
+    """
+    path = located(file)
+    if path.is_dir():
+        return Place(path, _has_recordings(path))
+    return Place(path, _is_clean(path), flags_of(path))
 
 
 def located(file: str | Path) -> Path:
@@ -54,6 +104,47 @@ def _allowed_instead(file: str | Path) -> str:
         name = path.stem
     names = [other.stem for other in folder.glob("*.csv")]
     return unknown("trace", name, names)
+
+
+def _has_recordings(folder: Path) -> bool:
+    """Whether a folder holds the recording of rank 0, recognised by its columns."""
+    try:
+        with (folder / rank_file(0)).open(encoding="utf-8") as file:
+            return file.readline().strip() == ",".join(RECORDED)
+    except (OSError, ValueError):
+        return False
+
+
+def _is_clean(path: Path) -> bool:
+    """Whether a file is a clean record by its first line."""
+    try:
+        return not fault_in(header_of(path))
+    except (OSError, ValueError, csv.Error):
+        return False
+
+
+def header_of(path: Path) -> list[str]:
+    """The names in the first line of a CSV file."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return next(csv.reader(file), [])
+
+
+def fault_in(columns: list[str]) -> str:
+    """What is wrong with the columns of a clean record, as a sentence goes on; empty where each is there, and once.
+
+    >>> fault_in(["iteration", "worker", "time", "load"]), fault_in(["iteration", "time", "time"])
+    ('', "has 2 columns 'time'")
+    """
+    if not columns:
+        return "is empty"
+    for name in columns:
+        count = columns.count(name)
+        if count > 1:
+            return f"has {count} columns {name!r}"
+    for name in NEEDED:
+        if name not in columns:
+            return f"has no column {name!r}, as a clean record has; it has {', '.join(columns[:8])}"
+    return ""
 
 
 @lru_cache(maxsize=8)

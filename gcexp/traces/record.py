@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
@@ -16,22 +15,13 @@ RECORDED = {"iteration": int, "worker": int, "time": float, "compute": float, "l
 LEAST, MOST = 1e-150, 1e150  # times whose sums, squares and quotients are numbers
 
 
-def rank_file(folder: Path | str, rank: int) -> Path:
-    """The file of one rank's recording in a folder.
+def rank_file(rank: int) -> str:
+    """The name of the file of one rank's recording.
 
-    >>> rank_file("mylab", 3).name
+    >>> rank_file(3)
     'rank-0003.csv'
     """
-    return Path(folder) / f"rank-{rank:04}.csv"
-
-
-def is_recorder_folder(folder: Path) -> bool:
-    """Whether a folder holds the recording of rank 0, recognised by its columns."""
-    try:
-        with rank_file(folder, 0).open(encoding="utf-8") as file:
-            return file.readline().strip() == ",".join(RECORDED)
-    except (OSError, ValueError):
-        return False
+    return f"rank-{rank:04}.csv"
 
 
 @dataclass(frozen=True)
@@ -73,6 +63,8 @@ class TraceFile:
         What the reader took for what, a sentence each; empty for a file in the format of this project.
     source : str
         The file, folder or bundled trace as it was named; empty for times in memory and for several files.
+    replayable : bool
+        Whether ``delay=trace`` replays the source as it is: a clean record, or a folder of recordings.
     """
 
     name: str
@@ -87,6 +79,7 @@ class TraceFile:
     gap: str = ""
     decisions: tuple[str, ...] = ()
     source: str = ""
+    replayable: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:

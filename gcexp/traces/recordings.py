@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
 from io import StringIO
 from math import inf
 from pathlib import Path
 
 import pandas as pd
 
-from gcexp.errors import DataError
-from gcexp.traces.record import RECORDED, rank_file
+from gcexp.errors import DataError, require
+from gcexp.traces.frames import record_of_frame
+from gcexp.traces.record import RECORDED, Flags, TraceFile, rank_file
+
+_WARM_UP = 1  # first iterations of a recording that are left out unless a person says how many
+
+
+def record_of_recordings(folder: Path, written: tuple, warm_up: int | None = None) -> TraceFile:
+    """The record of what all ranks wrote, without its first iterations (default 1).
+
+    A folder is not read again as long as nothing of it is `written`, which `gcexp.traces.places.Place` tells.
+    """
+    first = _WARM_UP if warm_up is None else warm_up
+    require(first >= 0, f"warm-up is a number of iterations >= 0, got {first}")
+    return _record_of(folder, written, first)
+
+
+@lru_cache(maxsize=4)
+def _record_of(folder: Path, _written: tuple, warm_up: int) -> TraceFile:
+    frame, told = joined(folder, warm_up)
+    trace = record_of_frame(frame, folder.name, f"trace {folder.name}", Flags(unit="s"), "row {}".format)
+    return replace(trace, decisions=(*told, *trace.decisions))
 
 
 def joined(folder: Path, warm_up: int) -> tuple[pd.DataFrame, list[str]]:
@@ -35,7 +57,8 @@ def joined(folder: Path, warm_up: int) -> tuple[pd.DataFrame, list[str]]:
     loads = loads.reindex(range(first, last + 1))
     for iteration, of_ranks in loads.iterrows():
         if of_ranks.isna().any():
-            raise DataError(f"{rank_file(folder, of_ranks.isna().idxmax())} lacks iteration {iteration}")
+            lacking = folder / rank_file(of_ranks.isna().idxmax())
+            raise DataError(f"{lacking} lacks iteration {iteration}")
         if of_ranks.nunique() > 1:
             raise DataError(f"{folder}: the ranks' loads differ in iteration {iteration}")
 
@@ -56,8 +79,8 @@ def _recordings(folder: Path) -> list[pd.DataFrame]:
     files = sorted(folder.glob("rank-*.csv"))
     recordings = []
     for rank, file in enumerate(files or [folder]):
-        if file != rank_file(folder, rank):
-            raise DataError(f"{folder} lacks the recording of rank {rank}, {rank_file(folder, rank).name}")
+        if file.name != rank_file(rank):
+            raise DataError(f"{folder} lacks the recording of rank {rank}, {rank_file(rank)}")
         recordings.append(_recording(rank, file))
     return recordings
 

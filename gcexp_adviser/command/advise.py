@@ -32,7 +32,6 @@ def add(parser) -> None:
 def run(arguments) -> None:
     """Print it, and write it where a folder or an option file is named."""
     sources, options = sources_and_options(arguments)
-    from gcexp.traces.clean import is_clean
     from gcexp.traces.missing import SAMPLED
     from gcexp_adviser.remedies.advise import CLEAN, advise
 
@@ -53,7 +52,7 @@ def run(arguments) -> None:
     for path in written:
         print(f"wrote {path}")
     if line:
-        if len(sources) > 1 or not is_clean(arguments.file):
+        if not found.recorded.trace.replayable:
             print(f"for replaying these times: {shlex.join(imported)}")
         it = "it"
         if arguments.write.parent.parts[-2:] != ("conf", "scheme"):

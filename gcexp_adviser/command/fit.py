@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gcexp.command.arguments import keywords, new_folder
-from gcexp_adviser.logs.reading import located
+from gcexp.traces.places import located
 
 
 def add(parser) -> None:

@@ -7,11 +7,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from gcexp.errors import ParameterError, require
-from gcexp.traces.clean import read_recorder_folder, when_in, without_gaps
-from gcexp.traces.missing import Absent, resolved, without_first
-from gcexp.traces.places import flags_of, located
-from gcexp.traces.record import TraceFile, is_recorder_folder
+from gcexp.errors import require
+from gcexp.traces.clean import without_gaps
+from gcexp.traces.missing import Absent, resolved
+from gcexp.traces.places import Place, place_of
+from gcexp.traces.record import TraceFile
 from gcexp_adviser.logs.how import ANYHOW, How, how_of
 
 
@@ -51,18 +51,20 @@ def read(source: object, how: How = ANYHOW, warm_up: int | None = None) -> Trace
     if isinstance(source, TraceFile):
         return source
     if not isinstance(source, str | Path):
-        record = _record_of(source, how)
-        return _without_first(record, warm_up)
-    path = located(source)
-    if not is_recorder_folder(path):
-        record = _record_at(path, how, *_now(path))
-        return replace(_without_first(record, warm_up), source=str(source))
-    if how != ANYHOW:
-        raise ParameterError(
-            f"{path} holds recordings of gcexp.distributed.Recorder, whose columns, units and numbers are known: leave "
-            "out columns=, unit=, decimal= and pattern="
+        return _without_first(_record_of(source, how), warm_up)
+    place = place_of(source)
+    if place.has_recordings:
+        require(
+            how == ANYHOW,
+            f"{place.path} holds recordings of gcexp.distributed.Recorder, whose columns, units and numbers are known: "
+            "leave out columns=, unit=, decimal= and pattern=",
         )
-    return replace(read_recorder_folder(path, warm_up), source=str(source))
+        from gcexp.traces.recordings import record_of_recordings  # with pandas, slow to import
+
+        record = record_of_recordings(place.path, place.written, warm_up)
+    else:
+        record = _without_first(_record_at(place, place.written, how), warm_up)
+    return replace(record, source=str(source), replayable=place.replayable)
 
 
 def trace_of(
@@ -92,30 +94,32 @@ def trace_of(
     return without_gaps(read(source, how), absent, timeout)
 
 
-def _without_first(trace: TraceFile, number: int | None) -> TraceFile:
-    """The trace without its first iterations, where some are to be left out."""
-    if not number:
-        return trace
-    require(number > 0, f"warm-up is a number of iterations >= 0, got {number}")
-    told = f"left out the first {number} iterations"
-    return replace(without_first(trace, number), decisions=(*trace.decisions, told))
-
-
-def _now(path: Path) -> list[Any]:
-    """What is said of a file beside it, and when it or the files of a folder were written, and how large they are."""
-    if path.is_dir():
-        return [*when_in(path)]
-    stat = path.stat()
-    return [flags_of(path), stat.st_mtime_ns, stat.st_size]
-
-
 @lru_cache(maxsize=8)
-def _record_at(path: Path, how: How, *_when: Any) -> TraceFile:
+def _record_at(place: Place, _written: tuple, how: How) -> TraceFile:
     """The record of a file or a folder, which is not read again as long as nothing of it is written."""
-    return _record_of(path, how)
+    return _record_of(place.path, how)
 
 
 def _record_of(source: object, how: How) -> TraceFile:
     from gcexp_adviser.logs.record import record_of  # with pandas, which takes a quarter of a second
 
     return record_of(source, how)
+
+
+def _without_first(record: TraceFile, number: int | None) -> TraceFile:
+    """The record without its first iterations, where some are to be left out and others remain."""
+    if not number:
+        return record
+    require(number > 0, f"warm-up is a number of iterations >= 0, got {number}")
+    rows = len(record.values["time"])
+    require(number < rows, f"{number} first iterations cannot be left out: {record.name} has {rows}")
+    missing = record.missing
+    if missing is not None:
+        missing = missing[number:] if missing[number:].any() else None
+    return replace(
+        record,
+        values={name: matrix[number:] for name, matrix in record.values.items()},
+        chunks=None if record.chunks is None else record.chunks[number:],
+        missing=missing,
+        decisions=(*record.decisions, f"left out the first {number} iterations"),
+    )

@@ -13,7 +13,6 @@ import numpy as np
 
 from gcexp.errors import UserError, require
 from gcexp.files import write_text
-from gcexp.traces.clean import is_clean
 from gcexp.traces.missing import LEFT_OUT, SAMPLED, Absent
 from gcexp.traces.record import TraceFile
 from gcexp_adviser.diagnosis.diagnosis import levels_in
@@ -270,7 +269,7 @@ def _require_clean(record: TraceFile) -> None:
     """Refuse to train on times that no run can replay."""
     if not record.source:
         raise UserError("task and level replay a file: write the times as CSV and name it")
-    if not is_clean(record.source):
+    if not record.replayable:
         raise UserError(
             f"task and level replay a clean record: gcexp trace import {record.source} -o {CLEAN} makes one, which "
             "gcexp advise then takes"

@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from gcexp.traces.clean import is_clean
 from gcexp.traces.missing import SAMPLED
 from gcexp_adviser.diagnosis.diagnosis import Diagnosis, diagnosed
 from gcexp_adviser.diagnosis.level_changes import Levels
@@ -137,7 +136,7 @@ class Conclusion:
         overrides = [f"n={len(workers)}"]
         if not recorded.source:
             return overrides
-        file = recorded.source if is_clean(recorded.source) else CLEAN
+        file = recorded.source if recorded.trace.replayable else CLEAN
         overrides += ["delay=trace", f"delay.file={file}", f"delay.phi={self.main.phi:.12g}"]
         if compared.terms.data_bound:
             seated = ",".join(str(workers[column]) for column in plan.workers)

@@ -15,6 +15,7 @@ import pytest
 
 import gcexp
 from gcexp.command.main import main
+from gcexp.delays import Trace
 from gcexp.errors import UserError
 from gcexp.traces.clean import read_record
 from gcexp.traces.places import located
@@ -708,6 +709,25 @@ def test_import_keeps_names_that_look_like_numbers(here, capsys):
         clean = reads("clean.csv")
         assert clean.labels == ("7f9c4", "48213", "12345678901234567891")
         assert clean.values["time"].tolist() == [[3, 2, 4]]
+
+
+def test_what_a_run_can_replay_is_known_when_it_is_read(here, refused):
+    clean = "iteration,worker,time\n0,0,2\n0,1,3\n1,0,2.5\n1,1,2\n"
+    Path("clean.csv").write_text(clean)
+    Path("log.csv").write_text(clean.replace("iteration", "step"))
+    Path("packed.csv.gz").write_bytes(gzip.compress(clean.encode()))
+    Path("recorded").mkdir()
+    for rank in range(2):
+        of_rank = f"0,{rank},9,,1\n1,{rank},2,,1\n2,{rank},3,,1\n"
+        Path("recorded", f"rank-000{rank}.csv").write_text(f"iteration,worker,time,compute,load\n{of_rank}")
+    assert read("clean.csv").replayable and read("recorded").replayable
+    for source in ("log.csv", "packed.csv.gz", pd.read_csv("clean.csv")):
+        assert not read(source).replayable
+    for source in ("clean.csv", "recorded"):
+        assert read_record(source).replayable
+        assert Trace(source).draw((0,), 2, 2).shape == (1, 2, 2)
+    for source in ("log.csv", "packed.csv.gz"):
+        refused(source, read_record, source)
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in located(TRACE).parent.glob("*.csv")))
