@@ -21,6 +21,7 @@ ITERATIONS = 200
 _TRAINED = 6  # schemes that are trained besides waiting for all
 _BEST = 5  # exact remedies that are screened
 _BIASED = 0.05  # a scheme that uses a partition less often may not win
+_WAITING = "wait for all"
 _SURE = 0.05  # largest p of a first that is told apart from the second
 
 
@@ -134,14 +135,17 @@ def _candidates(found: Conclusion) -> Iterator[tuple[str, list[str]]]:
     compared = found.comparison
     x = found.recorded.x
     n = compared.n
-    waiting = Remedy("wait").learned(x)
-    replayed = found.replayed(waiting)
-    yield "wait for all", found.playing(waiting)
+    prefix = x[: max(len(x) // 10, 1)]
+    plans = {_WAITING: Remedy("wait").learned(x)}
+    for remedy in _best_remedies(found):
+        plans[_label(remedy)] = remedy.learned(prefix, compared.seed)
+    replayed = found.replayed(plans[_WAITING])
+    played = {label: found.playing(plan) for label, plan in plans.items()}
+
+    yield _WAITING, played.pop(_WAITING)
     for s in range(1, n // 2 + 1):
         yield f"ignore {s}", ["scheme=forget", f"s={s}", *replayed]
-    prefix = x[: max(len(x) // 10, 1)]
-    for remedy in _best_remedies(found):
-        yield _label(remedy), found.playing(remedy.learned(prefix, compared.seed))
+    yield from played.items()
     for d in range(2, min(int(compared.terms.d_max), n - 1) + 1):
         if n % d:
             continue
