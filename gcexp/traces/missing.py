@@ -178,7 +178,7 @@ def _usual_late_times(trace: TraceFile) -> np.ndarray:
 
 def _least_late_times(trace: TraceFile) -> np.ndarray:
     """Times (R, N) that missing rows took at least."""
-    times = _seen(trace)
+    times = trace.logged
     return np.fmax(_longest_of_rows(times), _own_long(times, _loads_of_rows(trace)))
 
 
@@ -200,7 +200,7 @@ def _beyond_timeouts(trace: TraceFile, timeout: float | None = None) -> np.ndarr
 
 def _by_load(trace: TraceFile, told: Callable[[np.ndarray, int], float]) -> np.ndarray:
     """What is told (R, 1) of each row by the times logged at its load, and by how many are missing there."""
-    times = _seen(trace)
+    times = trace.logged
     loads = _loads_of_rows(trace)
     found = np.full((len(times), 1), np.nan)
     for load in np.unique(loads):
@@ -209,11 +209,6 @@ def _by_load(trace: TraceFile, told: Callable[[np.ndarray, int], float]) -> np.n
         if missing.any():
             found[at] = told(times[at][~missing], int(missing.sum()))
     return found
-
-
-def _seen(trace: TraceFile) -> np.ndarray:
-    """Times (R, N) that are there; NaN where a row is missing."""
-    return np.where(trace.missing, np.nan, trace.values["time"])
 
 
 def _loads_of_rows(trace: TraceFile) -> np.ndarray:
@@ -225,7 +220,7 @@ def _loads_of_rows(trace: TraceFile) -> np.ndarray:
 
 def filled(trace: TraceFile, late: np.ndarray) -> TraceFile:
     """The trace whose missing rows take the times `late` (R, N), with what else belongs to a row; see `as_late`."""
-    times = _seen(trace)
+    times = trace.logged
     missing = np.isnan(times)
     values = dict(trace.values)
     if "load" in values:

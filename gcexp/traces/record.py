@@ -87,6 +87,13 @@ class TraceFile:
         return self.names or tuple(map(str, self.workers))
 
     @property
+    def logged(self) -> np.ndarray:
+        """Times (R, N) that were logged: NaN where rows are missing, whatever time they were given."""
+        if self.missing is None:
+            return self.values["time"]
+        return np.where(self.missing, np.nan, self.values["time"])
+
+    @property
     def lacks_rows(self) -> bool:
         """Whether rows are missing and were not filled."""
         return self.missing is not None and bool(np.isnan(self.values["time"][self.missing]).any())

@@ -4,11 +4,36 @@ from __future__ import annotations
 
 import numpy as np
 
+from gcexp.errors import UserError
 from gcexp_adviser.diagnosis.logged import counts, mean, median, usual_count
 
 _EQUAL, _NEARLY_EQUAL = 0.006, 0.03  # scatter of the times of one iteration, in logarithms
 
 _FOLLOWS = 0.3  # slope of the times over the compute times, below which they do not follow these
+_APART = 0.03  # scatter of the compute times of one iteration, from which on they tell workers apart
+
+
+def doubts(name: str, times: np.ndarray, compute: np.ndarray | None, rows: np.ndarray) -> list[str]:
+    """What speaks for a stamp after the all-reduce; `UserError` where the times (T, n) tell nothing of the workers.
+
+    The compute times (R, n) are those of a whole trace of this name, in whose `rows` (T,) the times were logged.
+    """
+    if compute is not None:
+        waited = stamped_after_waiting(times, compute[rows])
+        if waited:
+            raise UserError(
+                f"{name}: {waited}. Take the compute times: columns=time:compute; where the times are right: barrier=no"
+            )
+    verdict, said = barrier(times)
+    if not verdict:
+        return []
+    hint = ""
+    if compute is not None and (compute > 0).all():
+        apart = np.median(np.log(compute).std(axis=1, ddof=1)) > _APART
+        hint = "; the column compute differs between workers: take it as the time" if apart else ""
+    if verdict == "equalised":
+        raise UserError(f"{name}: {said}; if these are compute times, say barrier=no{hint}")
+    return [f"Doubtful: {said}.{hint}"]
 
 
 def barrier(times: np.ndarray) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from gcexp.traces.record import Flags, TraceFile
 from gcexp.words import joined
 from gcexp_adviser.diagnosis.diagnosis import diagnosed
 from gcexp_adviser.diagnosis.diagnosis_in_words import checked
-from gcexp_adviser.diagnosis.recorded import has_enough, logged_times, recorded_without_gaps, ways_of
+from gcexp_adviser.diagnosis.recorded import recorded_in, ways_of
 from gcexp_adviser.diagnosis.trace_statistics import statistics
 from gcexp_adviser.logs.how import how_of
 from gcexp_adviser.logs.reading import read
@@ -78,10 +78,10 @@ def check(
         lines += [f"missing: {sentence}" for sentence in missing.sentences]
     can_be_advised = True
     try:
-        times = recorded_without_gaps(gaps, way, barrier, seed)
+        times = recorded_in(gaps, way, barrier, seed)
         notes = [note for note in times.notes if note not in times.trace.decisions]
-        lines += checked(diagnosed(times, seed=seed), notes)
-        can_be_advised = has_enough(times)
+        lines += checked(diagnosed(times), notes)
+        can_be_advised = not times.too_little
     except UserError as error:
         lines.append(f"warning: {error}")
         can_be_advised = False
@@ -133,7 +133,7 @@ def _without(workers: tuple[int, ...]) -> str:
 def _times(trace: TraceFile, loads: Loads) -> list[str]:
     """Statistics of the times of a trace that were logged at its own load."""
     flags = trace.flags
-    times = logged_times(trace)[loads.own_rows]
+    times = trace.logged[loads.own_rows]
     compared = times
     if not flags.persistent:  # an iteration may lack the last workers
         compared = times[:, : (~np.isnan(times)).sum(1).min()]
@@ -173,7 +173,7 @@ def _flags(trace: TraceFile) -> list[str]:
 def _priced(trace: TraceFile, loads: Loads) -> str:
     """What is assumed about loads at which the trace was not recorded."""
     if "compute" in trace.values:
-        times = logged_times(trace)[loads.own_rows]
+        times = trace.logged[loads.own_rows]
         compute = trace.values["compute"][loads.own_rows]
         share = np.nansum(np.where(np.isnan(times), np.nan, compute)) / np.nansum(times)
         if loads.several:

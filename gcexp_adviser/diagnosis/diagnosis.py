@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ import pandas as pd
 
 from gcexp.delays.composed import Composed
 from gcexp.traces.missing import SAMPLED
-from gcexp_adviser.diagnosis.level_changes import Levels, levels_of
 from gcexp_adviser.diagnosis.mechanisms import Decomposition, found_in
 from gcexp_adviser.diagnosis.recorded import Recorded
 from gcexp_adviser.diagnosis.resampling import Number
@@ -119,19 +118,11 @@ class Fitted(Diagnosis):
     held: dict[str, float]
 
 
-def levels_in(times: Recorded) -> Levels:
-    """Changes of level and spells in recorded times; a sampled worker that was not asked for long has not gone."""
-    found = levels_of(np.log(times.logged))
-    return replace(found, gone={}) if times.absent == SAMPLED else found
-
-
-def diagnosed(
-    times: Recorded, phi: Number | None = None, seed: int = 0, levels: Levels | None = None
-) -> Diagnosis:
-    """The diagnosis of recorded times; phi is the one that was measured, and levels are looked for, where not given.
+def diagnosed(times: Recorded, phi: Number | None = None) -> Diagnosis:
+    """The diagnosis of recorded times; phi is the one that was measured, where not given.
 
     It rests on the rows that were logged, so that it does not matter which times missing rows were given.
     """
-    levels = levels or levels_in(times)
-    found = found_in(times.logged, times.chunks, seed, levels, are_sampled=times.absent == SAMPLED)
+    sampled = times.absent == SAMPLED
+    found = found_in(times.logged, times.chunks, times.seed, times.levels, sampled)
     return Diagnosis(**vars(found), recorded=times, phi=phi or times.phi)

@@ -18,7 +18,7 @@ from gcexp_adviser.diagnosis.diagnosis_in_words import sentences
 from gcexp_adviser.diagnosis.logged import counts
 from gcexp_adviser.diagnosis.mechanisms import Decomposition, found_in
 from gcexp_adviser.diagnosis.phi import share
-from gcexp_adviser.diagnosis.recorded import recorded_without_gaps, ways_of
+from gcexp_adviser.diagnosis.recorded import recorded_in, ways_of
 from gcexp_adviser.diagnosis.resampling import Number
 from gcexp_adviser.logs.how import how_of
 from gcexp_adviser.logs.reading import read
@@ -189,9 +189,9 @@ def fit(
     >>> found.found, found.table["value"].round(5).tolist()
     (['bad_node'], [2.26105])
     """
-    gaps = read(source, how_of(log, fit))
-    way, *_ = ways_of(gaps, absent, timeout)
-    found = diagnosed(recorded_without_gaps(gaps, way, barrier, seed), _known(phi), seed)
+    record = read(source, how_of(log, fit))
+    way, *_ = ways_of(record, absent, timeout)
+    found = diagnosed(recorded_in(record, way, barrier, seed), _known(phi))
     return _with_model(found, drift, seed)
 
 

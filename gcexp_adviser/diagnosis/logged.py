@@ -63,6 +63,11 @@ def longest(y: np.ndarray) -> np.ndarray:
     return np.fmax.reduce(y, axis=1)
 
 
+def usual_number(y: np.ndarray) -> int:
+    """How many workers are asked in an iteration of y (T, n), the middle number; NaN stands for no time."""
+    return int(np.median(counts(y, axis=1)))
+
+
 def usual_count(y: np.ndarray, axis: int) -> float:
     """Harmonic mean of the numbers of values along an axis: as many would give means that are as sure.
 

@@ -7,14 +7,15 @@ Missing rows have an assumed time in what is priced (`Recorded.x`) and none in w
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
 from gcexp.delays.trace_loads import Loads, loads_of
-from gcexp.errors import DataError, UserError, require, require_known
+from gcexp.errors import DataError, UserError, require_known
 from gcexp.traces.missing import (
     LEFT_OUT,
     SAMPLED,
@@ -26,8 +27,8 @@ from gcexp.traces.missing import (
     ways,
 )
 from gcexp.traces.record import TraceFile
-from gcexp_adviser.diagnosis.barrier import barrier as barrier_test
-from gcexp_adviser.diagnosis.barrier import stamped_after_waiting
+from gcexp_adviser.diagnosis.barrier import doubts
+from gcexp_adviser.diagnosis.level_changes import Levels, levels_of
 from gcexp_adviser.diagnosis.logged import longest, median
 from gcexp_adviser.diagnosis.phi import share_of_compute, share_of_loads
 from gcexp_adviser.diagnosis.resampling import Number
@@ -50,7 +51,10 @@ class Recorded:
 
     Attributes
     ----------
+    record : TraceFile
+        As it was read, with its gaps.
     trace : TraceFile
+        The same without gaps, unless workers are sampled.
     loads : Loads
         Of all iterations of the trace.
     every : ndarray (T0, n)
@@ -63,22 +67,17 @@ class Recorded:
         Numbers of these iterations in the trace.
     chunks : ndarray (T, n, M), optional
         Times of chunks, NaN likewise.
-    phi : Number, optional
-        Share of the time that does not grow with the load, at the own load, where it was measured.
-    phi_unknown : str
-        Why it was not.
     notes : tuple of str
         What was left out, and what is doubtful.
-    source : str
-        The file as it was named; empty for times in memory, which no command can replay.
     absent : {"refuse", "late", "skip", "sampled"}
         What became of missing rows.
     timeout : float, optional
         The time of those that are late, where it was given.
-    missing : MissingRows, optional
-        Which rows the trace lacks.
+    seed : int
+        Of resampling.
     """
 
+    record: TraceFile
     trace: TraceFile
     loads: Loads
     every: np.ndarray = field(repr=False)
@@ -86,13 +85,53 @@ class Recorded:
     logged: np.ndarray = field(repr=False)
     rows: np.ndarray = field(repr=False)
     chunks: np.ndarray | None = field(repr=False)
-    phi: Number | None
-    phi_unknown: str
     notes: tuple[str, ...]
-    source: str
     absent: Absent
     timeout: float | None
-    missing: MissingRows | None
+    seed: int
+
+    @cached_property
+    def missing(self) -> MissingRows | None:
+        """Which rows the record lacks; None where it lacks none, and where workers are sampled."""
+        return None if self.absent == SAMPLED else described(self.record)
+
+    @cached_property
+    def levels(self) -> Levels:
+        """Changes of level and spells of single workers; a sampled worker that was not asked for long has not gone."""
+        found = levels_of(np.log(self.logged))
+        return replace(found, gone={}) if self.absent == SAMPLED else found
+
+    @property
+    def phi(self) -> Number | None:
+        """Share of the time that does not grow with the load, at the own load, where it can be measured."""
+        return self._phi[0]
+
+    @property
+    def phi_unknown(self) -> str:
+        """Why it cannot; empty where it can."""
+        return self._phi[1]
+
+    @cached_property
+    def _phi(self) -> tuple[Number | None, str]:
+        """The measured share, or None and why there is none."""
+        if self.loads.several:
+            return share_of_loads(self.trace.logged, self.loads.of_rows, self.seed)
+        if "compute" in self.trace.values:
+            return share_of_compute(self.trace.logged, self.trace.values["compute"], self.seed)
+        return None, "the trace has one load and no column compute"
+
+    @property
+    def too_little(self) -> str:
+        """Why no remedy can be learned on one half of the times and judged on the other; empty where one can."""
+        rows, workers = self.x.shape
+        if workers < 2:
+            return f"{self.trace.name} has one worker: there is nothing to code and nobody to wait for"
+        if rows < _LEAST_TO_LEARN:
+            iterations = counted(rows, "iteration")
+            return (
+                f"{self.trace.name} has {iterations}: too few to learn from one half and judge on the other"
+            )
+        return ""
 
     def named(self, workers: Iterable[int]) -> list[str]:
         """What the workers of some columns are called."""
@@ -132,7 +171,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Way:
-    """A trace without gaps, and in which way its missing rows were taken; `how` is that in words, for a second way."""
+    """A record without gaps, and in which way its missing rows were taken; `how` is that in words, for a second way."""
 
     trace: TraceFile
     absent: Absent
@@ -209,33 +248,16 @@ def _either(gaps: TraceFile, asked: str, cure: str) -> str:
     )
 
 
-def has_enough(times: Recorded) -> bool:
-    """Whether remedies can be learned and judged on the times: two workers, and iterations for both."""
-    rows, workers = times.x.shape
-    return workers >= 2 and rows >= _LEAST_TO_LEARN
-
-
-def require_enough(times: Recorded) -> None:
-    """Raise `UserError` for times from which no remedy can be learned and judged."""
-    name = times.trace.name
-    rows, workers = times.x.shape
-    require(workers >= 2, f"{name} has one worker: there is nothing to code and nobody to wait for")
-    iterations = counted(rows, "iteration")
-    require(
-        has_enough(times), f"{name} has {iterations}: too few to learn from one half and judge on the other"
-    )
-
-
 def ways_to_advise(gaps: TraceFile, absent: Absent | None = None) -> list[list[str]]:
     """Words behind a file with which gcexp advise answers: one way, several where it would ask which, or none."""
     if absent is None and may_be_sampled(gaps):
         return [[f"absent={SAMPLED}"], ["absent=late"]]
     try:
         way, *_ = ways_of(gaps, absent)
-        times = recorded_without_gaps(gaps, way)
+        times = recorded_in(gaps, way)
     except UserError:
         return []
-    if not has_enough(times):
+    if times.too_little:
         return []
     return [[] if absent is None else [f"absent={absent}"]]
 
@@ -267,64 +289,61 @@ def _seldom(share: float, cure: str) -> str:
 
 def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", seed: int = 0) -> Recorded:
     """The times of a trace, whose missing rows are taken in one way; the parameters are those of `gcexp.fit`."""
-    gaps = read(source)
-    way, *_ = ways_of(gaps, absent)
-    return recorded_without_gaps(gaps, way, barrier, seed)
+    record = read(source)
+    way, *_ = ways_of(record, absent)
+    return recorded_in(record, way, barrier, seed)
 
 
-def recorded_without_gaps(gaps: TraceFile, way: Way, barrier: str = "check", seed: int = 0) -> Recorded:
-    """The times of a trace without gaps; it refuses what no answer can rest on.
+def recorded_in(record: TraceFile, way: Way, barrier: str = "check", seed: int = 0) -> Recorded:
+    """The times of a record whose missing rows are taken in one way; it refuses what no answer can rest on.
 
-    `gaps` is the same with its gaps, and `way` how these were taken; the other parameters are those of `gcexp.fit`.
+    The other parameters are those of `gcexp.fit`.
     """
-    trace, absent = way.trace, way.absent
     require_known("barrier", barrier, ("check", "no"))
+    trace = way.trace
     if not trace.flags.persistent and len(trace.values["time"]) > 1:
         raise DataError(
             f"{trace.name} has new workers in every row (persistent: false): nothing can be said of a worker"
         )
-    notes = list(trace.decisions)
-    notes += _who_takes_part(trace, absent)
+    loads = loads_of(trace)
+    rows = loads.own_rows
+    every = trace.values["time"][rows]
+    logged = trace.logged[rows]
+    compute = trace.values.get("compute")
+    notes = [*trace.decisions, *_who_takes_part(trace, way.absent)]
     if trace.left_out:
         notes.append(f"Left out because workers are missing: {counted(trace.left_out, 'iteration')}.")
-    loads = loads_of(trace)
-    every = trace.values["time"][loads.own_rows]
-    logged = logged_times(trace)
     if barrier == "check":
-        notes += _doubts(trace, logged)
+        notes += doubts(trace.name, logged, compute, rows)
     if loads.several:
         waiting = longest(every).mean()
         notes.append(
             f"{loads.sentence} Waiting for all takes {waiting:.4g} at load {loads.own:g} on the mean."
         )
-    phi, phi_unknown = _phi(trace, logged, loads, seed)
-    own = logged[loads.own_rows]
-    kept, left_out = _kept(every, own)
+    kept, left_out = _kept(every, logged)
     notes += left_out
-    _require_a_row_of_each(trace, own[kept], loads)
+    _require_a_row_of_each(trace, logged[kept], loads)
 
-    numbers = loads.own_rows
-    if absent == "skip" and gaps.missing is not None:
-        numbers = np.flatnonzero(~gaps.missing.any(1))[numbers]
+    numbers = rows
+    if way.absent == "skip" and record.missing is not None:
+        numbers = np.flatnonzero(~record.missing.any(1))[rows]
     chunks = None
     if trace.chunks is not None:
-        there = ~np.isnan(own[kept])[..., None]
-        chunks = np.where(there, trace.chunks[loads.own_rows][kept], np.nan)
+        there = ~np.isnan(logged[kept])[..., None]
+        chunks = np.where(there, trace.chunks[rows][kept], np.nan)
     return Recorded(
+        record=record,
         trace=trace,
         loads=loads,
         every=every,
         x=every[kept],
-        logged=own[kept],
+        logged=logged[kept],
         rows=numbers[kept],
         chunks=chunks,
-        phi=phi,
-        phi_unknown=phi_unknown,
         notes=tuple(notes),
-        source=gaps.source,
-        absent=absent,
+        absent=way.absent,
         timeout=way.timeout,
-        missing=None if absent == SAMPLED else described(gaps),
+        seed=seed,
     )
 
 
@@ -338,14 +357,6 @@ def _require_a_row_of_each(trace: TraceFile, logged: np.ndarray, loads: Loads) -
             f"{trace.name}: worker {worker} has no row{at_load} in iterations that count, so that nothing can be said "
             "of it; leave its other rows out of the log"
         )
-
-
-def logged_times(trace: TraceFile) -> np.ndarray:
-    """Times (R, n) that were logged; NaN where rows are missing, whatever time they were given."""
-    times = trace.values["time"]
-    if trace.missing is None:
-        return times
-    return np.where(trace.missing, np.nan, times)
 
 
 def _who_takes_part(trace: TraceFile, absent: Absent) -> Iterator[str]:
@@ -377,33 +388,6 @@ def _number_without_rows(trace: TraceFile) -> int | None:
     return silent
 
 
-def _doubts(trace: TraceFile, logged: np.ndarray) -> list[str]:
-    """What speaks for a stamp after the all-reduce; `UserError` where the times (R, n) tell nothing of the workers."""
-    compute = trace.values.get("compute")
-    own_rows = loads_of(trace).own_rows
-    every = logged[own_rows]
-    if compute is not None:
-        waited = stamped_after_waiting(every, compute[own_rows])
-        if waited:
-            raise UserError(
-                f"{trace.name}: {waited}. Take the compute times: columns=time:compute; where the times are right: "
-                "barrier=no"
-            )
-    verdict, said = barrier_test(every)
-    if verdict == "equalised":
-        raise UserError(f"{trace.name}: {said}; if these are compute times, say barrier=no{_hint(trace)}")
-    return [f"Doubtful: {said}.{_hint(trace)}"] if verdict else []
-
-
-def _phi(trace: TraceFile, logged: np.ndarray, loads: Loads, seed: int) -> tuple[Number | None, str]:
-    """The share of the time (R, n) that does not grow with the load, or None and why it was not measured."""
-    if loads.several:
-        return share_of_loads(logged, loads.of_rows, seed)
-    if "compute" in trace.values:
-        return share_of_compute(logged, trace.values["compute"], seed)
-    return None, "the trace has one load and no column compute"
-
-
 def _kept(x: np.ndarray, logged: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Rows (T,) of times (T, n) from which something can be learned, and what is told of the others."""
     there = ~np.isnan(logged).all(axis=1)
@@ -428,12 +412,3 @@ def _kept(x: np.ndarray, logged: np.ndarray) -> tuple[np.ndarray, list[str]]:
     if not there.all():
         told.append(f"Left out: {counted(int((~there).sum()), 'iteration')} in which no worker has a row.")
     return ~(paused | alone) & there, told
-
-
-def _hint(trace: TraceFile) -> str:
-    """Where the column compute still tells the workers apart, say so."""
-    compute = trace.values.get("compute")
-    if compute is None or not (compute > 0).all():
-        return ""
-    apart = np.median(np.log(compute).std(axis=1, ddof=1)) > 0.03
-    return "; the column compute differs between workers: take it as the time" if apart else ""

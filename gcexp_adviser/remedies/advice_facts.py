@@ -198,7 +198,7 @@ class AdviceFacts:
 
 def advice_facts(found: Conclusion, on_missing: Dependence | None) -> AdviceFacts:
     """The facts of a conclusion."""
-    recorded, levels, compared = found.recorded, found.levels, found.comparison
+    recorded, levels, compared = found.recorded, found.recorded.levels, found.comparison
     T, n = recorded.every.shape
     slower = [change for change in levels.recent if change.factor.value > 1]
     return AdviceFacts(
@@ -251,7 +251,7 @@ def _cost(found: Conclusion) -> CostFacts | None:
 def _spells(found: Conclusion) -> SpellsFacts | None:
     """What single spells would ask for, and what the remedy takes with them; None where there are none."""
     main, other, compared = found.main, found.if_it_comes_again, found.as_recorded
-    spells = found.levels.single_spells
+    spells = found.recorded.levels.single_spells
     if other is None or not spells:
         return None
     judged = compared.judged(main.pick.remedy, main.phi)

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gcexp.errors import UserError, require
+from gcexp.errors import ParameterError, UserError, require
 from gcexp.files import write_text
 from gcexp.traces.missing import LEFT_OUT, SAMPLED, Absent
 from gcexp.traces.record import TraceFile
-from gcexp_adviser.diagnosis.diagnosis import levels_in
 from gcexp_adviser.diagnosis.level_changes import Change
 from gcexp_adviser.diagnosis.logged import longest
 from gcexp_adviser.diagnosis.phi import share
-from gcexp_adviser.diagnosis.recorded import Recorded, Way, recorded_without_gaps, require_enough, ways_of
+from gcexp_adviser.diagnosis.recorded import Recorded, Way, recorded_in, ways_of
+from gcexp_adviser.diagnosis.resampling import Number
 from gcexp_adviser.logs.how import how_of
 from gcexp_adviser.logs.reading import read
 from gcexp_adviser.page import Page, counted, percent, write
@@ -136,8 +136,8 @@ class Advice(Conclusion):
 
         page = self.page()
         text = page.markdown("advice.png")
-        if self.recorded.source and self.recorded.absent != SAMPLED:
-            command = f"`{shlex.join(['gcexp', 'benchmark', self.recorded.source, '-o', str(folder)])}`"
+        if self.recorded.trace.source and self.recorded.absent != SAMPLED:
+            command = f"`{shlex.join(['gcexp', 'benchmark', self.recorded.trace.source, '-o', str(folder)])}`"
             text += (
                 f"\nAll schemes and bounds on these times: [the map](benchmark.md), which {command} writes.\n"
             )
@@ -159,7 +159,7 @@ class Advice(Conclusion):
         require(not path.exists(), f"{path} is there already; name another file")
         head = (
             f"# @package _global_\n# {advice_in_words.described(self, self.plan)}.\n"
-            f"# Advised by: {shlex.join(['gcexp', 'advise', self.recorded.source, f'phi={self.main.phi:g}'])}\n"
+            f"# Advised by: {shlex.join(['gcexp', 'advise', self.recorded.trace.source, f'phi={self.main.phi:g}'])}\n"
             f"# Times of sha256 {self.recorded.facts['sha256']}\n"
         )
         options = self.plan.options(self.comparison.terms.data_bound)
@@ -246,8 +246,8 @@ def advise(
     if absent == SAMPLED:
         _require_what_sampled_workers_can(terms, task)
     if task is not None:
-        _require_clean(record)
-    found = advice_on(record, terms, phi, ways_of(record, absent, timeout), barrier, seed)
+        _require_replayable(record)
+    found = advice_on(record, ways_of(record, absent, timeout), terms, phi, barrier, seed)
     if task is None or level is None:
         return found
     from gcexp_adviser.remedies.trained import fastest_to  # what trains is slow to import
@@ -265,7 +265,7 @@ def _require_what_sampled_workers_can(terms: Terms, task: str | None) -> None:
     )
 
 
-def _require_clean(record: TraceFile) -> None:
+def _require_replayable(record: TraceFile) -> None:
     """Refuse to train on times that no run can replay."""
     if not record.source:
         raise UserError("task and level replay a file: write the times as CSV and name it")
@@ -277,31 +277,36 @@ def _require_clean(record: TraceFile) -> None:
 
 
 def advice_on(
-    record: TraceFile, terms: Terms, phi: object, ways: Sequence[Way], barrier: str = "check", seed: int = 0
+    record: TraceFile, ways: Sequence[Way], terms: Terms, phi: object, barrier: str = "check", seed: int = 0
 ) -> Advice:
     """Advice on a record whose missing rows are taken in the first of some ways, beside that in the others.
 
     What it rests on is said in `gcexp.advise`; the ways are those of `gcexp_adviser.diagnosis.recorded.ways_of`.
     """
-    main, *others = ways
-    found = _advised(recorded_without_gaps(record, main, barrier, seed), terms, phi, seed)
-    otherwise = {}
-    for way in others:
+    answers: dict[str, Advice] = {}
+    for way in ways:
         try:
-            times = recorded_without_gaps(record, way, barrier, seed)
-            otherwise[way.how] = _advised(times, terms, phi, seed)
-        except UserError:  # too little is left without the iterations with missing rows
-            continue
-    return replace(found, otherwise=otherwise)
+            answers[way.how] = _advised(recorded_in(record, way, barrier, seed), terms, phi)
+        except UserError:
+            if way is ways[0]:
+                raise
+            # too little is left without the iterations with missing rows
+    main = answers.pop(ways[0].how)
+    return replace(main, otherwise=answers)
 
 
-def _advised(times: Recorded, terms: Terms, phi: object, seed: int) -> Advice:
+def _advised(times: Recorded, terms: Terms, phi: object) -> Advice:
     """Advice from recorded times, for what holds now; it acts only on what is certain."""
-    require_enough(times)
+    if times.too_little:
+        raise ParameterError(times.too_little)
     x = times.x
-    levels = levels_in(times)
+    seed = times.seed
+    levels = times.levels
     now = x[levels.now :]
-    phis, measured = _phis(times, phi)
+    if phi is None:
+        phis, measured = _measured(times.phi)
+    else:
+        phis, measured = _given(phi), False
     as_recorded = Comparison(now, terms, seed)
     comparison = as_recorded
     main = len(phis) // 2
@@ -312,7 +317,6 @@ def _advised(times: Recorded, terms: Terms, phi: object, seed: int) -> Advice:
         comparison = certain
     return Advice(
         recorded=times,
-        levels=levels,
         comparison=comparison,
         answers=tuple(_held_in(comparison.answer(value), comparison, x, levels.recent) for value in phis),
         table=settings(now, phis, None if comparison is as_recorded else comparison.x),
@@ -342,17 +346,16 @@ def _held_in(answer: Answer, compared: Comparison, x: np.ndarray, recent: tuple[
     return replace(answer, verdict=UNKNOWN, reason=f"{reason} than waiting")
 
 
-def _phis(times: Recorded, phi: object) -> tuple[tuple[float, ...], bool]:
-    """Shares at which to answer, and whether they were measured."""
-    if phi is not None:
-        given = share(phi)
-        if len(given) == 1:
-            return given, False
-        low, high = given
-        return (low, (low + high) / 2, high), False
-    known = times.phi
-    if known is None:
+def _given(phi: object) -> tuple[float, ...]:
+    """Shares at which to answer where a share or its range is given: a range at its ends and in the middle."""
+    low, *high = share(phi)
+    return (low, (low + high[0]) / 2, high[0]) if high else (low,)
+
+
+def _measured(phi: Number | None) -> tuple[tuple[float, ...], bool]:
+    """Shares at which to answer by what the times say of it, and whether they were measured."""
+    if phi is None:
         return (0.0, 0.5, 1.0), False
-    if known.low is None or known.high is None or not known.low < known.value < known.high:
-        return (known.value,), True
-    return (known.low, known.value, known.high), True
+    if phi.low is None or phi.high is None or not phi.low < phi.value < phi.high:
+        return (phi.value,), True
+    return (phi.low, phi.value, phi.high), True

@@ -10,7 +10,6 @@ import pandas as pd
 
 from gcexp.traces.missing import SAMPLED
 from gcexp_adviser.diagnosis.diagnosis import Diagnosis, diagnosed
-from gcexp_adviser.diagnosis.level_changes import Levels
 from gcexp_adviser.diagnosis.recorded import Recorded
 from gcexp_adviser.remedies.remedies import Plan, Remedy
 from gcexp_adviser.remedies.verdict import CODE, DEPENDS, NOTHING, REBALANCE, UNKNOWN, Answer, Comparison
@@ -27,8 +26,6 @@ class Conclusion:
     ----------
     recorded : Recorded
         The times.
-    levels : Levels
-        Changes of level and spells of single workers; on these it rests for which rows the answers are.
     comparison : Comparison
         What was compared, and by which rules: the rows since the last change of level, without single spells and
         changes that are too recent.
@@ -47,7 +44,6 @@ class Conclusion:
     """
 
     recorded: Recorded
-    levels: Levels = field(repr=False)
     comparison: Comparison = field(repr=False)
     answers: tuple[Answer, ...] = field(repr=False)
     table: pd.DataFrame = field(repr=False)
@@ -59,12 +55,12 @@ class Conclusion:
     @cached_property
     def diagnosis(self) -> Diagnosis:
         """What makes the workers slow: that of `gcexp.fit`, made when it is first asked for."""
-        return diagnosed(self.recorded, seed=self.comparison.seed, levels=self.levels)
+        return diagnosed(self.recorded)
 
     @property
     def since(self) -> int:
         """First row of those on which the answers rest."""
-        return self.levels.now
+        return self.recorded.levels.now
 
     @property
     def main(self) -> Answer:
@@ -123,7 +119,8 @@ class Conclusion:
 
     def playing(self, plan: Plan) -> list[str]:
         """Overrides of a plan and of its replay."""
-        return [*plan.overrides(self.comparison.terms.data_bound), *self.replayed(plan)]
+        replay = self.replayed(plan)
+        return [*plan.overrides(self.comparison.terms.data_bound), *replay]
 
     def replayed(self, plan: Plan) -> list[str]:
         """Overrides that replay the trace for a plan; of times in memory only how many workers there are.
@@ -134,9 +131,9 @@ class Conclusion:
         compared = self.comparison
         workers = recorded.trace.workers
         overrides = [f"n={len(workers)}"]
-        if not recorded.source:
+        if not recorded.trace.source:
             return overrides
-        file = recorded.source if recorded.trace.replayable else CLEAN
+        file = recorded.trace.source if recorded.trace.replayable else CLEAN
         overrides += ["delay=trace", f"delay.file={file}", f"delay.phi={self.main.phi:.12g}"]
         if compared.terms.data_bound:
             seated = ",".join(str(workers[column]) for column in plan.workers)

@@ -18,7 +18,7 @@ import numpy as np
 from gcexp.delays.trace import TraceDraws
 from gcexp.schemes.loads import Recent
 from gcexp.seeding import rng
-from gcexp_adviser.diagnosis.logged import counts, has_gaps, mean
+from gcexp_adviser.diagnosis.logged import has_gaps, mean, usual_number
 
 #: From the simplest to the most involved, which decides between remedies that are as fast.
 KINDS = {
@@ -226,11 +226,6 @@ class Plan:
         draws = TraceDraws((0,) * len(phi), growing.shape, start=fixed, **parts)
         scheme = build_scheme(compose([*self.overrides(data_bound), f"n={n}", f"late={late}"]), 0)
         return simulate(scheme, draws).duration
-
-
-def usual_number(x: np.ndarray) -> int:
-    """How many workers are asked in an iteration of times x (T, n), the middle number; NaN stands for no time."""
-    return int(np.median(counts(x, axis=1)))
 
 
 def by_number(x: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

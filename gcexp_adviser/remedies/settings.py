@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gcexp_adviser.diagnosis.logged import longest, mean
+from gcexp_adviser.diagnosis.logged import longest, mean, usual_number
 from gcexp_adviser.page import percent
-from gcexp_adviser.remedies.remedies import growth, usual_number
+from gcexp_adviser.remedies.remedies import growth
 
 LIMITS = (0.001, 0.01, 0.05)  # largest shares of the gradient that a timeout may drop
 _FEWER = (1, 2)  # workers that a quorum leaves out, and spare workers

@@ -10,9 +10,9 @@ from math import ceil
 import numpy as np
 
 from gcexp.theory import bounds
-from gcexp_adviser.diagnosis.logged import has_gaps, longest
+from gcexp_adviser.diagnosis.logged import has_gaps, longest, usual_number
 from gcexp_adviser.diagnosis.resampling import ratio_interval
-from gcexp_adviser.remedies.remedies import KINDS, Plan, Remedy, by_number, growth, remedies, usual_number
+from gcexp_adviser.remedies.remedies import KINDS, Plan, Remedy, by_number, growth, remedies
 from gcexp_adviser.remedies.terms import Terms
 
 NOTHING, REBALANCE, CODE = "do nothing", "rebalance", "code"

@@ -110,8 +110,8 @@ def once_facts(found: Conclusion) -> OnceFacts | None:
     """What was seen only once; None where nothing was."""
     if found.if_it_comes_again is None:
         return None
-    slower = [change for change in found.levels.recent if change.factor.value > 1]
-    return OnceFacts(len(found.levels.single_spells), len(slower))
+    slower = [change for change in found.recorded.levels.recent if change.factor.value > 1]
+    return OnceFacts(len(found.recorded.levels.single_spells), len(slower))
 
 
 def in_short(answer: AnswerFacts) -> str:
