@@ -16,7 +16,7 @@ from gcexp.schema import arguments, fitted
 from gcexp.traces.missing import LEFT_OUT, Told, dependence, described, ways
 from gcexp_adviser.benchmark.replay import UNCODED, Replay
 from gcexp_adviser.benchmark.verdict import judged
-from gcexp_adviser.diagnosis.recorded import refuse_sampled
+from gcexp_adviser.diagnosis.sampled import refuse_sampled
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -86,7 +86,8 @@ def import_log(
     """
     from gcexp.traces.clean import write_clean
     from gcexp.traces.missing import described, resolved
-    from gcexp_adviser.diagnosis.recorded import may_be_sampled, ways_to_advise
+    from gcexp_adviser.diagnosis.recorded import ways_to_advise
+    from gcexp_adviser.diagnosis.sampled import may_be_sampled
     from gcexp_adviser.logs.reading import read
 
     require(timeout is None or absent is not None, f"timeout={timeout} goes with absent=late")
@@ -104,8 +105,9 @@ def import_log(
     taken_later: Absent | None = absent if absent == SAMPLED else None
     if absent not in (None, SAMPLED):
         trace = resolved(trace, absent, timeout)
-    if absent is None and may_be_sampled(trace):
-        lines.append(may_be_sampled(trace))
+    doubt = may_be_sampled(trace) if absent is None else ""
+    if doubt:
+        lines.append(doubt)
     if absent is not None and missing is not None:
         lines.append(_TAKEN[absent])
     if output is None:

@@ -32,14 +32,12 @@ from gcexp_adviser.diagnosis.level_changes import Levels, levels_of
 from gcexp_adviser.diagnosis.logged import longest, median
 from gcexp_adviser.diagnosis.phi import share_of_compute, share_of_loads
 from gcexp_adviser.diagnosis.resampling import Number
+from gcexp_adviser.diagnosis.sampled import may_be_sampled, refuse_sampled
 from gcexp_adviser.logs.reading import read
-from gcexp_adviser.logs.taking_part import as_many_but_others, comes_and_goes, never_all, share_there
 from gcexp_adviser.page import counted
 
 #: How far the middle worker of a pause is above its usual time: in logarithms, and in median absolute deviations.
 _PAUSE = np.log(10.0)
-_SELDOM = 0.5  # share of the iterations with a row of a worker, below which missing rows are no exception
-_HARDLY = 0.1  # share of the iterations with a row of one worker, below which late times would be made up
 _DEVIATIONS = 8 * 1.4826
 _LEAST_NUMBERED = 4  # workers from which on a number that lacks is no chance
 _LEAST_TO_LEARN = 4  # iterations of which one half is learned from, and the other judges
@@ -205,49 +203,6 @@ def ways_of(gaps: TraceFile, absent: Absent | None, timeout: float | None = None
     return found
 
 
-def refuse_sampled(gaps: TraceFile, cure: str = "absent=sampled") -> None:
-    """Raise `UserError` where workers may be sampled, with what to type if they are."""
-    doubt = may_be_sampled(gaps, cure)
-    if doubt:
-        raise UserError(f"{gaps.name}: {doubt}")
-
-
-def may_be_sampled(gaps: TraceFile, cure: str = "absent=sampled") -> str:
-    """The question where missing rows may be of workers that were not asked; else empty.
-
-    Two answers fit, and both are told with what to type for each; `cure` is that for workers that are sampled.
-    """
-    if gaps.missing is None or not gaps.lacks_rows:
-        return ""
-    there = ~gaps.missing
-    asked = as_many_but_others(there)
-    if asked:
-        return _either(gaps, f"{asked}", cure)
-    seldom = _seldom(share_there(there), cure)
-    if seldom:
-        return seldom
-    some = never_all(there)
-    if some is not None:
-        fewest, most = some
-        return _either(gaps, f"{fewest} to {most}", cure)
-    return _hardly_there(gaps, there, cure)
-
-
-def _either(gaps: TraceFile, asked: str, cure: str) -> str:
-    """The question whether so many workers, in words, are asked in each iteration, or those without a row are late."""
-    times = gaps.values["time"]
-    waiting = float(np.nanmax(times, axis=1).mean())
-    own = np.nanmedian(times / np.nanmedian(times, axis=1, keepdims=True), axis=0)
-    slowest = int(own.argmax())
-    return (
-        f"{asked} of {times.shape[1]} workers have a row in each iteration, and not the same ones. Either {asked} are "
-        f"sampled and asked in each: then waiting for those takes {waiting:.4g} on the mean, nobody is missing, and "
-        f"worker {gaps.labels[slowest]} is the slowest, {own[slowest]:.3g} times as long as the middle of its "
-        f"iterations: {cure}. Or the fastest {asked} are kept: then those who are missing are stragglers: "
-        "absent=late. The log cannot tell which"
-    )
-
-
 def ways_to_advise(gaps: TraceFile, absent: Absent | None = None) -> list[list[str]]:
     """Words behind a file with which gcexp advise answers: one way, several where it would ask which, or none."""
     if absent is None and may_be_sampled(gaps):
@@ -260,31 +215,6 @@ def ways_to_advise(gaps: TraceFile, absent: Absent | None = None) -> list[list[s
     if times.too_little:
         return []
     return [[] if absent is None else [f"absent={absent}"]]
-
-
-def _hardly_there(gaps: TraceFile, there: np.ndarray, cure: str) -> str:
-    """The question where a worker has rows in hardly any iteration, here and there; `there` (R, N) says where."""
-    counts = there.sum(axis=0)
-    hardly = np.flatnonzero(comes_and_goes(there) & (counts < _HARDLY * len(there)))
-    if not len(hardly):
-        return ""
-    worker = int(hardly[0])
-    return (
-        f"worker {gaps.labels[worker]} has a row in {counts[worker]} of {len(there)} iterations: too few to tell how "
-        f"long it takes. Where it was late in the others: absent=late; where it was not asked in them: {cure}"
-    )
-
-
-def _seldom(share: float, cure: str) -> str:
-    """The question where the share of iterations in which workers have a row is small; else empty."""
-    if share >= _SELDOM:
-        return ""
-    return (
-        f"workers have a row in {100 * share:.0f} % of the iterations between their first and their last one: they do "
-        "not seem to wait for each other, as where each serves requests of its own, or other workers are asked in each "
-        f"iteration: {cure}. Where all wait for all, and those without a row were late: absent=late; absent=skip takes "
-        "the iterations in which all have a row"
-    )
 
 
 def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", seed: int = 0) -> Recorded:

@@ -17,7 +17,7 @@ from gcexp.run.run import Run
 from gcexp.schemes import Scheme
 from gcexp.traces.missing import Absent, described, resolved
 from gcexp_adviser.benchmark import Replay
-from gcexp_adviser.diagnosis.recorded import refuse_sampled
+from gcexp_adviser.diagnosis.sampled import refuse_sampled
 from gcexp_adviser.logs.how import ANYHOW, How
 from gcexp_adviser.logs.reading import read, trace_of
 

@@ -19,12 +19,6 @@ from gcexp_adviser.logs.parsed import Parsed
 
 _ENOUGH = 10  # iterations from which on a pattern is no chance
 _ALONE = 0.95  # share of the steps with one worker, from which on nobody waits
-_AS_MANY = 0.95  # share of the steps with the same number of workers
-_OTHERS = 0.2  # share of the steps from which on the workers are others than in the step before
-_HALF = 0.5  # share of the steps that is no exception
-_ALL_THERE = 0.05  # share of the steps with all workers, up to which nobody seems to wait for all
-_LACKING = 0.1  # share of the rows, of which fewer may be lost where all wait for all
-_EVEN = 0.25  # how many gaps a worker has at least, relative to the mean, where nobody is faster
 _JOINED = 5  # first steps without a row from which on a worker joined later
 _IN_STEP = 0.95  # share of a worker's rows at its own cadence
 _LEFT_SINCE = 20  # iterations from which on those since all workers are there suffice
@@ -148,83 +142,6 @@ def one_worker_each(there: np.ndarray) -> bool:
     if there.shape[1] < 2 or len(there) < _ENOUGH or (counts == 1).mean() < _ALONE:
         return False
     return bool(there.mean(axis=0).max() < _ALONE)  # else the others hardly take part
-
-
-def as_many_but_others(there: np.ndarray) -> int:
-    """How many workers have a row in each step (R, N), where these are as many each time and not the same; else 0.
-
-    They are others from one step to the next, or one hardly takes part beside those that nearly always do.
-
-    >>> rng = np.random.default_rng(0)
-    >>> as_many_but_others(rng.random((40, 6)).argsort(axis=1) < 3)
-    3
-    """
-    counts = there.sum(axis=1)
-    usual = int(np.median(counts))
-    if len(there) < _ENOUGH or usual >= there.shape[1] or (counts == usual).mean() < _AS_MANY:
-        return 0
-    visits = comes_and_goes(there) & (there.mean(axis=0) < _HALF)
-    return usual if changes(there) >= _OTHERS or visits.any() else 0
-
-
-def never_all(there: np.ndarray) -> tuple[int, int] | None:
-    """The fewest and the most workers of a step (R, N), where hardly any has all, and each lacks its part; else None.
-
-    Where all wait for all, some steps have all workers, fewer than a tenth of the rows are lost, or some workers have
-    far fewer gaps than others, since they are fast.
-
-    >>> rng = np.random.default_rng(0)
-    >>> order = rng.random((40, 6)).argsort(axis=1).argsort(axis=1)
-    >>> never_all(order < rng.integers(3, 6, (40, 1))), never_all(order < rng.integers(3, 7, (40, 1)))
-    ((3, 5), None)
-    """
-    counts = there.sum(axis=1)
-    lacking = 1 - there.mean(axis=0)
-    if len(there) < _ENOUGH or (counts == there.shape[1]).mean() > _ALL_THERE or lacking.mean() < _LACKING:
-        return None
-    if lacking.min() < _EVEN * lacking.mean() or changes(there) < _HALF:
-        return None
-    return int(counts.min()), int(counts.max())
-
-
-def changes(there: np.ndarray) -> float:
-    """In what share of the steps (R, N) the workers are others than in the step before.
-
-    >>> changes(np.array([[1, 0], [1, 0], [0, 1]], bool))
-    0.5
-    """
-    return float((there[1:] != there[:-1]).any(axis=1).mean())
-
-
-def comes_and_goes(there: np.ndarray) -> np.ndarray:
-    """Which workers (N,) have rows (R, N) here and there, rather than nearly all from some iteration to another one.
-
-    A worker that joins or leaves has them up to an end of the log, or for at least ten iterations.
-
-    >>> rows = np.arange(30)[:, None]
-    >>> comes_and_goes((rows >= [0, 12, 11, 4]) & (rows <= [29, 29, 12, 13])).tolist()
-    [False, False, True, False]
-    """
-    first, last = _ends(there)
-    length = last - first + 1
-    goes_on = there.sum(axis=0) >= _IN_STEP * length
-    is_stretch = (first == 0) | (last == len(there) - 1) | (length >= _ENOUGH)
-    return ~(goes_on & is_stretch)
-
-
-def share_there(there: np.ndarray) -> float:
-    """In what share of the steps (R, N) workers have a row, from the first row of each to its last one.
-
-    >>> share_there(np.array([[1, 0], [0, 0], [0, 1], [1, 1]], bool))
-    0.6666666666666666
-    """
-    first, last = _ends(there)
-    return float(there.sum() / (last - first + 1).sum())
-
-
-def _ends(there: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first and the last step (R, N) of each worker."""
-    return there.argmax(axis=0), len(there) - 1 - there[::-1].argmax(axis=0)
 
 
 def join_later(there: np.ndarray) -> dict[int, int]:
