@@ -132,6 +132,16 @@ class Name:
             return worker
         return f"{worker}_{found['time']}" if found["time"] in SYNONYMS["time"] else ""
 
+    @property
+    def without_unit(self) -> str:
+        """The name without the unit of its times in brackets, as that of a worker.
+
+        >>> name_of("GPU 5 [ms]").without_unit, name_of("node (old)").without_unit
+        ('GPU 5', 'node (old)')
+        """
+        bare = re.sub(r"\s*[(\[]\w+[)\]]\s*$", "", self.written)
+        return bare if self.unit and bare else self.written.strip()
+
     def fits(self, role: str) -> bool:
         """Whether a column of this name is that beyond doubt."""
         known = SYNONYMS[role]
@@ -192,10 +202,11 @@ class Names:
         return several[0] if len(several) == 1 else []
 
     @cached_property
-    def numbered(self) -> tuple[str, list[str]]:
+    def numbered(self) -> tuple[Name, list[str]]:
         """The first columns that differ in a number only, and a pattern that fits them; nothing where there are none.
 
-        >>> names_of(["step", "run-0 - time", "run-1 - time", "run-1 - time_max"]).numbered
+        >>> pattern, columns = names_of(["step", "run-0 - time", "run-1 - time", "time_max"]).numbered
+        >>> pattern.written, columns
         ('run-* - time', ['run-0 - time', 'run-1 - time'])
         """
         groups: dict[str, list[str]] = {}
@@ -204,8 +215,24 @@ class Names:
                 groups.setdefault(re.sub(r"\d+", "*", column), []).append(column)
         for pattern, group in groups.items():
             if len(group) > 1:
-                return pattern, group
-        return "", []
+                return name_of(pattern), group
+        return name_of(""), []
+
+    @cached_property
+    def workers(self) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """Numbers of the workers that columns or files are named after, and no names; or places, and their names.
+
+        >>> names_of(["rank_1", "rank_0"]).workers, names_of(["node7 [ms]", "node8 [ms]"]).workers
+        (((1, 0), ()), ((0, 1), ('node7', 'node8')))
+        """
+        numbers = []
+        for name in self.items:
+            found = re.fullmatch(r"([a-z]*)_?(\d{1,18})", name.base)
+            if found and found[1] in _NUMBERED:
+                numbers.append(int(found[2]))
+        if len(set(numbers)) == len(self.items):
+            return tuple(numbers), ()
+        return tuple(range(len(self.items))), tuple(name.without_unit for name in self.items)
 
 
 def names_of(columns: Iterable[object]) -> Names:
@@ -267,34 +294,3 @@ def listed(columns: Iterable[str]) -> str:
             name = f"{name[:_LETTERS]}..."
         shown.append(name)
     return ", ".join(shown)
-
-
-def labels_of(columns: list[str], is_numbered: bool = False) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Numbers of the workers that columns or files are named after, and no names; or places, and their names.
-
-    Examples
-    --------
-    >>> labels_of(["rank_1", "rank_0"]), labels_of(["node7 [ms]", "node8 [ms]"])
-    (((1, 0), ()), ((0, 1), ('node7', 'node8')))
-    """
-    places = tuple(range(len(columns)))
-    if is_numbered:
-        return places, ()
-    numbers = []
-    for column in columns:
-        found = re.fullmatch(r"([a-z]*)_?(\d{1,18})", name_of(column).base)
-        if found and found[1] in _NUMBERED:
-            numbers.append(int(found[2]))
-    if len(set(numbers)) == len(columns):
-        return tuple(numbers), ()
-    return places, tuple(map(_without_unit, columns))
-
-
-def _without_unit(column: str) -> str:
-    """A worker's name without the unit of its times in brackets.
-
-    >>> _without_unit("GPU 5 [ms]"), _without_unit("node (old)")
-    ('GPU 5', 'node (old)')
-    """
-    bare = re.sub(r"\s*[(\[]\w+[)\]]\s*$", "", column)
-    return bare if name_of(column).unit and bare else column.strip()

@@ -11,7 +11,7 @@ import pandas as pd
 
 from gcexp.errors import DataError
 from gcexp_adviser.logs.files import Part
-from gcexp_adviser.logs.names import labels_of, listed, names_of
+from gcexp_adviser.logs.names import listed, names_of
 from gcexp_adviser.logs.tables import MATRIX, Table
 
 #: What ``columns=`` calls the name of each row's file, where workers of several files have the same names.
@@ -94,7 +94,7 @@ def one_table(tables: list[Table], parts: list[Part], given: dict[str, str]) -> 
 def _workers_of(parts: list[Part]) -> tuple[list[int | str], str]:
     """The worker of each file, where each is that of one, and what is told of that."""
     written = list(dict.fromkeys(part.name for part in parts))
-    numbers, names = labels_of(written)
+    numbers, names = names_of(written).workers
     label_of: dict[str, Any] = dict(zip(written, names or numbers, strict=True))
     ordered = sorted(written, key=_by_numbers)
     told = f"took each of {len(written)} files for that of one worker: {ordered[0]} to {ordered[-1]}"

@@ -13,7 +13,7 @@ from gcexp.schema import quoted
 from gcexp.traces.record import LEAST, MOST, Flags
 from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.matching import Matched
-from gcexp_adviser.logs.names import name_of, typed
+from gcexp_adviser.logs.names import typed
 from gcexp_adviser.logs.numbers import in_seconds
 from gcexp_adviser.logs.tables import Table
 from gcexp_adviser.logs.twice import refuse_rows_that_stand_twice
@@ -83,7 +83,7 @@ def durations(table: Table, found: Matched, unit: str) -> Times:
 def _refuse_sizes(table: Table, found: Matched) -> None:
     """Raise `DataError` for a time whose name says how much data a worker had."""
     for column in found.times:
-        if name_of(column).is_size:
+        if table[column].name.is_size:
             raise DataError(
                 f"{table.place}: {column} seems to say how much data a worker had, and is no time; where another "
                 "column is the time: columns=time:NAME; where it is one, name its unit: unit=s"

@@ -40,13 +40,10 @@ def rows_that_count(table: Table, how: How) -> Table:
     if how.every_row:
         return table
     given, words = how.without
-    if given:
-        return _without(table, table.column_named(given, "without"), words)
-    used = set(how.columns.values())
-    for name in table.columns:
-        if name in used or name in NEEDED:
-            continue
-        marks = _marked(table, name)
+    used = {*how.columns.values(), *NEEDED}
+    may_mark = [given] if given else [name for name in table.columns if name not in used]
+    for name in may_mark:
+        marks = words or _marked(table, name)
         if marks:
             table = _without(table, name, marks)
     return table
@@ -100,8 +97,9 @@ def _tells_workers_or_parts(table: Table, name: str) -> bool:
     return bool(keys) and bool(table.frame.duplicated(keys).any())
 
 
-def _without(table: Table, name: str, words: tuple[str, ...]) -> Table:
-    """The table without the rows in whose column one of the words stands."""
+def _without(table: Table, column: str, words: tuple[str, ...]) -> Table:
+    """The table without the rows in whose column, as a person may have named it, one of the words stands."""
+    name = table.column_named(column, "without")
     marked = np.isin(table[name].words, [word.lower() for word in words])
     said = f"without={name}:{'+'.join(words)}"
     if not marked.any():

@@ -40,8 +40,8 @@ def not_known(table: Table) -> str:
     if table.named and not workers and len(times) == 1:
         return f"{no_worker(table)}; where {times[0]} is the time: columns=time:{typed(times[0])}"
     of_workers = "* where each column is a worker"
-    if group and pattern != "*":
-        of_workers = f"{typed(pattern)} where each of these columns is a worker"
+    if group and pattern.written != "*":
+        of_workers = f"{pattern.typed} where each of these columns is a worker"
     example = COLUMNS_EXAMPLE
     if times and iterations and workers and not head.frame.duplicated([*iterations, *workers]).any():
         said = f"iteration:{iterations[0]},worker:{workers[0]},time:{times[0]}"
@@ -121,7 +121,7 @@ def no_time(table: Table) -> str:
         told += f"; a rate becomes a time: {see(RATES)}"
     pattern, group = table.names.numbered
     if len(group) > 2:
-        told += f"; where each of the columns {typed(pattern)} is an iteration, {see(TURNED)}"
+        told += f"; where each of the columns {pattern.typed} is an iteration, {see(TURNED)}"
     return told + where_nested(table)
 
 
@@ -130,7 +130,7 @@ def no_worker(table: Table) -> str:
     told = _no_column("worker", table)
     pattern, group = table.names.numbered
     if group and table.named:
-        told += f"; where each of the columns {pattern} is a worker: columns=workers:{typed(pattern)}"
+        told += f"; where each of the columns {pattern.written} is a worker: columns=workers:{pattern.typed}"
     return (
         f"{told}; the log of one worker alone does not show who is slow: of files of one worker each name all; where "
         f"a launcher wrote the rank before each line, {see(LAUNCHER)}{where_nested(table)}"

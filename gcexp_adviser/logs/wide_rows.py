@@ -13,7 +13,7 @@ from gcexp.traces.assembling import by_number, record_of_matrix
 from gcexp.traces.record import LEAST, MOST
 from gcexp_adviser.logs.how import How
 from gcexp_adviser.logs.keys import whole_numbers
-from gcexp_adviser.logs.names import NOT_USED, Names, labels_of, listed, name_of, typed
+from gcexp_adviser.logs.names import NOT_USED, Names, listed, names_of, typed
 from gcexp_adviser.logs.parsed import Parsed
 from gcexp_adviser.logs.separators import UNNAMED
 from gcexp_adviser.logs.tables import Table
@@ -28,7 +28,9 @@ def wide_rows(table: Table, how: How) -> Parsed:
     in_memory = not table.named and not table.columns[0].startswith("column")
     columns, numbering, told = _columns_of_workers(table, given, in_memory)
     times = times_of_workers(table, columns, how.unit, is_clean=in_memory)
-    workers, hosts = labels_of(columns, is_numbered=not table.named)
+    workers, hosts = tuple(range(len(columns))), ()
+    if table.named:
+        workers, hosts = names_of(columns).workers
     order = np.argsort(workers)
     if hosts:
         order = np.array(sorted(range(len(hosts)), key=lambda place: by_number(hosts[place])))
@@ -147,10 +149,10 @@ def _guessed_workers(table: Table, names: Names) -> list[str]:
     if found and not (found[0].strip().isdecimal() and _has_unknown(names.without(found))):
         return found
     pattern, group = table.names.numbered
-    if group and re.search(r"bytes|count|num_|_size|examples|samples|tokens", name_of(pattern).base):
+    if group and re.search(r"bytes|count|num_|_size|examples|samples|tokens", pattern.base):
         raise DataError(
-            f"{table.place}: the columns {pattern} seem to hold counts or bytes, and no times of workers; where they "
-            f"are times: columns=workers:{typed(pattern)}"
+            f"{table.place}: the columns {pattern.written} seem to hold counts or bytes, and no times of workers; "
+            f"where they are times: columns=workers:{pattern.typed}"
         )
     raise DataError(f"{table.place}: {not_known(table)}")
 
