@@ -10,7 +10,7 @@ from typing import NoReturn, TypeVar
 import numpy as np
 
 from gcexp.errors import DataError
-from gcexp.traces.record import NEEDED, Flags, TraceFile
+from gcexp.traces.record import LEAST, MOST, NEEDED, Flags, TraceFile
 
 MOST_CELLS = 2**25  # iterations times workers, and times chunks
 _SHOWN = 10  # numbers in a sentence
@@ -183,27 +183,59 @@ def record_of_matrix(
     place: str,
     flags: Flags,
     iterations: np.ndarray | None = None,
-    workers: tuple[int, ...] | None = None,
+    workers: np.ndarray | None = None,
     hosts: tuple[str, ...] = (),
 ) -> TraceFile:
-    """The record of a matrix of times (R, N), NaN where a worker has none; its rows and columns are 0, 1, ..."""
+    """The record of a matrix of times (R, N), NaN where a worker has none.
+
+    Its rows and columns are 0, 1, ..., or `iterations` (R,) and `workers` (N,) in any order, each of which stands once.
+    Workers are places in `hosts` where they have names.
+
+    Raises
+    ------
+    DataError
+        For a number that is no time, a worker without any, and more than `MOST_CELLS` cells.
+    """
     rows, columns = times.shape
     if times.size > MOST_CELLS:
         raise DataError(
             f"{place}: a matrix of more than {MOST_CELLS} cells is not read; keep fewer iterations"
         )
-    numbering = _numbering(np.arange(rows) if iterations is None else iterations)
+    numbers = np.arange(columns)
+    if workers is not None:
+        times = times[:, np.argsort(workers)]
+        numbers = np.sort(workers)
+    if iterations is not None:
+        times = times[np.argsort(iterations)]
+    missing = np.isnan(times)
+    labels = tuple(numbers.tolist())
+    _check_times(times, missing, hosts or labels, place)
+    numbering = _numbering(np.arange(rows) if iterations is None else np.sort(iterations))
     return TraceFile(
         name=name,
         columns=NEEDED,
-        workers=tuple(range(columns)) if workers is None else workers,
+        workers=labels,
         names=hosts,
         values={"time": times},
         flags=_flags(flags, numbering),
-        missing=_if_any(np.isnan(times)),
+        missing=_if_any(missing),
         gap=numbering.gap,
         decisions=tuple(numbering.decisions),
     )
+
+
+def _check_times(times: np.ndarray, missing: np.ndarray, labels: tuple, place: str) -> None:
+    """Raise `DataError` for the first number (R, N) that is no time, and a worker without any."""
+    silent = np.flatnonzero(missing.all(axis=0))
+    if len(silent):
+        raise DataError(f"{place}: worker {labels[silent[0]]} has no time in any iteration")
+    wrong = np.argwhere(~missing & ~((times >= LEAST) & (times <= MOST)))
+    if len(wrong):
+        row, worker = wrong[0]
+        raise DataError(
+            f"{place}: the time of worker {labels[worker]} in row {row} is {times[row, worker]:g}, wanted is a number "
+            f"from {LEAST:g} to {MOST:g}"
+        )
 
 
 def by_number(name: str) -> list[tuple[int, str]]:

@@ -21,7 +21,7 @@ from gcexp.errors import DataError, UserError, require
 from gcexp.files import read_json, write_text, written
 from gcexp.schema import quoted
 from gcexp.traces.assembling import record_of_matrix
-from gcexp.traces.frames import record_of_frame, require_times
+from gcexp.traces.frames import record_of_frame
 from gcexp.traces.missing import Absent, resolved
 from gcexp.traces.places import Place, fault_in, header_of, place_of
 from gcexp.traces.record import NEEDED, Flags, TraceFile
@@ -96,12 +96,6 @@ def record_in_memory(times: Any) -> TraceFile:
             f"{OF_ARRAY}: wanted are times of shape (iterations, workers), or a frame with the columns "
             f"{', '.join(NEEDED)}, got {quoted(times)}"
         )
-    require_times(
-        matrix, lambda place: f"{OF_ARRAY}: the time of worker {place[1]} in row {place[0]}", matrix
-    )
-    silent = np.flatnonzero(np.isnan(matrix).all(axis=0))
-    if len(silent):
-        raise DataError(f"{OF_ARRAY}: worker {silent[0]} has no time in any iteration")
     return record_of_matrix(matrix, OF_ARRAY, OF_ARRAY, Flags())
 
 

@@ -38,7 +38,7 @@ def record_of_frame(
             values[column] = _numbers(frame[column])
     is_no_number = np.isnan(values["time"]) & ~frame["time"].isna().to_numpy()
     times = np.where(is_no_number, np.inf, values["time"])
-    require_times(times, lambda at: f"{place}: time in {place_of(at[0])}", frame["time"].to_numpy(object))
+    _require_times(times, lambda at: f"{place}: time in {place_of(at[0])}", frame["time"].to_numpy(object))
     lines = Lines(
         columns=tuple(frame.columns),
         iterations=_whole_numbers(frame["iteration"], "iteration", place, place_of),
@@ -50,7 +50,7 @@ def record_of_frame(
     return record_of_lines(with_times(lines, place), name, place, flags)
 
 
-def require_times(times: np.ndarray, place_of: Callable[[tuple[int, ...]], str], cells: np.ndarray) -> None:
+def _require_times(times: np.ndarray, place_of: Callable[[tuple[int, ...]], str], cells: np.ndarray) -> None:
     """Raise `DataError` for the first of some times that is none; NaN stands where there is no time."""
     wrong = np.argwhere(~np.isnan(times) & ~((times >= LEAST) & (times <= MOST)))
     if len(wrong):

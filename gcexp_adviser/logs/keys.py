@@ -14,7 +14,7 @@ from gcexp.schema import quoted
 from gcexp.traces.assembling import by_number
 from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.matching import Matched
-from gcexp_adviser.logs.names import listed
+from gcexp_adviser.logs.names import Names, listed
 from gcexp_adviser.logs.numbers import is_empty, whole_number
 from gcexp_adviser.logs.recipes import NESTED_JSON, see
 from gcexp_adviser.logs.tables import Table
@@ -26,9 +26,11 @@ _EXACT = 2**53  # up to which floats hold all whole numbers
 class Keys:
     """Of which iteration, worker and micro-batch each row (L,) is.
 
+    Where each worker has a column, only iterations are those of the rows (R,), and workers are those of columns (N,).
+
     Attributes
     ----------
-    iterations, workers : arrays of int (L,)
+    iterations, workers : arrays of int (L,), or (R,) and (N,)
         Numbers; those of workers are places in `hosts` where they have names.
     hosts : tuple of str
         Names of the workers, or empty.
@@ -50,8 +52,11 @@ def keys_of(table: Table, found: Matched) -> Keys:
     Raises
     ------
     DataError
-        For the first cell that names no worker, or is no number of an iteration.
+        For the first cell that names no worker, or is no number of an iteration; where each worker has a column, for an
+        iteration that stands twice.
     """
+    if found.of_workers:
+        return _keys_of_wide(table, found)
     for name in found.worker:
         if name in table.nested:
             raise DataError(f"{table.place}: {name}, the worker, holds lists or objects; {see(NESTED_JSON)}")
@@ -59,11 +64,28 @@ def keys_of(table: Table, found: Matched) -> Keys:
     iterations, numbered = _iterations([table[name] for name in found.iteration], workers)
     chunks = None
     if found.chunk:
-        chunks = whole_numbers(table[found.chunk], "chunk")
+        chunks = _whole_numbers(table[found.chunk], "chunk")
     return Keys(iterations, workers, hosts, chunks, [*told, *numbered])
 
 
-def whole_numbers(column: Column, role: str) -> np.ndarray:
+def _keys_of_wide(table: Table, found: Matched) -> Keys:
+    """The iterations of the rows, which are counted where no column says them, and the workers of the columns."""
+    iterations = np.arange(len(table.frame))
+    if found.iteration:
+        iterations = _whole_numbers(table[found.iteration[0]], "iteration")
+        values, counts = np.unique(iterations, return_counts=True)
+        if counts.max() > 1:
+            raise DataError(f"{table.place}: iteration {values[counts.argmax()]} stands twice")
+    if not table.named:
+        return Keys(iterations, np.arange(len(found.of_workers)))
+    numbers, hosts = Names(tuple(table[name].name for name in found.of_workers)).workers
+    if not hosts:
+        return Keys(iterations, np.array(numbers))
+    order = sorted(range(len(hosts)), key=lambda place: by_number(hosts[place]))
+    return Keys(iterations, np.argsort(order), tuple(hosts[place] for place in order))
+
+
+def _whole_numbers(column: Column, role: str) -> np.ndarray:
     """Whole numbers of a column; raise `DataError` for the first cell that is none."""
     numbers = column.whole_numbers
     if numbers is not None:
@@ -84,7 +106,7 @@ def _iterations(columns: list[Column], workers: np.ndarray) -> tuple[np.ndarray,
         return numbers, ["no column says the iteration: the rows of each worker are numbered in their order"]
     parts = []
     for column in columns:
-        parts.append(whole_numbers(column, "iteration"))
+        parts.append(_whole_numbers(column, "iteration"))
     if len(parts) == 1:
         return parts[0], []
     _, numbers = np.unique(np.stack(parts, axis=1), axis=0, return_inverse=True)

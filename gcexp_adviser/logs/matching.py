@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from gcexp.errors import DataError
+from gcexp.errors import DataError, ParameterError
 from gcexp.traces.record import NEEDED
-from gcexp_adviser.logs.names import NOT_USED, Names, listed, names_of, typed
+from gcexp_adviser.logs.columns_of_workers import columns_of_workers
+from gcexp_adviser.logs.names import NOT_USED, Names, listed, typed
 from gcexp_adviser.logs.tables import Table
 from gcexp_adviser.logs.unmatched import no_iteration, no_time, no_worker
 
@@ -20,40 +21,39 @@ _JOINS = "+"  # columns=worker:node+local_rank
 
 @dataclass(frozen=True)
 class Matched:
-    """Columns of a long table, by what they are; a key may be made of several columns, and times may be added up.
+    """Columns of a table, by what they are; a key may be made of several columns, and times may be added up.
 
     ``times`` is empty where the time is the difference of `start` and `end`, ``iteration`` where no column says it.
-    Where there is an `end` and no `start`, a time begins with the end of the worker's previous row.
+    Where there is an `end` and no `start`, a time begins with the end of the worker's previous row. Where each worker
+    has a column of times, these are `of_workers`, and beside them at most the iteration has one. Of columns that are
+    clean, those of a clean record or of an array, nothing has to be told.
     """
 
-    iteration: tuple[str, ...]
-    worker: tuple[str, ...]
+    iteration: tuple[str, ...] = ()
+    worker: tuple[str, ...] = ()
     times: tuple[str, ...] = ()
     start: str = ""
     end: str = ""
     compute: str = ""
     load: str = ""
     chunk: str = ""
+    of_workers: tuple[str, ...] = ()
+    is_clean: bool = False
     decisions: list[str] = field(default_factory=list)
-
-    @property
-    def is_clean(self) -> bool:
-        """Whether the table has the columns of a clean record, of which nothing has to be told."""
-        return not self.decisions
 
     @property
     def used(self) -> set[str]:
         """Names of all these columns."""
         single = {self.start, self.end, self.compute, self.load, self.chunk}
-        return (single | {*self.iteration, *self.worker, *self.times}) - {""}
+        return (single | {*self.iteration, *self.worker, *self.times, *self.of_workers}) - {""}
 
     def with_column(self, role: str, column: str) -> Matched:
         """The same with a column of computing, loads or micro-batches."""
         return replace(self, **{role: column})  # type: ignore[arg-type]
 
 
-def matched(table: Table, given: dict[str, str]) -> Matched | None:
-    """Match the columns of a table; None where it has a column for each worker.
+def matched(table: Table, given: dict[str, str]) -> Matched:
+    """Match the columns of a table, which has a row for each iteration and worker, or a column for each worker.
 
     Where nothing was said, the columns of a clean record are known by their very names. In a table of several files,
     each may be that of a worker; then no column need say the worker or the iteration.
@@ -71,36 +71,9 @@ def matched(table: Table, given: dict[str, str]) -> Matched | None:
     """
     if not given and set(NEEDED) <= set(table.columns):
         return _columns_of_clean(table)
-    if not _is_long(table, given):
-        return None
-    of_one_file = table.files is None
-    chosen: dict[str, tuple[str, ...]] = {}
-    names = table.names
-    for role, column in given.items():
-        chosen[role] = _columns_given(role, column, table)
-        names = names.without(chosen[role])
-    found = _times(table, chosen, names)
-    names = names.without(found.used)
-    for role in ("compute", "load", "chunk"):
-        columns = _columns_of(role, chosen, names)
-        if len(columns) > 1:
-            _ask(role, columns, table)
-        if columns:
-            found = found.with_column(role, columns[0])
-    names = names.without(found.used)
-    iterations = _columns_of("iteration", chosen, names)
-    workers = _columns_of("worker", chosen, names)
-    if not workers and of_one_file:
-        raise DataError(f"{table.place}: {no_worker(table)}")
-    if not iterations and of_one_file and "iteration" not in chosen:
-        raise DataError(f"{table.place}: {no_iteration(table)}")
-    iteration, worker = _keys(table, iterations, workers, found, given)
-    found = replace(found, iteration=iteration, worker=worker)
-    decisions = [_said(found)]
-    others = names_of([*iterations, *workers]).without([*iteration, *worker]).written
-    if others:
-        decisions.append(f"did not need {listed(others)} to tell the rows apart")
-    return replace(found, decisions=decisions)
+    if _is_long(table, given):
+        return _columns_of_long(table, given)
+    return _columns_of_wide(table, given)
 
 
 def without_empty_compute(table: Table, given: dict[str, str]) -> Table:
@@ -138,11 +111,43 @@ def _is_long(table: Table, given: dict[str, str]) -> bool:
 
 def _columns_of_clean(table: Table) -> Matched:
     """The columns of a clean record; others are further columns, whatever they are called."""
-    found = Matched(("iteration",), ("worker",), ("time",))
+    found = Matched(("iteration",), ("worker",), ("time",), is_clean=True)
     for name in ("compute", "load", "chunk"):
         if name in table.columns:
             found = found.with_column(name, name)
     return found
+
+
+def _columns_of_long(table: Table, given: dict[str, str]) -> Matched:
+    """The columns of a table with a row for each iteration and worker."""
+    of_one_file = table.files is None
+    chosen: dict[str, tuple[str, ...]] = {}
+    names = table.names
+    for role, column in given.items():
+        chosen[role] = _columns_given(role, column, table)
+        names = names.without(chosen[role])
+    found = _times(table, chosen, names)
+    names = names.without(found.used)
+    for role in ("compute", "load", "chunk"):
+        columns = _columns_of(role, chosen, names)
+        if len(columns) > 1:
+            _ask(role, columns, table)
+        if columns:
+            found = found.with_column(role, columns[0])
+    names = names.without(found.used)
+    iterations = _columns_of("iteration", chosen, names)
+    workers = _columns_of("worker", chosen, names)
+    if not workers and of_one_file:
+        raise DataError(f"{table.place}: {no_worker(table)}")
+    if not iterations and of_one_file and "iteration" not in chosen:
+        raise DataError(f"{table.place}: {no_iteration(table)}")
+    iteration, worker = _keys(table, iterations, workers, found, given)
+    found = replace(found, iteration=iteration, worker=worker)
+    decisions = [_said(found)]
+    others = [name for name in (*iterations, *workers) if name not in (*iteration, *worker)]
+    if others:
+        decisions.append(f"did not need {listed(others)} to tell the rows apart")
+    return replace(found, decisions=decisions)
 
 
 def _said(found: Matched) -> str:
@@ -184,13 +189,13 @@ def _columns_of(role: str, chosen: dict[str, tuple[str, ...]], names: Names) -> 
 def _times(table: Table, chosen: dict[str, tuple[str, ...]], names: Names) -> Matched:
     """The columns of times, or those of starts and ends; the keys are found later."""
     if chosen.get("time"):
-        return Matched((), (), chosen["time"])
+        return Matched(times=chosen["time"])
     if not (chosen.get("start") or chosen.get("end")):
         timed = names.fitting("time")
         if len(timed) > 1:
             _ask("time", timed, table)
         if timed:
-            return Matched((), (), (timed[0],))
+            return Matched(times=(timed[0],))
     starts = _columns_of("start", chosen, names)
     ends = _columns_of("end", chosen, names)
     if not ends or not (starts or chosen.get("end")):
@@ -199,7 +204,7 @@ def _times(table: Table, chosen: dict[str, tuple[str, ...]], names: Names) -> Ma
         _ask("start", starts, table)
     if len(ends) > 1:
         _ask("end", ends, table)
-    return Matched((), (), start=starts[0] if starts else "", end=ends[0])
+    return Matched(start=starts[0] if starts else "", end=ends[0])
 
 
 def _ask(role: str, fitting: Sequence[str], table: Table) -> None:
@@ -292,3 +297,44 @@ def _coarsest_first(codes: dict[str, np.ndarray], columns: tuple[str, ...]) -> t
 def _same(codes: dict[str, np.ndarray], mine: tuple[str, ...], its: tuple[str, ...]) -> bool:
     """Whether two keys divide the rows alike."""
     return _distinct(codes, (*mine, *its)) == _distinct(codes, mine) == _distinct(codes, its)
+
+
+# --- a column for each worker -----------------------------------------------------------------------------------------
+
+
+def _columns_of_wide(table: Table, given: dict[str, str]) -> Matched:
+    """The columns of a table with a column for each worker."""
+    _refuse_long_roles(given)
+    is_array = not table.named and not table.columns[0].startswith("column")
+    numbering = _numbering_of_wide(table, given)
+    workers, told = columns_of_workers(table, given, numbering, is_array)
+    iteration = (numbering,) if numbering else ()
+    return Matched(iteration, of_workers=tuple(workers), is_clean=is_array, decisions=told)
+
+
+def _refuse_long_roles(given: dict[str, str]) -> None:
+    """Raise `ParameterError` where ``columns=`` names workers' columns and those of a long table."""
+    clash = set(given) & {"worker", "time", "start", "end", "compute", "load", "chunk"}
+    if clash:
+        raise ParameterError(
+            f"columns= names workers, a column for each, and {', '.join(sorted(clash))}, of a table with a row for each"
+        )
+
+
+def _numbering_of_wide(table: Table, given: dict[str, str]) -> str:
+    """The column of the iterations of a wide table; empty where there is none."""
+    if given.get("iteration") == NOT_USED:
+        return ""
+    if "iteration" in given:
+        return table.column_named(given["iteration"])
+    found = table.names.fitting("iteration")
+    if len(found) > 1:
+        found = [name for name in found if table.frame[name].is_unique]
+    if not found:
+        return ""
+    if len(found) > 1:
+        raise DataError(
+            f"{table.place}: {' and '.join(found)} may each be the iteration; say which one, as in "
+            f"columns=iteration:{found[0]}"
+        )
+    return found[0]

@@ -12,13 +12,12 @@ from gcexp_adviser.logs.contents import content_of
 from gcexp_adviser.logs.files import files_of
 from gcexp_adviser.logs.how import How
 from gcexp_adviser.logs.ledger import judged
-from gcexp_adviser.logs.long_rows import long_rows
 from gcexp_adviser.logs.matching import matched, without_empty_compute
+from gcexp_adviser.logs.rows import rows_of
 from gcexp_adviser.logs.several import one_table
 from gcexp_adviser.logs.table_files import table_of
 from gcexp_adviser.logs.tables import Table, of_frame, table_in_memory
 from gcexp_adviser.logs.uncounted import rows_that_count
-from gcexp_adviser.logs.wide_rows import wide_rows
 from gcexp_adviser.profiler.kineto import read_profiler_folder
 
 
@@ -37,13 +36,11 @@ def record_of(source: object, how: How) -> TraceFile:
         The first thing that is not known or not right.
     """
     table = _table_of(source, how)
-    table = rows_that_count(table, how).read_with(how.decimal)
+    table = rows_that_count(table, how)
+    table = table.read_with(how.decimal)
     table = without_empty_compute(table, how.columns)
     found = matched(table, how.columns)
-    if found is None:
-        log = wide_rows(table, how)
-    else:
-        log = long_rows(table, found, how)
+    log = rows_of(table, found, how)
     record = judged(log)
     return replace(record, decisions=(*table.decisions, *record.decisions))
 

@@ -1,4 +1,4 @@
-"""Columns of times: durations of rows or of workers, their unit, and cells that are no time."""
+"""How long rows took: durations that stand in cells, or times between moments; their unit, and what is no time."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gcexp.errors import DataError, ParameterError
 from gcexp.schema import quoted
 from gcexp.traces.record import LEAST, MOST, Flags
 from gcexp_adviser.logs.columns import Column
+from gcexp_adviser.logs.keys import Keys
 from gcexp_adviser.logs.matching import Matched
-from gcexp_adviser.logs.names import typed
 from gcexp_adviser.logs.numbers import in_seconds
 from gcexp_adviser.logs.tables import Table
-from gcexp_adviser.logs.twice import refuse_rows_that_stand_twice
+from gcexp_adviser.logs.waiting import refuse_waiting
 
 
 @dataclass(frozen=True)
@@ -46,18 +46,41 @@ class Times:
         """The flags of a record, with the unit of `seconds` where it is known."""
         return replace(flags, unit="s") if self.unit else flags
 
-    def first_wrong(self, may_be_missing: bool) -> int | None:
-        """The first row (L,) whose time is none, or None."""
-        fine = (self.seconds >= LEAST) & (self.seconds <= MOST)
-        if may_be_missing:
-            fine |= np.isnan(self.seconds)
-        if fine.all():
-            return None
-        return int(np.argmin(fine))
+    @property
+    def are_times(self) -> np.ndarray:
+        """Which of the numbers are times that a worker may take."""
+        return (self.seconds >= LEAST) & (self.seconds <= MOST)
 
 
-def durations(table: Table, found: Matched, unit: str) -> Times:
-    """Times of rows (L,), which stand in a column or are the sum of several; `unit` is what a person named."""
+def times_of(table: Table, found: Matched, keys: Keys, unit: str) -> Times:
+    """The times of the rows (L,), or of the rows and the workers (R, N) where each of these has a column.
+
+    Parameters
+    ----------
+    table : Table
+    found : Matched
+        Its columns. Durations may be none; those that lie between moments are times.
+    keys : Keys
+    unit : str
+        What a person named, or nothing.
+
+    Raises
+    ------
+    DataError
+        For a cell that is neither a number nor empty, an end that is not later than its start, different units, and
+        rows that hold the waiting for others.
+    """
+    if found.of_workers:
+        return _times_of_workers(table, found, unit)
+    if found.times:
+        return _durations(table, found, unit)
+    if not found.start:
+        return _from_end_to_end(table[found.end], keys, unit)
+    return _from_start_to_end(table[found.start], table[found.end], keys, unit)
+
+
+def _durations(table: Table, found: Matched, unit: str) -> Times:
+    """Times of rows (L,), which stand in a column or are the sum of several."""
     if not unit:
         _refuse_sizes(table, found)
     hint = "; where it says when an iteration ended: columns=end:{}"
@@ -67,17 +90,7 @@ def durations(table: Table, found: Matched, unit: str) -> Times:
             f"{table.place}: {' and '.join(found.times)} have different units; make them the same"
         )
     sums = parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
-    times = _with_unit(sums, unit, of_cells.pop(), table[found.times[0]], told, found.is_clean)
-    row = times.first_wrong(may_be_missing=True)
-    if row is not None:
-        refuse_rows_that_stand_twice(table, found)
-        cell = table[found.times[0]].series.iloc[row]
-        sentence = f"{table.place}: time in {table.place_of(row)} is {_wanted(cell)}"
-        if times.seconds[row] < 0 and len(found.times) == 1:
-            mark = typed(f"{found.times[0]}:{cell}")
-            sentence += f"; where it stands for a worker that was too late: without={mark}"
-        raise DataError(sentence)
-    return times
+    return _with_unit(sums, unit, of_cells.pop(), table[found.times[0]], told, found.is_clean)
 
 
 def _refuse_sizes(table: Table, found: Matched) -> None:
@@ -90,9 +103,9 @@ def _refuse_sizes(table: Table, found: Matched) -> None:
             )
 
 
-def times_of_workers(table: Table, columns: list[str], unit: str, is_clean: bool) -> Times:
-    """Times (R, N) in a column for each worker; of an array, which `is_clean`, nothing has to be told."""
-    parts, of_cells, of_names, told = _read([table[name] for name in columns], unit)
+def _times_of_workers(table: Table, found: Matched, unit: str) -> Times:
+    """Times (R, N) in a column for each worker."""
+    parts, of_cells, of_names, told = _read([table[name] for name in found.of_workers], unit)
     if len(of_names) > 1:
         raise DataError(
             f"{table.place}: the columns of workers have different units by their names; make them the same"
@@ -102,40 +115,8 @@ def times_of_workers(table: Table, columns: list[str], unit: str, is_clean: bool
             f"{table.place}: some columns of workers have units behind their numbers, and others have not; name that "
             "of the others: unit=ms"
         )
-    return _with_unit(np.stack(parts, axis=1), unit, of_cells.pop(), table[columns[0]], told, is_clean)
-
-
-def compute_times(column: Column, times: Times) -> Times:
-    """Times of computing alone (L,), in the unit of the times of their rows, or their share in percent."""
-    unit = times.unit
-    if column.percents is not None:
-        told = f"compute is the time, of which {column.name.written} is the share in percent"
-        return Times(times.values * column.percents / 100, unit, [told])
-    values, of_cells, told, _ = column.numbers_in_unit(unit)
-    if np.isnan(values).all():
-        raise DataError(
-            f"{column.place}: {column.name.written} has no number; leave it out: columns=compute:none"
-        )
-    if of_cells:
-        return Times(values, of_cells, list(told))
-    of_name = column.name.unit
-    if of_name and not unit:
-        raise DataError(
-            f"{column.place}: {column.name.written} is in {of_name}, and the unit of the times is unknown; name it: "
-            "unit=ms"
-        )
-    return Times(values, of_name or unit, list(told))
-
-
-def _wanted(cell: object) -> str:
-    """A cell that is no time, and what is wanted."""
-    try:
-        value = float(cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        value = np.nan
-    if 0 < value < np.inf:
-        return f"{quoted(cell)}, wanted is a number from {LEAST:g} to {MOST:g}"
-    return f"{quoted(cell)}, wanted is a number > 0, or nothing where a worker has no time"
+    first = table[found.of_workers[0]]
+    return _with_unit(np.stack(parts, axis=1), unit, of_cells.pop(), first, told, found.is_clean)
 
 
 def _read(
@@ -177,14 +158,14 @@ def _refuse_text(column: Column, hint: str) -> None:
         cell = column.series.iloc[row]
         raise DataError(
             f"{column.place}: {column.name.written} in {column.place_of(row)} is {quoted(cell)}, wanted is a number > "
-            f"0, or nothing where a worker has no time{how_to_write(cell)}{hint}"
+            f"0, or nothing where a worker has no time{_how_to_write(cell)}{hint}"
         )
 
 
-def how_to_write(cell: object) -> str:
+def _how_to_write(cell: object) -> str:
     """How what a cell seems to mean is written, as a sentence goes on; empty where that is not known.
 
-    >>> how_to_write("1.5D-03"), how_to_write("01:23.4"), how_to_write("soon")
+    >>> _how_to_write("1.5D-03"), _how_to_write("01:23.4"), _how_to_write("soon")
     ('; write E in place of D, as 1.5E-03', '; of minutes and seconds write hours too, as 00:01:23.4', '')
     """
     text = str(cell).strip()
@@ -192,6 +173,84 @@ def how_to_write(cell: object) -> str:
         return f"; write E in place of D, as {text.upper().replace('D', 'E')}"
     if re.fullmatch(r"\d{1,2}:\d\d([.,]\d+)?", text):
         return f"; of minutes and seconds write hours too, as 00:{text}"
+    return ""
+
+
+# --- moments ----------------------------------------------------------------------------------------------------------
+
+
+def _from_start_to_end(start: Column, end: Column, keys: Keys, unit: str) -> Times:
+    """Times between the starts and the ends of rows; `unit` is what a person named."""
+    place = end.place
+    names = f"{start.name.written} and {end.name.written}"
+    starts, unit_of_starts = start.moments
+    ends, unit_of_ends = end.moments
+    of_name = start.name.unit
+    if of_name != end.name.unit:
+        raise DataError(f"{place}: {names} have different units by their names")
+    if unit_of_starts != unit_of_ends and not (unit or of_name):
+        told = f"{unit_of_starts or 'no unit'} and {unit_of_ends or 'no unit'}"
+        raise DataError(f"{place}: {names} seem to have different units ({told}); name theirs, as in unit=ms")
+    known, sentence = _unit_of_moments(end, "starts and ends", unit, unit_of_ends)
+    times = Times(np.asarray(ends - starts, float), known, [sentence])
+    wrong = np.flatnonzero(~times.are_times)
+    if len(wrong):
+        row = int(wrong[0])
+        begun = str(start.series.iloc[row])
+        ended = str(end.series.iloc[row])
+        raise DataError(
+            f"{place}: {end.place_of(row)} starts at {quoted(begun)} and ends at {quoted(ended)}, wanted is a later "
+            f"end{_over_midnight(begun, ended)}"
+        )
+    refuse_waiting(starts, ends, keys, place)
+    return times
+
+
+def _from_end_to_end(end: Column, keys: Keys, unit: str) -> Times:
+    """Times from the end of each worker's previous iteration to that of a row, NaN for its first."""
+    ends, unit_of_ends = end.moments
+    ends = ends - np.nanmin(ends)  # small, so that floats hold their differences
+    name = end.name.written
+    told = f"left out each worker's first row, of whose beginning {name} says nothing"
+    known, sentence = _unit_of_moments(end, "ends", unit, unit_of_ends)
+    times = Times(np.asarray(ends - _previous(ends, keys), float), known, [told, sentence])
+    wrong = np.flatnonzero(~times.are_times & ~np.isnan(times.seconds))
+    if len(wrong):
+        row = int(wrong[0])
+        ended = str(end.series.iloc[row])
+        raise DataError(
+            f"{end.place}: {name} in {end.place_of(row)}, {quoted(ended)}, is not later than that of the worker's "
+            "previous iteration"
+        )
+    return times
+
+
+def _unit_of_moments(end: Column, what: str, unit: str, of_numbers: str) -> tuple[str, str]:
+    """The unit of moments, as a person or a name says, or that of numbers that are dates; and a sentence about it."""
+    known = unit or end.name.unit
+    if known:
+        return known, f"{what} are in {known}{_made_seconds(known)}"
+    if not of_numbers:
+        return "", f"no unit of {what} is named: times stay in theirs; where it is ms: unit=ms"
+    if end.is_numeric:
+        return of_numbers, f"{what} are in {of_numbers} since 1970"
+    return of_numbers, f"{what} are dates"
+
+
+def _previous(ends: np.ndarray, keys: Keys) -> np.ndarray:
+    """The end of each worker's previous iteration, NaN for its first."""
+    workers = keys.workers
+    order = np.lexsort((keys.iterations, workers))
+    before = np.full(len(ends), np.nan)
+    same_worker = workers[order][1:] == workers[order][:-1]
+    before[order[1:][same_worker]] = ends[order[:-1][same_worker]]
+    return before
+
+
+def _over_midnight(start: str, end: str) -> str:
+    """What to write where midnight lies between two times of day, as a sentence goes on; empty for others."""
+    if all(re.fullmatch(r"\d{1,2}:\d\d(:\d\d([.,]\d+)?)?", text) for text in (start, end)):
+        return "; where midnight lies between them, write dates too, as 2024-05-31 23:59:59"
     return ""
 
 
@@ -232,12 +291,12 @@ def _told_of_unit(given: str, of_name: str, name: str) -> str:
     """In what unit the times of a column are, and who says so."""
     if given:
         other = f", not {of_name} as the name {name} says" if of_name not in ("", given) else ""
-        return f"times are in {given}, as unit={given} says{other}{made_seconds(given)}"
+        return f"times are in {given}, as unit={given} says{other}{_made_seconds(given)}"
     if of_name:
-        return f"times are in {of_name} by the name {name}{made_seconds(of_name)}"
+        return f"times are in {of_name} by the name {name}{_made_seconds(of_name)}"
     return "no unit of the times is named: they stay as they are; where they are milliseconds: unit=ms"
 
 
-def made_seconds(unit: str) -> str:
+def _made_seconds(unit: str) -> str:
     """That times of a unit became seconds, as a sentence goes on."""
     return "" if unit == "s" else ", and were made seconds"

@@ -17,7 +17,7 @@ import gcexp
 from gcexp.command.main import main
 from gcexp.delays import Trace
 from gcexp.errors import UserError
-from gcexp.traces.clean import read_record
+from gcexp.traces.clean import read_record, record_in_memory
 from gcexp.traces.places import located
 from gcexp_adviser.diagnosis.check import report
 from gcexp_adviser.logs.reading import read, trace_of
@@ -177,6 +177,13 @@ def test_the_pattern_that_is_shown_fits_the_files_of_torchrun(tmp_path, refused)
         (folder / "stderr.log").touch()
         (folder / "stdout.log").write_text("step 0 time 1 s\n")
     refused(f"{tmp_path}/none_x7/attempt_0/*/stdout.log", trace_of, tmp_path)
+
+
+@pytest.mark.parametrize("taken_by", [read, record_in_memory])
+def test_numbers_of_an_array_that_are_no_times(refused, taken_by):
+    said = refused(("worker 1", "row 0", "-2"), taken_by, [[1.0, -2.0], [1.0, 1.0]])
+    assert "float64" not in said
+    refused(("worker 1", "no time"), taken_by, [[1.0, np.nan], [1.0, np.nan]])
 
 
 def test_an_array_that_pandas_wrote_with_its_index(tmp_path):

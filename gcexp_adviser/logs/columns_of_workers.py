@@ -1,82 +1,43 @@
-"""Times that stand in columns, one for each worker, and rows that are iterations."""
+"""Which columns of a wide table, whose rows are iterations, are those of workers, and which others it has."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import numpy as np
 
 from gcexp.errors import DataError, ParameterError
-from gcexp.traces.assembling import by_number, record_of_matrix
-from gcexp.traces.record import LEAST, MOST
-from gcexp_adviser.logs.how import How
-from gcexp_adviser.logs.keys import whole_numbers
-from gcexp_adviser.logs.names import NOT_USED, Names, listed, names_of, typed
-from gcexp_adviser.logs.parsed import Parsed
+from gcexp_adviser.logs.names import Names, listed, typed
 from gcexp_adviser.logs.separators import UNNAMED
 from gcexp_adviser.logs.tables import Table
-from gcexp_adviser.logs.times import times_of_workers
 from gcexp_adviser.logs.unmatched import not_known
 
 
-def wide_rows(table: Table, how: How) -> Parsed:
-    """What a table with a column for each worker says."""
-    given = how.columns
-    _refuse_long_roles(given)
-    in_memory = not table.named and not table.columns[0].startswith("column")
-    columns, numbering, told = _columns_of_workers(table, given, in_memory)
-    times = times_of_workers(table, columns, how.unit, is_clean=in_memory)
-    workers, hosts = tuple(range(len(columns))), ()
-    if table.named:
-        workers, hosts = names_of(columns).workers
-    order = np.argsort(workers)
-    if hosts:
-        order = np.array(sorted(range(len(hosts)), key=lambda place: by_number(hosts[place])))
-        hosts = tuple(np.array(hosts, dtype=object)[order])
-    else:
-        workers = tuple(np.array(workers)[order].tolist())
-    matrix = times.seconds[:, order]
-    iterations = np.arange(len(matrix))
-    if numbering:
-        iterations = whole_numbers(table[numbering], "iteration")
-        values, counts = np.unique(iterations, return_counts=True)
-        if counts.max() > 1:
-            raise DataError(f"{table.place}: iteration {values[counts.argmax()]} stands twice")
-        order = np.argsort(iterations)
-        iterations = iterations[order]
-        matrix = matrix[order]
-    _check_times(matrix, hosts or tuple(map(str, workers)), table.place)
-    flags = times.with_unit(table.flags)
-    record = record_of_matrix(matrix, table.name, table.place, flags, iterations, workers, hosts)
-    return Parsed(
-        record=replace(record, decisions=(*told, *times.told, *record.decisions)),
-        place=table.place,
-        is_numbered=table.is_numbered,
-        are_durations=bool(how.unit or table.flags.unit),
-        every_row=how.every_row,
-    )
+def columns_of_workers(
+    table: Table, given: dict[str, str], numbering: str, is_array: bool
+) -> tuple[list[str], list[str]]:
+    """The columns of the workers, and what was decided.
 
+    Parameters
+    ----------
+    table : Table
+    given : dict
+        What ``columns=`` says.
+    numbering : str
+        The column of the iterations, or nothing.
+    is_array : bool
+        Whether the columns are those of an array, each of which is a worker's.
 
-def _refuse_long_roles(given: dict[str, str]) -> None:
-    """Raise `ParameterError` where ``columns=`` names workers' columns and those of a long table."""
-    clash = set(given) & {"worker", "time", "start", "end", "compute", "load", "chunk"}
-    if clash:
-        raise ParameterError(
-            f"columns= names workers, a column for each, and {', '.join(sorted(clash))}, of a table with a row for each"
-        )
-
-
-def _columns_of_workers(
-    table: Table, given: dict[str, str], in_memory: bool
-) -> tuple[list[str], str, list[str]]:
-    """The columns of the workers; the one of the iterations, which may be empty; and what was decided."""
-    numbering = _numbering_of_wide(table, given)
+    Raises
+    ------
+    DataError, ParameterError
+        Where columns may be something else than workers'; the sentence shows what to type.
+    """
     names = table.names.without([numbering])
     if "workers" in given:
         found = _of_pattern(table, names, given["workers"])
-    elif in_memory:
+    elif is_array:
         found = _of_array(table, names)
     elif table.named:
         found = _guessed_workers(table, names)
@@ -85,7 +46,7 @@ def _columns_of_workers(
     if not numbering and "iteration" not in given and table.named:
         _refuse_unnumbered(table, found)
     told = []
-    if not in_memory:
+    if not is_array:
         shown = found[0]
         if len(found) > 1:
             shown = f"{found[0]} to {found[-1]}"
@@ -97,26 +58,7 @@ def _columns_of_workers(
         told.append(f"did not use {listed(others)}")
     if numbering:
         told.append(f"iteration = {numbering}")
-    return found, numbering, told
-
-
-def _numbering_of_wide(table: Table, given: dict[str, str]) -> str:
-    """The column of the iterations of a wide table; empty where there is none."""
-    if given.get("iteration") == NOT_USED:
-        return ""
-    if "iteration" in given:
-        return table.column_named(given["iteration"])
-    found = table.names.fitting("iteration")
-    if len(found) > 1:
-        found = [name for name in found if table.frame[name].is_unique]
-    if not found:
-        return ""
-    if len(found) > 1:
-        raise DataError(
-            f"{table.place}: {' and '.join(found)} may each be the iteration; say which one, as in "
-            f"columns=iteration:{found[0]}"
-        )
-    return found[0]
+    return found, told
 
 
 def _of_pattern(table: Table, names: Names, pattern: str) -> list[str]:
@@ -212,18 +154,3 @@ def _may_be_long(table: Table) -> bool:
         return False
     pairs = np.unique(np.stack([first, second], axis=1), axis=0)
     return len(pairs) == len(first) and len(np.unique(first)) < len(first)
-
-
-def _check_times(times: np.ndarray, labels: tuple[str, ...], place: str) -> None:
-    """Raise `DataError` for a time that is none, and a worker without any."""
-    missing = np.isnan(times)
-    empty = np.flatnonzero(missing.all(0))
-    if len(empty):
-        raise DataError(f"{place}: worker {labels[empty[0]]} has no time in any iteration")
-    wrong = np.argwhere(~missing & ~((times >= LEAST) & (times <= MOST)))
-    if len(wrong):
-        row, worker = wrong[0]
-        raise DataError(
-            f"{place}: the time of worker {labels[worker]} in row {row} is {times[row, worker]:g}, wanted is a "
-            f"number from {LEAST:g} to {MOST:g}"
-        )
