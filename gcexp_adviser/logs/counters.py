@@ -1,4 +1,4 @@
-"""Numbers that are called times and are none: settings and counts, counters that go on, and moments.
+"""Numbers that are called times and are none: counters that go on, and moments.
 
 Times (R, N) are those of iterations and workers, NaN where a worker has no row.
 """
@@ -14,15 +14,12 @@ import numpy as np
 from gcexp.errors import DataError
 from gcexp.traces.clean import OF_ARRAY, OF_FRAME
 from gcexp.traces.record import TraceFile
-from gcexp_adviser.logs.names import listed, names_of, typed
+from gcexp_adviser.logs.names import listed, typed
 from gcexp_adviser.logs.parsed import Parsed
 from gcexp_adviser.logs.recipes import DIFFERENCES, ENDS, see
 
-_IN_MEMORY = (OF_ARRAY, OF_FRAME)
 _ENOUGH = 10  # rows from which on a pattern is no chance
-_MANY_EQUAL = 16  # equal times from which on they are no chance
 _GROWS = 0.9  # share of the steps in which a counter grows
-_CONSTANT = 10  # iterations from which on numbers of workers that never change are no chance
 _NEAR_START = 3.0  # usual increments up to which a counter that begins anew usually is
 _AT_MOST_AT_START = 10.0  # and up to which it always is: the step behind the start may be a slow one
 _EPOCHS = 3  # epochs from which on it is no chance that times fall to one increment each time
@@ -47,33 +44,6 @@ _GROWN = 3.0
 _FINE = 1e-3
 _FIRST, _LAST = 1e9, 4e9  # seconds since 1970 of the years 2001 to 2096
 _ALIKE = 1.05  # ratio of the last and the first date of a log
-
-
-def refuse_equal(log: Parsed) -> None:
-    """Raise `DataError` where all times of several workers are one number, unless their unit was named."""
-    times = log.record.values["time"]
-    few = min(times.shape) < 2 or times.size < _MANY_EQUAL
-    if log.are_durations or few or np.nanmin(times) < np.nanmax(times):
-        return
-    raise DataError(
-        f"{log.place}: all {times.size} times are equal, {times.flat[0]:g}: they seem to be no times but a setting or "
-        f"a count; where another column is the time: columns=time:NAME; where they are times: {_escape(log.place)}"
-    )
-
-
-def refuse_settings(log: Parsed) -> None:
-    """Raise `DataError` where a column that is not called a time has one number for each worker, in all iterations."""
-    times = log.record.values["time"]
-    rows_of_workers = (~np.isnan(times)).sum(axis=0)
-    is_called_time = not log.time or names_of([log.time]).has("time", "end")
-    if log.are_durations or is_called_time or times.shape[1] < 2 or rows_of_workers.min() < _CONSTANT:
-        return
-    if (np.nanmin(times, axis=0) < np.nanmax(times, axis=0)).any():
-        return
-    raise DataError(
-        f"{log.place}: {log.time} is the same for a worker in every iteration: it seems to be no time but a setting or "
-        f"a count; where another column is the time: columns=time:NAME; where it is one: {_escape(log.place)}"
-    )
 
 
 def refuse_ends_that_keep_pace(record: TraceFile, log: Parsed) -> None:
@@ -106,15 +76,9 @@ def with_durations(log: Parsed, record: TraceFile) -> tuple[TraceFile, str]:
     """
     if log.are_durations:
         return record, ""
-    escape = _escape(log.place)
-    record = _differences_of_counters(record, log, escape)
+    record = _differences_of_counters(record, log)
     times = record.values["time"]
-    return record, refuse_moments(times, log.place, partial(_cure, log, times), escape)
-
-
-def _escape(place: str) -> str:
-    """What to type where times are durations, though they do not look so."""
-    return 'the argument unit="s"' if place in _IN_MEMORY else "unit=s"
+    return record, refuse_moments(times, log.place, partial(_cure, log, times), log.escape)
 
 
 def _cure(log: Parsed, times: np.ndarray) -> str:
@@ -123,7 +87,7 @@ def _cure(log: Parsed, times: np.ndarray) -> str:
         return see(ENDS)
     if not log.time:
         return f"take the differences of its rows first: {_differences_of_rows(log.place)}"
-    if log.place in _IN_MEMORY:
+    if log.is_in_memory:
         return (
             f"for the time since the worker's previous row: columns={{'end': {log.time!r}}}; where another column is "
             "the time: columns={'time': 'NAME'}"
@@ -164,27 +128,27 @@ class Counter:
     resets: int
 
 
-def _differences_of_counters(record: TraceFile, log: Parsed, escape: str) -> TraceFile:
+def _differences_of_counters(record: TraceFile, log: Parsed) -> TraceFile:
     """The record with durations, where its times are counters."""
     if record.chunks is not None or not record.flags.persistent:
         return record
     times = record.values["time"]
     counter = counter_of(times)
     if counter is None:
-        _refuse_counters_of_some(times, record.labels, log, escape)
+        _refuse_counters_of_some(times, record.labels, log)
         return record
     seen = f"the times of every worker grow from iteration to iteration, up to {np.nanmax(times):.6g}"
     if keeps_pace(times[counter.rows], counter.durations):
         raise DataError(
             f"{log.place}: {seen}, and those of all workers keep pace: they seem to count from the start of the run, "
             f"and differences hold the waiting for others; {_cure(log, times)}; where they are durations, name their "
-            f"unit: {escape}"
+            f"unit: {log.escape}"
         )
     if counter.resets:
         seen += f", and begin anew {counter.resets} times" if counter.resets > 1 else ", and begin anew once"
     told = (
         f"{seen}: took them for counters, and the differences of rows for times; where they are durations, name their "
-        f"unit: {escape}"
+        f"unit: {log.escape}"
     )
     values = {name: matrix[counter.rows] for name, matrix in record.values.items()}
     values["time"] = counter.durations
@@ -197,17 +161,17 @@ def _differences_of_counters(record: TraceFile, log: Parsed, escape: str) -> Tra
     )
 
 
-def _refuse_counters_of_some(times: np.ndarray, labels: tuple[str, ...], log: Parsed, escape: str) -> None:
+def _refuse_counters_of_some(times: np.ndarray, labels: tuple[str, ...], log: Parsed) -> None:
     """Raise `DataError` where the times of some workers are counters, and those of others (R, N) durations."""
     found = counters_among(times)
     if not len(found):
         return
-    named = listed(str(labels[worker]) for worker in found)
-    who = f"worker {named}" if len(found) == 1 else f"workers {named}"
+    names = [labels[worker] for worker in found]
+    who = f"worker {names[0]}" if len(names) == 1 else f"workers {listed(names)}"
     raise DataError(
         f"{log.place}: the times of {who} grow from iteration to iteration as a counter does, up to "
         f"{np.nanmax(times[:, found]):.6g}, by about what the other workers take: take the differences of these rows "
-        f"first, {see(DIFFERENCES)}; where they are durations, name their unit: {escape}"
+        f"first, {see(DIFFERENCES)}; where they are durations, name their unit: {log.escape}"
     )
 
 

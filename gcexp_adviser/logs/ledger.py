@@ -8,17 +8,13 @@ import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.traces.record import TraceFile
-from gcexp_adviser.logs.counters import (
-    refuse_ends_that_keep_pace,
-    refuse_equal,
-    refuse_settings,
-    with_durations,
-)
-from gcexp_adviser.logs.names import typed
-from gcexp_adviser.logs.numbers import in_seconds
+from gcexp_adviser.logs.counters import refuse_ends_that_keep_pace, with_durations
+from gcexp_adviser.logs.names import SECONDS, typed
 from gcexp_adviser.logs.parsed import Parsed
 from gcexp_adviser.logs.taking_part import at_common_steps
 
+_MANY_EQUAL = 16  # equal times from which on they are no chance
+_CONSTANT = 10  # iterations from which on numbers of workers that never change are no chance
 _UNEQUAL = 1.05  # ratio of usual sizes from which on workers have unequal data
 _FAR = 300.0  # ratio of workers' usual times from which on their units may differ
 
@@ -32,14 +28,40 @@ def judged(log: Parsed) -> TraceFile:
         For times that are a setting, lost lines, runs without waiting, a server among the workers, moments in place of
         times, and compute times of another unit.
     """
-    refuse_equal(log)
-    refuse_settings(log)
+    _refuse_equal(log)
+    _refuse_settings(log)
     record = at_common_steps(log)
     refuse_ends_that_keep_pace(record, log)
     record, remark = with_durations(log, record)
     remarks = [remark, other_scale(record.values["time"], record.labels), _unequal_data(record, log.sizes)]
     _refuse_doubtful_compute(record, log)
     return replace(record, decisions=(*record.decisions, *filter(None, remarks)))
+
+
+def _refuse_equal(log: Parsed) -> None:
+    """Raise `DataError` where all times of several workers are one number, unless their unit was named."""
+    times = log.record.values["time"]
+    few = min(times.shape) < 2 or times.size < _MANY_EQUAL
+    if log.are_durations or few or np.nanmin(times) < np.nanmax(times):
+        return
+    raise DataError(
+        f"{log.place}: all {times.size} times are equal, {times.flat[0]:g}: they seem to be no times but a setting or "
+        f"a count; where another column is the time: columns=time:NAME; where they are times: {log.escape}"
+    )
+
+
+def _refuse_settings(log: Parsed) -> None:
+    """Raise `DataError` where a column that is not called a time has one number for each worker, in all iterations."""
+    times = log.record.values["time"]
+    rows_of_workers = (~np.isnan(times)).sum(axis=0)
+    if log.are_durations or log.is_called_time or times.shape[1] < 2 or rows_of_workers.min() < _CONSTANT:
+        return
+    if (np.nanmin(times, axis=0) < np.nanmax(times, axis=0)).any():
+        return
+    raise DataError(
+        f"{log.place}: {log.time} is the same for a worker in every iteration: it seems to be no time but a setting or "
+        f"a count; where another column is the time: columns=time:NAME; where it is one: {log.escape}"
+    )
 
 
 def other_scale(times: np.ndarray, labels: tuple[str, ...]) -> str:
@@ -140,7 +162,7 @@ def like_percent(times: np.ndarray, compute: np.ndarray, unit: str = "") -> str:
 
     They are seconds where the `unit` is known in which they were written, and percents where they were none.
     """
-    written = compute / in_seconds(np.ones(1), unit) if unit else compute
+    written = compute / SECONDS[unit] if unit else compute
     if np.nanmax(written) > 100 or np.nanmedian(written) < 5:
         return ""
     as_time = _dependence(times - compute, compute)

@@ -42,6 +42,7 @@ _NUMBERED = ("", "w", "worker", "r", "rank", "p", "proc", "process")
 
 #: How many seconds a unit has, as a quotient of whole numbers: a division is rounded once.
 UNITS = {"s": (1, 1), "ms": (1, 10**3), "us": (1, 10**6), "ns": (1, 10**9), "min": (60, 1), "h": (3600, 1)}
+SECONDS = {unit: times / parts for unit, (times, parts) in UNITS.items()}
 _SPELLED = {
     "s": ("s", "sec", "secs", "second", "seconds"),
     "ms": ("ms", "msec", "msecs", "millis", "millisecond", "milliseconds"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gcexp.traces.clean import OF_ARRAY, OF_FRAME
 from gcexp.traces.record import TraceFile
 
 
@@ -21,6 +22,8 @@ class Parsed:
         How sentences begin.
     time : str
         The column of the times, or of the moments when rows ended; empty where each worker has a column.
+    is_called_time : bool
+        Whether that column is called a time or an end; so are those of workers.
     worker : str
         The column of the workers; empty where each worker has a column.
     is_end_to_end : bool
@@ -46,6 +49,7 @@ class Parsed:
     record: TraceFile
     place: str
     time: str = ""
+    is_called_time: bool = True
     worker: str = ""
     is_end_to_end: bool = False
     is_numbered: bool = False
@@ -56,3 +60,13 @@ class Parsed:
     compute_unit: str = ""
     is_share: bool = False
     percent: str = ""
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether the log was an array or a frame, of which a person says more in Python."""
+        return self.place in (OF_ARRAY, OF_FRAME)
+
+    @property
+    def escape(self) -> str:
+        """What to type where times are durations, though they do not look so."""
+        return 'the argument unit="s"' if self.is_in_memory else "unit=s"

@@ -80,6 +80,7 @@ def rows_of(table: Table, found: Matched, how: How) -> Parsed:
     record = _record(table, found, keys, numbers, times.with_unit(table.flags))
     told = [*found.decisions, *keys.told, *of_run, *times.told, *numbers.told]
     may_end_early = bool(found.worker) and not found.iteration
+    (time, *_) = (*found.times, found.end)
     return Parsed(
         record=replace(
             record,
@@ -87,7 +88,8 @@ def rows_of(table: Table, found: Matched, how: How) -> Parsed:
             decisions=(*told, *record.decisions),
         ),
         place=table.place,
-        time=(*found.times, found.end)[0],
+        time=time,
+        is_called_time=not time or table[time].name.fits("time") or table[time].name.fits("end"),
         worker=(*found.worker, "")[0],
         is_end_to_end=bool(found.end) and not found.start,
         is_numbered=table.is_numbered or may_end_early,
