@@ -149,13 +149,13 @@ class Column:
         return self.numbers.values if self.name.is_percent_of_compute else None
 
     @cached_property
-    def whole_numbers(self) -> np.ndarray | None:
-        """The whole numbers >= 0 of the cells; None where some cell is none."""
+    def whole_numbers(self) -> np.ndarray:
+        """The whole numbers >= 0 of the cells (L,); -1 where a cell is none."""
         if self.cells.dtype.kind == "i" and self.cells.min() >= 0:
             return self.cells.astype(np.int64, copy=False)
         codes, values = pd.factorize(self.cells, use_na_sentinel=False)
         numbers = [whole_number(value, self.writing) for value in values]
-        return None if None in numbers else np.array(numbers, np.int64)[codes]
+        return np.array([-1 if number is None else number for number in numbers], np.int64)[codes]
 
     @cached_property
     def further(self) -> np.ndarray:

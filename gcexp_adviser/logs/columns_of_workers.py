@@ -150,7 +150,7 @@ def _may_be_long(table: Table) -> bool:
     """Whether the first two columns may number iterations and workers."""
     first = table[table.columns[0]].whole_numbers
     second = table[table.columns[1]].whole_numbers
-    if first is None or second is None:
+    if first.min() < 0 or second.min() < 0:
         return False
     pairs = np.unique(np.stack([first, second], axis=1), axis=0)
     return len(pairs) == len(first) and len(np.unique(first)) < len(first)

@@ -88,12 +88,10 @@ def _keys_of_wide(table: Table, found: Matched) -> Keys:
 def _whole_numbers(column: Column, role: str) -> np.ndarray:
     """Whole numbers of a column; raise `DataError` for the first cell that is none."""
     numbers = column.whole_numbers
-    if numbers is not None:
+    row = int(numbers.argmin())
+    if numbers[row] >= 0:
         return numbers
-    row, cell = next(
-        (row, cell) for row, cell in enumerate(column.cells) if whole_number(cell, column.writing) is None
-    )
-    told = f"{role} in {column.place_of(row)} is {quoted(cell)}, wanted is a whole number >= 0"
+    told = f"{role} in {column.place_of(row)} is {quoted(column.cells[row])}, wanted is a whole number >= 0"
     if role == "iteration":
         told += "; where another column is the iteration: columns=iteration:NAME"
     raise DataError(f"{column.place}: {told}")
