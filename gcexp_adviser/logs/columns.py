@@ -17,7 +17,6 @@ from gcexp_adviser.logs.numbers import (
     Numbers,
     Writing,
     has_decimal_comma,
-    in_seconds,
     is_empty,
     looks_like_number,
     numbers_in,
@@ -119,9 +118,7 @@ class Column:
                 "a unit, which other numbers of the column have behind them; name that of the numbers without one: "
                 "unit=ms"
             )
-        values = np.where(numbers.bare, in_seconds(numbers.values, of_bare), numbers.values)
-        told = f"numbers of {self.name.written} without a unit are in {of_bare}"
-        return Numbers(values, numbers.unit, (*numbers.told, told))
+        return numbers.with_bare_in(of_bare, self.name.written)
 
     @cached_property
     def moments(self) -> Moments:

@@ -138,12 +138,10 @@ def _read(
     for column in columns:
         _refuse_text(column, hint.format(column.name.typed))
         numbers = column.numbers_in_unit(given)
-        told |= dict.fromkeys(numbers.told)
         if given and len(of_cells) > 1 and not numbers.unit:
-            parts.append(in_seconds(numbers.values, given))
-            told[f"numbers of {column.name.written} without a unit are in {given}"] = None
-        else:
-            parts.append(numbers.values)
+            numbers = numbers.with_bare_in(given, column.name.written)
+        parts.append(numbers.values)
+        told |= dict.fromkeys(numbers.told)
     return parts, {"s"} if given and some_are_bare else of_cells, of_names, list(told)
 
 
