@@ -38,10 +38,6 @@ class _Numbers:
         ``time`` and what else the record has; of a table with a column for each worker ``time`` (R, N) alone.
     sizes : dict of arrays (L,)
         How much data a worker had, by the columns that say so.
-    compute_unit : str
-        The unit in which compute times were written; empty where it is not known.
-    is_share : bool
-        Whether compute times were made of their share of the time, which a person named.
     told : list of str
         What was decided.
     """
@@ -49,8 +45,6 @@ class _Numbers:
     columns: tuple[str, ...]
     values: dict[str, np.ndarray]
     sizes: dict[str, np.ndarray] = field(default_factory=dict)
-    compute_unit: str = ""
-    is_share: bool = False
     told: list[str] = field(default_factory=list)
 
 
@@ -63,30 +57,20 @@ def rows_of(table: Table, found: Matched, how: How) -> Parsed:
         For the first cell that is no key or no time, several runs of which none was named, and several rows of one
         iteration and worker.
     """
-    keys = keys_of(table, found)
-    of_run: list[str] = []
-    if found.iteration and found.worker:
-        rows, iterations, of_run = of_one_run(table, found, keys, how.run)
-        if not rows.all():
-            table = table.keep(rows)
-            keys = keys_of(table, found)
-        if how.run == "all":
-            keys = replace(keys, iterations=iterations[rows])
+    table, keys, of_run = _of_one_run(table, found, how.run)
     times = times_of(table, found, keys, how.unit)
     percent = _percent_of_compute(table, found, how.columns)
     if percent == found.compute:
         found = found.with_column("compute", "")  # it is asked about
     numbers = _numbers(table, found, keys, times)
     record = _record(table, found, keys, numbers, times.with_unit(table.flags))
-    told = [*found.decisions, *keys.told, *of_run, *times.told, *numbers.told]
-    may_end_early = bool(found.worker) and not found.iteration
+    told = [*found.decisions, *keys.told, *of_run, *times.told, *numbers.told, *record.decisions]
+    values = {name: matrix for name, matrix in record.values.items() if name in numbers.values}
+    sizes = {name: matrix for name, matrix in record.values.items() if name in numbers.sizes}
     (time, *_) = (*found.times, found.end)
+    may_end_early = bool(found.worker) and not found.iteration
     return Parsed(
-        record=replace(
-            record,
-            values={name: matrix for name, matrix in record.values.items() if name in numbers.values},
-            decisions=(*told, *record.decisions),
-        ),
+        record=replace(record, values=values, decisions=tuple(told)),
         place=table.place,
         time=time,
         is_called_time=not time or table[time].name.fits("time") or table[time].name.fits("end"),
@@ -96,11 +80,25 @@ def rows_of(table: Table, found: Matched, how: How) -> Parsed:
         may_end_early=may_end_early,
         are_durations=bool(how.unit or table.flags.unit),
         every_row=how.every_row,
-        sizes={name: matrix for name, matrix in record.values.items() if name in numbers.sizes},
-        compute_unit=numbers.compute_unit,
-        is_share=numbers.is_share,
+        sizes=sizes,
+        compute_unit=(table[found.compute].name.unit or times.unit) if found.compute else "",
+        is_share=bool(found.compute) and table[found.compute].percents is not None,
         percent=percent,
     )
+
+
+def _of_one_run(table: Table, found: Matched, run: str) -> tuple[Table, Keys, list[str]]:
+    """The rows of the run that is meant, whose they are, and what was decided."""
+    keys = keys_of(table, found)
+    if not found.iteration or found.of_workers:
+        return table, keys, []
+    rows, iterations, told = of_one_run(table, found, keys, run)
+    if not rows.all():
+        table = table.keep(rows)
+        keys = keys_of(table, found)
+    if run == "all":
+        keys = replace(keys, iterations=iterations[rows])
+    return table, keys, told
 
 
 def _numbers(table: Table, found: Matched, keys: Keys, times: Times) -> _Numbers:
@@ -111,12 +109,8 @@ def _numbers(table: Table, found: Matched, keys: Keys, times: Times) -> _Numbers
     if found.times:
         _refuse_wrong_time(table, found, times)
     told: list[str] = []
-    compute_unit = ""
-    is_share = False
     if found.compute:
         compute = _compute_times(table[found.compute], times)
-        compute_unit = table[found.compute].name.unit or times.unit
-        is_share = table[found.compute].percents is not None
         values["compute"] = compute.seconds
         told += compute.told
     if found.load:
@@ -134,7 +128,7 @@ def _numbers(table: Table, found: Matched, keys: Keys, times: Times) -> _Numbers
     if found.times:
         told += _told_of_rows_without_times(keys, ~np.isnan(times.seconds))
     sizes = {name: table[name].further for name in others.where(lambda name: name.is_size)}
-    return _Numbers(columns, values, sizes, compute_unit, is_share, told)
+    return _Numbers(columns, values, sizes, told)
 
 
 def _percent_of_compute(table: Table, found: Matched, given: dict[str, str]) -> str:

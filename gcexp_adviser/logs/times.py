@@ -59,7 +59,7 @@ def times_of(table: Table, found: Matched, keys: Keys, unit: str) -> Times:
     ----------
     table : Table
     found : Matched
-        Its columns. Durations may be none; those that lie between moments are times.
+        Its columns. What stands in cells may be no time; what lies between moments is one.
     keys : Keys
     unit : str
         What a person named, or nothing.
