@@ -188,13 +188,14 @@ def record_of_matrix(
 ) -> TraceFile:
     """The record of a matrix of times (R, N), NaN where a worker has none.
 
-    Its rows and columns are 0, 1, ..., or `iterations` (R,) and `workers` (N,) in any order, each of which stands once.
-    Workers are places in `hosts` where they have names.
+    Its rows and columns are 0, 1, ..., or `iterations` (R,) and distinct `workers` (N,) in any order. These are places
+    in `hosts` where they have names.
 
     Raises
     ------
     DataError
-        For a number that is no time, a worker without any, and more than `MOST_CELLS` cells.
+        For a number that is no time, a worker without any, an iteration that stands twice, and more than `MOST_CELLS`
+        cells.
     """
     rows, columns = times.shape
     if times.size > MOST_CELLS:
@@ -206,6 +207,9 @@ def record_of_matrix(
         times = times[:, np.argsort(workers)]
         numbers = np.sort(workers)
     if iterations is not None:
+        values, counts = np.unique(iterations, return_counts=True)
+        if counts.max() > 1:
+            raise DataError(f"{place}: iteration {values[counts.argmax()]} stands twice")
         times = times[np.argsort(iterations)]
     missing = np.isnan(times)
     labels = tuple(numbers.tolist())

@@ -26,7 +26,7 @@ _EXACT = 2**53  # up to which floats hold all whole numbers
 class Keys:
     """Of which iteration, worker and micro-batch each row (L,) is.
 
-    Where each worker has a column, only iterations are those of the rows (R,), and workers are those of columns (N,).
+    Where each worker has a column, iterations count the rows (R,), and workers are those of the columns (N,).
 
     Attributes
     ----------
@@ -52,11 +52,10 @@ def keys_of(table: Table, found: Matched) -> Keys:
     Raises
     ------
     DataError
-        For the first cell that names no worker, or is no number of an iteration; where each worker has a column, for an
-        iteration that stands twice.
+        For the first cell that names no worker, or is no number of an iteration.
     """
     if found.of_workers:
-        return _keys_of_wide(table, found)
+        return _keys_of_columns(table, found)
     for name in found.worker:
         if name in table.nested:
             raise DataError(f"{table.place}: {name}, the worker, holds lists or objects; {see(NESTED_JSON)}")
@@ -64,28 +63,23 @@ def keys_of(table: Table, found: Matched) -> Keys:
     iterations, numbered = _iterations([table[name] for name in found.iteration], workers)
     chunks = None
     if found.chunk:
-        chunks = _whole_numbers(table[found.chunk], "chunk")
+        chunks = whole_numbers(table[found.chunk], "chunk")
     return Keys(iterations, workers, hosts, chunks, [*told, *numbered])
 
 
-def _keys_of_wide(table: Table, found: Matched) -> Keys:
-    """The iterations of the rows, which are counted where no column says them, and the workers of the columns."""
-    iterations = np.arange(len(table.frame))
-    if found.iteration:
-        iterations = _whole_numbers(table[found.iteration[0]], "iteration")
-        values, counts = np.unique(iterations, return_counts=True)
-        if counts.max() > 1:
-            raise DataError(f"{table.place}: iteration {values[counts.argmax()]} stands twice")
+def _keys_of_columns(table: Table, found: Matched) -> Keys:
+    """The workers of the columns, where each worker has one; rows are counted."""
+    rows = np.arange(len(table.frame))
     if not table.named:
-        return Keys(iterations, np.arange(len(found.of_workers)))
+        return Keys(rows, np.arange(len(found.of_workers)))
     numbers, hosts = Names(tuple(table[name].name for name in found.of_workers)).workers
     if not hosts:
-        return Keys(iterations, np.array(numbers))
+        return Keys(rows, np.array(numbers))
     order = sorted(range(len(hosts)), key=lambda place: by_number(hosts[place]))
-    return Keys(iterations, np.argsort(order), tuple(hosts[place] for place in order))
+    return Keys(rows, np.argsort(order), tuple(hosts[place] for place in order))
 
 
-def _whole_numbers(column: Column, role: str) -> np.ndarray:
+def whole_numbers(column: Column, role: str) -> np.ndarray:
     """Whole numbers of a column; raise `DataError` for the first cell that is none."""
     numbers = column.whole_numbers
     row = int(numbers.argmin())
@@ -104,7 +98,7 @@ def _iterations(columns: list[Column], workers: np.ndarray) -> tuple[np.ndarray,
         return numbers, ["no column says the iteration: the rows of each worker are numbered in their order"]
     parts = []
     for column in columns:
-        parts.append(_whole_numbers(column, "iteration"))
+        parts.append(whole_numbers(column, "iteration"))
     if len(parts) == 1:
         return parts[0], []
     _, numbers = np.unique(np.stack(parts, axis=1), axis=0, return_inverse=True)

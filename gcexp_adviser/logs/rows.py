@@ -14,7 +14,7 @@ from gcexp.traces.assembling import Lines, TwiceError, record_of_lines, record_o
 from gcexp.traces.record import LEAST, MOST, NEEDED, Flags, TraceFile
 from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.how import How
-from gcexp_adviser.logs.keys import Keys, keys_of
+from gcexp_adviser.logs.keys import Keys, keys_of, whole_numbers
 from gcexp_adviser.logs.matching import Matched
 from gcexp_adviser.logs.names import listed, typed
 from gcexp_adviser.logs.parsed import Parsed
@@ -187,7 +187,9 @@ def _told_of_rows_without_times(keys: Keys, there: np.ndarray) -> list[str]:
 def _record(table: Table, found: Matched, keys: Keys, numbers: _Numbers, flags: Flags) -> TraceFile:
     """The record of the times that are there; raise `DataError` where two are of one iteration and worker."""
     if found.of_workers:
-        iterations = keys.iterations if found.iteration else None
+        iterations = None
+        if found.iteration:
+            iterations = whole_numbers(table[found.iteration[0]], "iteration")
         times = numbers.values["time"]
         return record_of_matrix(times, table.name, table.place, flags, iterations, keys.workers, keys.hosts)
     values = numbers.values | numbers.sizes
