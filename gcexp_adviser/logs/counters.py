@@ -14,7 +14,7 @@ import numpy as np
 from gcexp.errors import DataError
 from gcexp.traces.clean import OF_ARRAY, OF_FRAME
 from gcexp.traces.record import TraceFile
-from gcexp_adviser.logs.names import listed, typed
+from gcexp_adviser.logs.names import typed, workers_in_words
 from gcexp_adviser.logs.parsed import Parsed
 from gcexp_adviser.logs.recipes import DIFFERENCES, ENDS, see
 
@@ -166,12 +166,10 @@ def _refuse_counters_of_some(times: np.ndarray, labels: tuple[str, ...], log: Pa
     found = counters_among(times)
     if not len(found):
         return
-    names = [labels[worker] for worker in found]
-    who = f"worker {names[0]}" if len(names) == 1 else f"workers {listed(names)}"
     raise DataError(
-        f"{log.place}: the times of {who} grow from iteration to iteration as a counter does, up to "
-        f"{np.nanmax(times[:, found]):.6g}, by about what the other workers take: take the differences of these rows "
-        f"first, {see(DIFFERENCES)}; where they are durations, name their unit: {log.escape}"
+        f"{log.place}: the times of {workers_in_words(labels, found)} grow from iteration to iteration as a counter "
+        f"does, up to {np.nanmax(times[:, found]):.6g}, by about what the other workers take: take the differences of "
+        f"these rows first, {see(DIFFERENCES)}; where they are durations, name their unit: {log.escape}"
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from gcexp.errors import DataError
 from gcexp.traces.record import TraceFile
 from gcexp_adviser.logs.counters import refuse_ends_that_keep_pace, with_durations
+from gcexp_adviser.logs.lost_lines import refuse_unaligned
 from gcexp_adviser.logs.names import SECONDS, typed
 from gcexp_adviser.logs.parsed import Parsed
 from gcexp_adviser.logs.taking_part import at_common_steps
@@ -30,6 +31,7 @@ def judged(log: Parsed) -> TraceFile:
     """
     _refuse_equal(log)
     _refuse_settings(log)
+    refuse_unaligned(log)
     record = at_common_steps(log)
     refuse_ends_that_keep_pace(record, log)
     record, remark = with_durations(log, record)

@@ -14,6 +14,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from gcexp.errors import DataError
+from gcexp_adviser.logs.names import listed, workers_in_words
+from gcexp_adviser.logs.parsed import Parsed
+
 _MOST_LAG = 4  # rows
 _LAGS = np.arange(-_MOST_LAG, _MOST_LAG + 1)
 _MOST_ROWS = 10_000  # of longer logs the begin and the end
@@ -43,6 +47,35 @@ class _Paths(NamedTuple):
     def begins(self) -> np.ndarray:
         """Whether a lag begins or ends within the rows (n,), rather than being one throughout."""
         return self.above_one_lag >= _CHANGES[-1]
+
+
+def refuse_unaligned(log: Parsed) -> None:
+    """Raise `DataError` where rows of workers were numbered, though lines are lost, so that they are not of one step.
+
+    Files have as many rows as each other, unless a person said that the last ones may be missing; and a load that all
+    workers share is nowhere in other rows of some.
+    """
+    if not log.is_numbered:
+        return
+    times, labels = log.record.values["time"], log.record.labels
+    counts = np.count_nonzero(~np.isnan(times), axis=0)
+    told = []
+    if counts.min() < counts.max() and not log.may_end_early:
+        short = np.flatnonzero(counts < counts.max())
+        told.append(
+            f"files have unequal numbers of rows ({workers_in_words(labels, short)}: "
+            f"{listed(map(str, counts[short]))}, others up to {counts.max()})"
+        )
+        cure = "where the last rows are those that are missing: columns=iteration:none"
+    shifts = [f"worker {labels[line.worker]} from about row {line.row + 1} on" for line in lost_lines(times)]
+    if shifts:
+        told.append(f"times are like those of the others only behind a shift ({listed(shifts)})")
+        cure = "where none is lost, number the rows in a column"
+    if told:
+        raise DataError(
+            f"{log.place}: no column says the iteration, and {', and '.join(told)}: lines are lost, and which line is "
+            f"missing cannot be known, so rows cannot be aligned; write the step into each line; {cure}"
+        )
 
 
 def lost_lines(times: np.ndarray) -> list[LostLine]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -295,3 +295,13 @@ def listed(columns: Iterable[str]) -> str:
             name = f"{name[:_LETTERS]}..."
         shown.append(name)
     return ", ".join(shown)
+
+
+def workers_in_words(labels: Sequence[str], workers: Sequence[int]) -> str:
+    """Some of the workers by label, as a sentence goes on.
+
+    >>> workers_in_words(("a", "b", "c"), [1]), workers_in_words(("a", "b", "c"), [0, 2])
+    ('worker b', 'workers a, c')
+    """
+    named = [labels[worker] for worker in workers]
+    return f"worker {named[0]}" if len(named) == 1 else f"workers {listed(named)}"

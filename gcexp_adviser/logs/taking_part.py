@@ -1,4 +1,4 @@
-"""Who takes part in a log, and when: lost lines, runs in which nobody waits, a server, workers that log or join late.
+"""Who takes part in a log, and when: runs in which nobody waits, a server, workers that log or join late.
 
 Which workers have a time in which iterations is a matrix ``there`` of bool (R, N).
 """
@@ -13,8 +13,7 @@ import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.traces.record import TraceFile
-from gcexp_adviser.logs.lost_lines import lost_lines
-from gcexp_adviser.logs.names import listed, typed
+from gcexp_adviser.logs.names import typed, workers_in_words
 from gcexp_adviser.logs.parsed import Parsed
 
 _ENOUGH = 10  # iterations from which on a pattern is no chance
@@ -31,13 +30,10 @@ def at_common_steps(log: Parsed) -> TraceFile:
     Raises
     ------
     DataError
-        Where lines are lost, so that rows cannot be aligned; for a run in which each step is the update of one worker;
-        where one of the workers seems to be the server.
+        For a run in which each step is the update of one worker; where one of the workers seems to be the server.
     """
     record = log.record
     there = ~np.isnan(record.values["time"])
-    if log.is_numbered:
-        _refuse_unaligned(log, there)
     if one_worker_each(there):
         raise DataError(
             f"{log.place}: there is one worker in each iteration, so the run seems to be asynchronous: nobody waits "
@@ -54,17 +50,17 @@ def at_common_steps(log: Parsed) -> TraceFile:
     every = cadences(there)
     common = np.flatnonzero(there[:, every > 1].all(axis=1))
     if every.max() > 1 and len(common) > 1:
-        rare = _in_words(record.labels, np.flatnonzero(every > 1))
+        rare = np.flatnonzero(every > 1)
         told = (
-            f"{rare} logged every {every.max()} iterations, others more: kept {len(common)} common iterations of "
-            f"{len(there)}"
+            f"{workers_in_words(record.labels, rare)} logged every {every.max()} iterations, others more: kept "
+            f"{len(common)} common iterations of {len(there)}"
         )
         return _with_rows(record, common, told, sampled=True)
     joined = join_later(there)
     if not joined:
         return record
     first = max(joined.values())
-    told = f"{_in_words(record.labels, list(joined))} joined later, with iteration {first}"
+    told = f"{workers_in_words(record.labels, list(joined))} joined later, with iteration {first}"
     if len(there) - first >= _LEFT_SINCE:
         since = np.arange(first, len(there))
         return _without_those_gone(_with_rows(record, since, f"{told}: left out the iterations before"))
@@ -91,7 +87,7 @@ def _without_those_gone(record: TraceFile) -> TraceFile:
         return record
     here = np.flatnonzero(~is_gone)
     missing = np.isnan(record.values["time"][:, here])
-    told = f"left out {_in_words(record.labels, np.flatnonzero(is_gone))}, which had gone before"
+    told = f"left out {workers_in_words(record.labels, np.flatnonzero(is_gone))}, which had gone before"
     return replace(
         record,
         workers=tuple(record.workers[worker] for worker in here),
@@ -101,35 +97,6 @@ def _without_those_gone(record: TraceFile) -> TraceFile:
         missing=missing if missing.any() else None,
         decisions=(*record.decisions, told),
     )
-
-
-def _refuse_unaligned(log: Parsed, there: np.ndarray) -> None:
-    """Raise `DataError` where rows of workers were numbered, though lines are lost, so that they are not of one step.
-
-    Files have as many rows as each other, unless a person said that the last ones may be missing; and a load that all
-    workers share is nowhere in other rows of some.
-    """
-    counts = there.sum(axis=0)
-    told = []
-    if counts.min() < counts.max() and not log.may_end_early:
-        usual = int(counts.max())
-        short = np.flatnonzero(counts < usual)
-        whose = _in_words(log.record.labels, short)
-        unequal = f"{whose}: {listed(map(str, counts[short]))}, others up to {usual}"
-        told.append(f"files have unequal numbers of rows ({unequal})")
-        cure = "where the last rows are those that are missing: columns=iteration:none"
-    lost = lost_lines(log.record.values["time"])
-    if lost:
-        shifts = listed(
-            [f"worker {log.record.labels[line.worker]} from about row {line.row + 1} on" for line in lost]
-        )
-        told.append(f"times are like those of the others only behind a shift ({shifts})")
-        cure = "where none is lost, number the rows in a column"
-    if told:
-        raise DataError(
-            f"{log.place}: no column says the iteration, and {', and '.join(told)}: lines are lost, and which line is "
-            f"missing cannot be known, so rows cannot be aligned; write the step into each line; {cure}"
-        )
 
 
 def one_worker_each(there: np.ndarray) -> bool:
@@ -186,9 +153,3 @@ def server_among(labels: Sequence[str]) -> str:
         label for label in labels if label.strip().lower().replace("-", "_").rstrip("_0123456789") in _SERVERS
     ]
     return found[0] if len(found) == 1 and len(labels) > 2 else ""
-
-
-def _in_words(labels: Sequence[str], workers: Sequence[int]) -> str:
-    """Workers by name, as a sentence goes on."""
-    names = [labels[worker] for worker in workers]
-    return f"worker {names[0]}" if len(names) == 1 else f"workers {listed(names)}"
