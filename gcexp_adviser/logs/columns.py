@@ -134,7 +134,7 @@ class Column:
         if np.isnan(values).all():
             first = quoted(str(self.series.iloc[0]))
             raise DataError(f"{self.place}: {first} is neither a number nor a date as 2024-05-31 12:00:00")
-        return Moments(values, unit)
+        return Moments(values, unit, bool(unit))
 
     @cached_property
     def percents(self) -> np.ndarray | None:

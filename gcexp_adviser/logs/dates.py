@@ -14,10 +14,11 @@ _EPOCHS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17
 
 
 class Moments(NamedTuple):
-    """Points in time (L,), NaN where a cell is none; and their unit, empty where it is unknown."""
+    """Points in time (L,), NaN where a cell is none; their unit, empty where unknown; and whether the cells say it."""
 
     values: np.ndarray
     unit: str = ""
+    is_written: bool = False
 
 
 def moments_in_numbers(cells: np.ndarray, numbers: Numbers) -> Moments:
@@ -25,14 +26,14 @@ def moments_in_numbers(cells: np.ndarray, numbers: Numbers) -> Moments:
     values = numbers.values
     if cells.dtype == object and _are_whole(values):
         values = np.array(list(map(_integer, cells, values)))
-    return Moments(values, numbers.unit or unit_of_epoch(values))
+    return Moments(values, numbers.unit or unit_of_epoch(values), bool(numbers.unit))
 
 
 def moments_in_dates(series: pd.Series) -> Moments | None:
     """The dates in some cells as whole nanoseconds, so that differences of them are exact; None where none is a date.
 
     >>> moments_in_dates(pd.Series(["2024-05-31 12:00:00,5", "soon"]))
-    Moments(values=array([1.7171568e+18,           nan]), unit='ns')
+    Moments(values=array([1.7171568e+18,           nan]), unit='ns', is_written=True)
     """
     written_as = "ISO8601" if _is_text(series) else None
     try:
@@ -43,7 +44,7 @@ def moments_in_dates(series: pd.Series) -> Moments | None:
     if missing.all():
         return None
     stamps = dates.dt.tz_localize(None).to_numpy().astype("datetime64[ns]").astype(np.int64)
-    return Moments(np.where(missing, np.nan, stamps) if missing.any() else stamps, "ns")
+    return Moments(np.where(missing, np.nan, stamps) if missing.any() else stamps, "ns", is_written=True)
 
 
 def _as_iso(series: pd.Series) -> pd.Series:

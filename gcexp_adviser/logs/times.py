@@ -181,15 +181,19 @@ def _from_start_to_end(start: Column, end: Column, keys: Keys, unit: str) -> Tim
     """Times between the starts and the ends of rows; `unit` is what a person named."""
     place = end.place
     names = f"{start.name.written} and {end.name.written}"
-    starts, unit_of_starts = start.moments
-    ends, unit_of_ends = end.moments
+    starts, unit_of_starts, starts_say_it = start.moments
+    ends, unit_of_ends, ends_say_it = end.moments
     of_name = start.name.unit
     if of_name != end.name.unit:
         raise DataError(f"{place}: {names} have different units by their names")
+    if starts_say_it != ends_say_it:
+        raise DataError(
+            f"{place}: only one of {names} has dates, or units behind its numbers; write both alike"
+        )
     if unit_of_starts != unit_of_ends and not (unit or of_name):
         told = f"{unit_of_starts or 'no unit'} and {unit_of_ends or 'no unit'}"
         raise DataError(f"{place}: {names} seem to have different units ({told}); name theirs, as in unit=ms")
-    known, sentence = _unit_of_moments(end, "starts and ends", unit, unit_of_ends)
+    known, sentence = _unit_of_moments(end, "starts and ends", unit)
     times = Times(np.asarray(ends - starts, float), known, [sentence])
     wrong = np.flatnonzero(~times.are_times)
     if len(wrong):
@@ -206,11 +210,11 @@ def _from_start_to_end(start: Column, end: Column, keys: Keys, unit: str) -> Tim
 
 def _from_end_to_end(end: Column, keys: Keys, unit: str) -> Times:
     """Times from the end of each worker's previous iteration to that of a row, NaN for its first."""
-    ends, unit_of_ends = end.moments
+    ends = end.moments.values
     ends = ends - np.nanmin(ends)  # small, so that floats hold their differences
     name = end.name.written
     told = f"left out each worker's first row, of whose beginning {name} says nothing"
-    known, sentence = _unit_of_moments(end, "ends", unit, unit_of_ends)
+    known, sentence = _unit_of_moments(end, "ends", unit)
     times = Times(np.asarray(ends - _previous(ends, keys), float), known, [told, sentence])
     wrong = np.flatnonzero(~times.are_times & ~np.isnan(times.seconds))
     if len(wrong):
@@ -223,16 +227,29 @@ def _from_end_to_end(end: Column, keys: Keys, unit: str) -> Times:
     return times
 
 
-def _unit_of_moments(end: Column, what: str, unit: str, of_numbers: str) -> tuple[str, str]:
-    """The unit of moments, as a person or a name says, or that of numbers that are dates; and a sentence about it."""
+def _unit_of_moments(end: Column, what: str, unit: str) -> tuple[str, str]:
+    """The unit of moments, as cells, a person or a name says, or that of numbers that are dates; and a sentence.
+
+    Raises
+    ------
+    ParameterError
+        Where a person named a unit though the cells have theirs.
+    """
+    _, of_cells, is_written = end.moments
+    if is_written and unit:
+        raise ParameterError(
+            f"unit={unit}: {end.name.written} has dates, or units behind its numbers already; leave unit= out"
+        )
     known = unit or end.name.unit
-    if known:
+    if known and not is_written:
         return known, f"{what} are in {known}{_made_seconds(known)}"
-    if not of_numbers:
+    if not of_cells:
         return "", f"no unit of {what} is named: times stay in theirs; where it is ms: unit=ms"
+    if is_written and of_cells == "s":
+        return of_cells, f"{what} are in s, as their cells say"
     if end.is_numeric:
-        return of_numbers, f"{what} are in {of_numbers} since 1970"
-    return of_numbers, f"{what} are dates"
+        return of_cells, f"{what} are in {of_cells} since 1970"
+    return of_cells, f"{what} are dates"
 
 
 def _previous(ends: np.ndarray, keys: Keys) -> np.ndarray:

@@ -472,3 +472,19 @@ def test_a_mark_for_a_late_worker_is_left_out(tmp_path, refused):
 def test_midnight_between_start_and_end(refused):
     log = pd.DataFrame({"step": [0, 0], "rank": [0, 1], "start": ["23:59:59"] * 2, "end": ["00:00:01"] * 2})
     refused("dates", read, log)
+
+
+@pytest.mark.parametrize("write", ["2024-05-31 12:00:{:02}".format, "{} s".format])
+def test_moments_that_say_their_unit_are_not_of_another_one(refused, write):
+    steps = np.repeat(np.arange(4), 2)
+    ends = 10 * steps + 3 + np.tile([1, 2], 4)
+    log = pd.DataFrame({"step": steps, "rank": np.tile([0, 1], 4)})
+    log["start"] = [write(moment) for moment in 10 * steps]
+    log["end"] = [write(moment) for moment in ends]
+    expected = (ends - 10 * steps).reshape(4, 2).tolist()
+    assert read(log).values["time"].tolist() == expected
+    named = log.rename(columns={"start": "start_ms", "end": "end_ms"})
+    assert read(named).values["time"].tolist() == expected
+    refused(("unit=ms", "end"), lambda: read_with(log, unit="ms"))
+    refused(("unit=ms", "end"), lambda: read_with(log, unit="ms", columns="start:none,end:end"))
+    refused(("start", "end"), lambda: read_with(log.assign(start=10 * steps), unit="ms"))
