@@ -148,10 +148,7 @@ class Name:
         known = SYNONYMS[role]
         if role == "time":
             is_of_step = self.base in SYNONYMS["iteration"] or not self.base
-            has_unit = (
-                bool(self.unit) and len(self.written.strip()) > 1
-            )  # s alone is a number of stragglers too
-            return self.base in known or (is_of_step and has_unit)
+            return self.base in known or (is_of_step and bool(self.unit))
         if role in ("start", "end", "compute"):
             return self.base in known
         return not self.unit and _without_counted(self.base) in known
@@ -250,14 +247,17 @@ def _without_counted(base: str) -> str:
 
 
 def name_of(written: object) -> Name:
-    """What a column's name says. A rate, as ``tokens/s``, has no unit of time.
+    """What a column's name says.
+
+    A rate, as ``tokens/s``, has no unit of time. Nor has a lone letter, as ``s``, which may be a worker's name or a
+    number of stragglers.
 
     Examples
     --------
     >>> name_of("Step time (ms)"), name_of("ms_per_step").base, name_of("hostId").base
     (Name(written='Step time (ms)', base='step_time', unit='ms'), 'per_step', 'host_id')
-    >>> [name_of(name).unit for name in ("duration_s", "time in us", "ms/step", "steps/s", "time_min")]
-    ['s', 'us', 'ms', '', '']
+    >>> [name_of(name).unit for name in ("duration_s", "time in us", "ms/step", "ms", "steps/s", "time_min", "s")]
+    ['s', 'us', 'ms', 'ms', '', '', '']
     """
     text = str(written).strip().replace("µ", "u").replace("μ", "u")  # noqa: RUF001  # both signs for micro
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text.replace("/", " per ")).lower()
@@ -265,11 +265,16 @@ def name_of(written: object) -> Name:
     unit = ""
     if len(words) > 1 and words[0] in UNIT_OF and words[1] == "per":
         unit = UNIT_OF[words.pop(0)]
-    elif words and words[-1] in UNIT_OF and words[-1] != _LEAST and words[-2:-1] != ["per"]:
+    elif len(text) > 1 and _ends_with_unit(words):
         unit = UNIT_OF[words.pop()]
         if words and words[-1] == "in":
             words.pop()
     return Name(str(written), "_".join(words), unit)
+
+
+def _ends_with_unit(words: list[str]) -> bool:
+    """Whether the last word of a name is the unit of its times."""
+    return bool(words) and words[-1] in UNIT_OF and words[-1] != _LEAST and words[-2:-1] != ["per"]
 
 
 def typed(column: str) -> str:

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from gcexp_adviser.logs.columns import Column
-from gcexp_adviser.logs.names import COLUMNS_EXAMPLE, Name, Names, listed, typed
+from gcexp_adviser.logs.names import COLUMNS_EXAMPLE, UNIT_OF, Name, Names, listed, typed
 from gcexp_adviser.logs.recipes import LAUNCHER, NESTED_JSON, RATES, TURNED, see
 from gcexp_adviser.logs.tables import Table
 
@@ -100,11 +100,7 @@ def no_time(table: Table) -> str:
     told = _no_column("time", table)
     if not table.named:
         return told
-    parts = table.names.where(
-        lambda name: (
-            not name.is_stamp and (bool(name.unit) or "time" in name.base) and table[name.written].is_numeric
-        )
-    )
+    parts = table.names.where(lambda name: _may_be_part(table[name.written]))
     if len(parts) == 1:
         told += f"; where {parts[0]} is it: columns=time:{typed(parts[0])}"
     elif parts:
@@ -123,6 +119,13 @@ def no_time(table: Table) -> str:
     if len(group) > 2:
         told += f"; where each of the columns {pattern.typed} is an iteration, {see(TURNED)}"
     return told + where_nested(table)
+
+
+def _may_be_part(column: Column) -> bool:
+    """Whether a column may be the time or a part of it, by its name: a unit, or a word with ``time`` in it."""
+    name = column.name
+    says_time = bool(name.unit) or name.base in UNIT_OF or "time" in name.base
+    return says_time and not name.is_stamp and column.is_numeric
 
 
 def no_worker(table: Table) -> str:

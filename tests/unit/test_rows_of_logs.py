@@ -488,3 +488,12 @@ def test_moments_that_say_their_unit_are_not_of_another_one(refused, write):
     refused(("unit=ms", "end"), lambda: read_with(log, unit="ms"))
     refused(("unit=ms", "end"), lambda: read_with(log, unit="ms", columns="start:none,end:end"))
     refused(("start", "end"), lambda: read_with(log.assign(start=10 * steps), unit="ms"))
+
+
+@pytest.mark.parametrize("labels", ["ABCDEFGHIJ", "STUV", "hms"])
+def test_a_lone_letter_names_a_worker_and_no_unit(labels):
+    times = drawn(20, len(labels), slow=0)
+    trace = read_with(pd.DataFrame(times, columns=list(labels)), columns="workers:*")
+    assert trace.labels == tuple(labels)
+    assert trace.flags.unit == ""
+    np.testing.assert_array_equal(trace.values["time"], times)
