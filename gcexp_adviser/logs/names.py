@@ -256,7 +256,10 @@ def name_of(written: object) -> Name:
     --------
     >>> name_of("Step time (ms)"), name_of("ms_per_step").base, name_of("hostId").base
     (Name(written='Step time (ms)', base='step_time', unit='ms'), 'per_step', 'host_id')
-    >>> [name_of(name).unit for name in ("duration_s", "time in us", "ms/step", "ms", "steps/s", "time_min", "s")]
+    >>> [
+    ...     name_of(name).unit
+    ...     for name in ("duration_s", "time in us", "ms/step", "ms", "steps/s", "time_min", "s")
+    ... ]
     ['s', 'us', 'ms', 'ms', '', '', '']
     """
     text = str(written).strip().replace("µ", "u").replace("μ", "u")  # noqa: RUF001  # both signs for micro

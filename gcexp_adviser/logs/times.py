@@ -204,8 +204,8 @@ def _from_start_to_end(start: Column, end: Column, keys: Keys, unit: str) -> Tim
             f"{place}: {end.place_of(row)} starts at {quoted(begun)} and ends at {quoted(ended)}, wanted is a later "
             f"end{_over_midnight(begun, ended)}"
         )
-    refuse_waiting(starts, ends, keys, place)
-    return times
+    begins_anew = refuse_waiting(starts, ends, keys, place)
+    return replace(times, told=[*times.told, begins_anew]) if begins_anew else times
 
 
 def _from_end_to_end(end: Column, keys: Keys, unit: str) -> Times:

@@ -497,3 +497,23 @@ def test_a_lone_letter_names_a_worker_and_no_unit(labels):
     assert trace.labels == tuple(labels)
     assert trace.flags.unit == ""
     np.testing.assert_array_equal(trace.values["time"], times)
+
+
+def stamped_from(starts, times):
+    """Rows with starts (R, N) and the ends that follow from their times."""
+    return rows_of(times, started=starts, finished=starts + times).drop(columns="time")
+
+
+def test_a_clock_may_begin_anew_in_each_iteration(refused):
+    times = drawn()
+    begun = np.random.default_rng(1).uniform(0, 0.1, times.shape).round(4)
+    trace = read(stamped_from(begun, times))
+    np.testing.assert_allclose(trace.values["time"], times)
+    assert told(trace, "begins anew")
+    since_submitted = np.cumsum(times, axis=0)
+    refused("waiting", read, stamped_from(np.zeros_like(times), since_submitted))
+    running = np.arange(ITERATIONS)[:, None] * 0.4
+    assert not told(read(stamped_from(running + begun, times / 2)), "begins anew")
+    refused("waiting", read, stamped_from(running + begun, 5 * times))
+    until_all_end = times.max(axis=1, keepdims=True) - begun
+    refused("waiting", read, stamped_from(begun, until_all_end))
