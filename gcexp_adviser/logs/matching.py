@@ -135,8 +135,8 @@ def _columns_of_long(table: Table, given: dict[str, str]) -> Matched:
         if columns:
             found = found.with_column(role, columns[0])
     names = names.without(found.used)
-    iterations = _columns_of("iteration", chosen, names)
-    workers = _columns_of("worker", chosen, names)
+    iterations = _keys_fitting("iteration", chosen, table, names, found)
+    workers = _keys_fitting("worker", chosen, table, names, found)
     if not workers and of_one_file:
         raise DataError(f"{table.place}: {no_worker(table)}")
     if not iterations and of_one_file and "iteration" not in chosen:
@@ -184,6 +184,26 @@ def _columns_of(role: str, chosen: dict[str, tuple[str, ...]], names: Names) -> 
     if role in chosen:
         return chosen[role]
     return tuple(names.fitting(role))
+
+
+def _keys_fitting(
+    role: str, chosen: dict[str, tuple[str, ...]], table: Table, names: Names, found: Matched
+) -> tuple[str, ...]:
+    """The columns that a person named for a key, or those whose names fit, without one that most rows lack."""
+    fitting = _columns_of(role, chosen, names)
+    if role in chosen or len(fitting) < 2:
+        return fitting
+    there = rows_with_times(table, found)
+    filled = tuple(name for name in fitting if 2 * table[name].empty[there].sum() <= there.sum())
+    return filled or fitting
+
+
+def rows_with_times(table: Table, found: Matched) -> np.ndarray:
+    """Which rows (L,) have something in the columns of times."""
+    there = np.ones(len(table.frame), bool)
+    for name in found.times:
+        there &= ~table[name].empty
+    return there
 
 
 def _times(table: Table, chosen: dict[str, tuple[str, ...]], names: Names) -> Matched:
@@ -240,9 +260,7 @@ def _keys(
     beside = table.names.where(lambda name: name.is_run)
     if found.chunk:
         beside.append(found.chunk)
-    there = np.ones(len(table.frame), bool)
-    for name in found.times:
-        there &= ~table[name].empty
+    there = rows_with_times(table, found)
     codes = {name: table[name].codes[there] for name in (*iterations, *workers, *beside)}
     fitting = _that_tell_rows_apart(codes, by_iteration, by_worker, beside)
     if not fitting:

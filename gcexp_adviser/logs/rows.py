@@ -15,7 +15,7 @@ from gcexp.traces.record import LEAST, MOST, NEEDED, Flags, TraceFile
 from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.how import How
 from gcexp_adviser.logs.keys import Keys, keys_of, whole_numbers
-from gcexp_adviser.logs.matching import Matched
+from gcexp_adviser.logs.matching import Matched, rows_with_times
 from gcexp_adviser.logs.names import listed, typed
 from gcexp_adviser.logs.parsed import Parsed
 from gcexp_adviser.logs.recipes import SEVERAL_ROWS, see
@@ -251,10 +251,24 @@ def _refuse_twice(table: Table, found: Matched, who: str) -> NoReturn:
     kinds = _kinds(table, found)
     if kinds:
         told += f"; its rows differ in {listed(kinds)}, as {kinds[0]} {table.frame[kinds[0]].iloc[0]}"
-    raise DataError(
-        f"{told}: {see(SEVERAL_ROWS)}, or name the columns that tell them apart, as in "
-        "columns=iteration:epoch+step,worker:host+rank"
-    )
+    told += f": {see(SEVERAL_ROWS)}"
+    telling_apart = _telling_rows_apart(table, found)
+    if telling_apart:
+        told += f", or name the columns that tell them apart: columns={telling_apart}"
+    raise DataError(told)
+
+
+def _telling_rows_apart(table: Table, found: Matched) -> str:
+    """A key of several columns that tells the rows with a time apart, as it is typed; empty where there is none."""
+    timed = table.frame[rows_with_times(table, found)]
+    keys = [*found.iteration, *found.worker]
+    others = table.names.without(found.used)
+    for role, mine in (("iteration", found.iteration), ("worker", found.worker)):
+        for name in others.fitting(role) if mine else ():
+            if not timed.duplicated([*keys, name]).any():
+                coarsest_first = sorted((name, *mine), key=lambda part: table[part].distinct)
+                return f"{role}:{typed('+'.join(coarsest_first))}"
+    return ""
 
 
 def _kinds(table: Table, found: Matched) -> list[str]:

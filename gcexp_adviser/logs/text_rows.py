@@ -72,7 +72,11 @@ def _of_json(text: str, place: str) -> tuple[list, list[str]]:
         raise DataError(f"{place}: is JSON, but no table ({_WANTED}); {see(NESTED_JSON)}")
     if rows[0].keys() >= _EVENT:
         _refuse_events(place)
-    return rows, told
+    of_steps = _of_iterations(rows)
+    others = len(rows) - len(of_steps)
+    if others:
+        told.append(f"left out {'1 row' if others == 1 else f'{others} rows'} without an iteration")
+    return of_steps, told
 
 
 def _json_lines(text: str, place: str) -> tuple[list, list[str]]:
@@ -189,13 +193,22 @@ def _of_pairs(text: str, place: str) -> tuple[list[dict[str, str]], str]:
         if len(row) < len(pairs):
             _refuse_repeated(pairs, line, place)
         rows.append(row)
+    of_steps = _of_iterations(rows)
+    others += len(rows) - len(of_steps)
+    return of_steps, _told("name=value", len(of_steps), others)
+
+
+def _of_iterations(rows: list[dict]) -> list[dict]:
+    """The rows that have an iteration by their names, where some have; else all.
+
+    >>> _of_iterations([{"event": "start", "rank": 0}, {"event": "step", "rank": 0, "step": 1}])
+    [{'event': 'step', 'rank': 0, 'step': 1}]
+    """
     names = {tuple(row) for row in rows}
     with_step = {of_row for of_row in names if names_of(of_row).has("iteration")}
-    if with_step:
-        of_steps = [row for row in rows if tuple(row) in with_step]
-        others += len(rows) - len(of_steps)
-        rows = of_steps
-    return rows, _told("name=value", len(rows), others)
+    if not with_step or with_step == names:
+        return rows
+    return [row for row in rows if tuple(row) in with_step]
 
 
 def _refuse_repeated(pairs: list[tuple[str, str]], line: str, place: str) -> None:

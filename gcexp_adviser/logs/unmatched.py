@@ -103,9 +103,12 @@ def no_time(table: Table) -> str:
     parts = table.names.where(lambda name: _may_be_part(table[name.written]))
     if len(parts) == 1:
         told += f"; where {parts[0]} is it: columns=time:{typed(parts[0])}"
-    elif parts:
+    elif _may_be_added([table[name] for name in parts[:_CHOICES]]):
         several = "+".join(parts[:_CHOICES])
         told += f"; the sum of several is typed columns=time:{typed(several)}"
+    elif parts:
+        choices = " or ".join(f"columns=time:{typed(name)}" for name in parts[:_CHOICES])
+        told += f"; where one of these is it: {choices}"
     stamps = [
         *table.names.where(lambda name: name.is_stamp),
         *table.names.fitting("end"),
@@ -126,6 +129,14 @@ def _may_be_part(column: Column) -> bool:
     name = column.name
     says_time = bool(name.unit) or name.base in UNIT_OF or "time" in name.base
     return says_time and not name.is_stamp and column.is_numeric
+
+
+def _may_be_added(columns: list[Column]) -> bool:
+    """Whether columns may be parts of a time: of one unit, and mostly there in the same rows."""
+    if len({column.name.unit for column in columns}) != 1:
+        return False
+    empty = np.stack([column.empty for column in columns])
+    return bool(empty.any(axis=0).sum() <= len(empty[0]) / 2)
 
 
 def no_worker(table: Table) -> str:

@@ -517,3 +517,55 @@ def test_a_clock_may_begin_anew_in_each_iteration(refused):
     refused("waiting", read, stamped_from(running + begun, 5 * times))
     until_all_end = times.max(axis=1, keepdims=True) - begun
     refused("waiting", read, stamped_from(begun, until_all_end))
+
+
+def events(times, rank, **further):
+    """The events of a rank, of which some are steps, others repeat a step's number, and the first has none."""
+    rows = [{"event": "start", "replica_id": rank, "host": "node"}]
+    for step, time in enumerate(times, start=1):
+        rows.append({"event": "step", "replica_id": rank, "step": step, "dt_ms": round(1000 * time, 3)})
+        if step % 10 == 0:
+            rows.append({"event": "sync", "replica_id": rank, "step": step, "t_since_prev_s": 8.0, **further})
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+@pytest.mark.parametrize("further", [{}, {"host": "node"}])
+def test_events_of_which_only_some_are_steps(tmp_path, refused, further):
+    times = drawn()
+    for rank, column in enumerate(times.T):
+        (tmp_path / f"ev{rank}.jsonl").write_text(events(column, rank, **further))
+    said = refused("columns=time:dt_ms or columns=time:t_since_prev_s", read, tmp_path)
+    assert "dt_ms+" not in said
+    trace = read_with(tmp_path, columns="time:dt_ms")
+    np.testing.assert_allclose(trace.values["time"], times)
+    assert told(trace, "1 row without an iteration")
+
+
+def test_a_sum_of_columns_is_shown_only_where_it_is_possible(refused):
+    log = rows_of(drawn()).rename(columns={"time": "fwd_s"})
+    log["bwd_ms"] = 2000 * log["fwd_s"]
+    said = refused("columns=time:fwd_s or columns=time:bwd_ms", read, log)
+    assert "fwd_s+bwd_ms" not in said
+    refused("columns=time:fwd_s+bwd_s", read, log.rename(columns={"bwd_ms": "bwd_s"}))
+
+
+def test_a_column_that_most_rows_lack_is_not_offered_for_the_worker(refused):
+    log = rows_of(drawn()).assign(host="")
+    log.loc[::20, "host"] = "node"
+    twice = appended(log, log).sort_values("step", kind="stable")
+    said = refused("stands twice", read, twice)
+    assert "worker:host" not in said
+
+
+def test_only_columns_that_are_there_are_named_where_rows_stand_twice(refused):
+    log = appended(rows_of(drawn()), rows_of(drawn(seed=1))).sort_values("step", kind="stable")
+    said = refused("stands twice", read, log)
+    assert "columns=" not in said
+    epochs = appended(rows_of(drawn(), epoch=0), rows_of(drawn(seed=1), epoch=1))
+    epochs = epochs.sort_values("step", kind="stable")
+    refused("columns=iteration:epoch+step", lambda: read_with(epochs, columns="iteration:step"))
+    assert read_with(epochs, columns="iteration:epoch+step").values["time"].shape == (2 * ITERATIONS, WORKERS)
+    nodes = appended(rows_of(drawn(), host="a"), rows_of(drawn(seed=1), host="b"))
+    nodes = nodes.sort_values("step", kind="stable")
+    refused("columns=worker:host+rank", lambda: read_with(nodes, columns="worker:rank"))
+    assert read_with(nodes, columns="worker:host+rank").values["time"].shape == (ITERATIONS, 2 * WORKERS)
