@@ -11,7 +11,7 @@ from gcexp.errors import DataError, ParameterError
 from gcexp_adviser.logs.names import Names, listed, typed
 from gcexp_adviser.logs.separators import UNNAMED
 from gcexp_adviser.logs.tables import Table
-from gcexp_adviser.logs.unmatched import not_known
+from gcexp_adviser.logs.unmatched import columns_without_names, not_known
 
 
 def columns_of_workers(
@@ -121,27 +121,26 @@ def _unnamed_workers(table: Table, names: Names) -> list[str]:
     """The columns of a matrix without a header; raise `DataError` where some may be something else than a worker's."""
     words = names.where(lambda name: not table[name.written].is_numeric)
     found = names.where(lambda name: table[name.written].is_numeric)
-    choice = "columns=iteration:column1,worker:column2,time:column3 or columns=workers:*"
+    choices = columns_without_names(table)
+    cure = f"say {', or '.join(choices)}" if choices else "write a header that names them"
     if words or not found:
         raise DataError(
-            f"{table.place}: has no header, and no numbers in {listed(words)}, others may be no worker's; say {choice}"
+            f"{table.place}: has no header, and no numbers in {listed(words)}, so others may be no worker's; {cure}"
         )
     if len(found) >= 3 and _may_be_long(table):
         raise DataError(
             f"{table.place}: has no header, so its {len(found)} columns may be iteration, worker and time, or one for "
-            f"each worker; say {choice}"
+            f"each worker; {cure}"
         )
     whole = [name for name in found if table[name].is_whole]
     if 0 < len(whole) < len(found):
-        first = whole[0]
         raise DataError(
-            f"{table.place}: has no header, and {first} has whole numbers only, unlike others, so it may be no "
-            f"worker's; say {choice}, or columns=iteration:{first},workers:* where it numbers the iterations"
+            f"{table.place}: has no header, and {whole[0]} has whole numbers only, unlike others, so it may be no "
+            f"worker's; {cure}"
         )
     if len(found) > 2 and table[found[0]].counts_rows:
         raise DataError(
-            f"{table.place}: has no header, and {found[0]} counts the rows, so it may be no worker's; say "
-            f"columns=iteration:{found[0]},workers:* or columns=workers:*"
+            f"{table.place}: has no header, and {found[0]} counts the rows, so it may be no worker's; {cure}"
         )
     return found
 

@@ -134,7 +134,7 @@ def _workers(columns: list[Column]) -> tuple[np.ndarray, tuple[str, ...], list[s
                     "a float, which has lost digits of such a number: give ids as whole numbers or as text"
                 )
             else:
-                sentence += "wanted is a number or a name"
+                sentence += "wanted is a whole number or a name"
             raise DataError(sentence)
     if None not in numbers:
         return np.array(numbers, np.int64)[codes], (), []

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from itertools import permutations
 
 import numpy as np
 
+from gcexp.errors import DataError
 from gcexp_adviser.logs.columns import Column
+from gcexp_adviser.logs.dates import unit_of_epoch
 from gcexp_adviser.logs.names import COLUMNS_EXAMPLE, UNIT_OF, Name, Names, listed, typed
 from gcexp_adviser.logs.recipes import LAUNCHER, NESTED_JSON, RATES, TURNED, see
 from gcexp_adviser.logs.tables import Table
 
 _CHOICES = 3  # columns of which a sum is shown
+_FIRST = 5  # columns without names that are tried for an example
 _HEAD = 1000  # rows by which it is seen what a column may be
 _DATES = 1e9  # seconds since 1970 that a date has
 _CALLED_TIME = re.compile(r"time|duration|elapsed|latency|seconds|wall")
@@ -92,7 +96,7 @@ def _may_be_iteration(column: Column) -> bool:
 def _is_whole(column: Column) -> bool:
     """Whether a column has whole numbers from 0 on."""
     numbers = column.further
-    return bool(((numbers >= 0) & (numbers % 1 == 0)).all())
+    return bool(((numbers >= 0) & (numbers < np.inf) & (numbers == np.rint(numbers))).all())
 
 
 def no_time(table: Table) -> str:
@@ -166,17 +170,102 @@ def _no_column(role: str, table: Table) -> str:
         columns = [column for column in table.columns if column not in ("worker", "iteration")]
         return (
             f"has no header, so no column is known to be the {role!r}; its columns are {listed(columns)}: say which "
-            f"they are, as in columns=iteration:{columns[0]},time:{columns[-1]}, or columns=time:{columns[-1]}"
+            f"they are{_as_in(_columns_of_files(table, columns))}"
         )
     if not table.named:
         return (
-            f"has no header, so no column is known to be the {role!r}; its columns are {shown}: say which they are, as "
-            "in columns=iteration:column1,worker:column2,time:column3, or columns=workers:* where each is a worker"
+            f"has no header, so no column is known to be the {role!r}; its columns are {shown}: say which they are"
+            f"{_as_in(columns_without_names(table))}"
         )
     return (
         f"has no column {role!r} nor one of a similar name; it has {shown}: say which one it is, as in "
         f"columns={role}:NAME"
     )
+
+
+# --- without a header -------------------------------------------------------------------------------------------------
+
+
+def columns_without_names(table: Table) -> list[str]:
+    """What the columns of a table without a header may be, as it is typed; nothing where that is not seen.
+
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame(
+    ...     {"column1": [0, 0, 1, 1], "column2": [0, 1, 0, 1], "column3": [0.5, 0.7, 0.4, 0.6]}
+    ... )
+    >>> columns_without_names(Table("mine", rows, named=False))
+    ['columns=iteration:column1,worker:column2,time:column3']
+    >>> columns_without_names(Table("mine", rows[["column1", "column3"]], named=False))
+    []
+    >>> columns_without_names(Table("mine", rows[["column1", "column3"]][::2], named=False))
+    ['columns=iteration:column1,workers:* where column1 numbers the iterations']
+    """
+    choices = _of_rows(table)
+    if all(_are_durations(table[name]) for name in table.columns):
+        choices.append("columns=workers:* where each is a worker")
+    first, *others = table.columns
+    numbers_rows = _is_whole(table[first]) and table.frame[first].is_unique
+    if others and numbers_rows and all(_are_durations(table[name]) for name in others):
+        choices.append(f"columns=iteration:{first},workers:* where {first} numbers the iterations")
+    return choices
+
+
+def _of_rows(table: Table) -> list[str]:
+    """The first columns that may be iteration, worker and time, as they are typed; nothing where none may.
+
+    Together they tell the first rows apart, and most workers have a row in most iterations.
+    """
+    head = table.keep(np.arange(len(table.frame)) < _HEAD)
+    for iteration, worker, time in permutations(head.columns[:_FIRST], 3):
+        keys_fit = _is_whole(head[iteration]) and _names_workers(head[worker])
+        is_dense = head[iteration].distinct * head[worker].distinct <= 2 * len(head.frame)
+        if not (keys_fit and is_dense and _are_durations(head[time])):
+            continue
+        if not head.frame.duplicated([iteration, worker]).any():
+            return [f"columns=iteration:{iteration},worker:{worker},time:{time}"]
+    return []
+
+
+def _columns_of_files(table: Table, columns: list[str]) -> list[str]:
+    """What columns of files, each of which is a worker's, may be, as it is typed; nothing where that is not seen."""
+    first, last = columns[0], columns[-1]
+    if len(columns) > 1 and _are_starts_and_ends(table[first], table[last]):
+        return [f"columns=start:{first},end:{last}"]
+    if not _are_durations(table[last]):
+        return []
+    choices = [f"columns=time:{last}"]
+    if len(columns) > 1 and _is_whole(table[first]) and not table.frame.duplicated([first, "worker"]).any():
+        choices.insert(0, f"columns=iteration:{first},time:{last}")
+    return choices
+
+
+def _as_in(choices: list[str]) -> str:
+    """Examples, as a sentence goes on; nothing where there is none."""
+    return f", as in {', or '.join(choices)}" if choices else ""
+
+
+def _names_workers(column: Column) -> bool:
+    """Whether all cells may name workers: words or whole numbers."""
+    return not column.empty.any() and (not column.is_numeric or _is_whole(column))
+
+
+def _are_durations(column: Column) -> bool:
+    """Whether a column may hold durations: numbers above 0, that are no dates, maybe with units behind them."""
+    try:
+        values = column.numbers.values[~column.empty]
+    except DataError:
+        return False
+    return len(values) > 0 and bool((values > 0).all()) and not unit_of_epoch(values)
+
+
+def _are_starts_and_ends(start: Column, end: Column) -> bool:
+    """Whether two columns hold dates, of which the second is later."""
+    try:
+        starts, unit_of_starts, _ = start.moments
+        ends, unit_of_ends, _ = end.moments
+    except DataError:
+        return False
+    return bool(unit_of_starts) and unit_of_starts == unit_of_ends and bool((ends > starts).all())
 
 
 def where_nested(table: Table) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -569,3 +570,33 @@ def test_only_columns_that_are_there_are_named_where_rows_stand_twice(refused):
     nodes = nodes.sort_values("step", kind="stable")
     refused("columns=worker:host+rank", lambda: read_with(nodes, columns="worker:rank"))
     assert read_with(nodes, columns="worker:host+rank").values["time"].shape == (ITERATIONS, 2 * WORKERS)
+
+
+HEADERLESS = {
+    "1,5.2\n1,6.1\n2,5.9\n2,7.3\n3,5.1\n3,6.6\n": 1,
+    "1, 0.10, 3\n2, 0.12, 21\n3, 0.15, 40\n4, 0.16, 52\n": 2,
+    "0,0,0.5\n0,1,0.6\n1,0,0.4\n1,1,0.7\n": 1,
+    "0.5,0,a\n0.6,0,b\n0.4,1,a\n0.7,1,b\n": 1,
+}
+
+
+@pytest.mark.parametrize("text", HEADERLESS)
+def test_what_is_shown_for_columns_without_names_is_read(text, tmp_path, refused):
+    path = tmp_path / "mine.csv"
+    path.write_text(text)
+    said = refused("no header", read, path)
+    examples = re.findall(r"columns=(\S*[^\s,;])", said)
+    assert len(examples) == HEADERLESS[text]
+    for example in examples:
+        assert read_with(path, columns=example).values["time"].size
+
+
+def test_what_is_shown_for_files_without_a_header_is_read(tmp_path, refused):
+    times = drawn()
+    ends = 1.7e9 + np.cumsum(times.max(axis=1) + 0.5)
+    for worker, column in enumerate(times.T):
+        rows = np.column_stack([ends - column, ends - 0.1 * column])
+        np.savetxt(tmp_path / f"worker{worker}.txt", rows, fmt="%.4f")
+    refused("columns=start:column1,end:column2", read, tmp_path)
+    trace = read_with(tmp_path, columns="start:column1,end:column2")
+    np.testing.assert_allclose(trace.values["time"], 0.9 * times, atol=2e-4)
