@@ -87,6 +87,11 @@ def _of_npy(file: Any, size: int, place: str) -> np.ndarray:
         if read_header is None:
             raise ValueError(f"version {version} of the format is unknown")
         shape, _, dtype = read_header(file)
+        if dtype.hasobject:
+            raise DataError(
+                f"{place}: holds an array of Python objects, which may run code when they are read; save its numbers, "
+                "as by numpy.save(FILE, array.astype(float))"
+            )
         cells = 1
         for length in shape:
             cells *= length

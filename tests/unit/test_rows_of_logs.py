@@ -600,3 +600,18 @@ def test_what_is_shown_for_files_without_a_header_is_read(tmp_path, refused):
     refused("columns=start:column1,end:column2", read, tmp_path)
     trace = read_with(tmp_path, columns="start:column1,end:column2")
     np.testing.assert_allclose(trace.values["time"], 0.9 * times, atol=2e-4)
+
+
+@pytest.mark.parametrize("ending", ["npy", "npz"])
+def test_an_array_of_objects_ends_in_a_cure(tmp_path, refused, ending):
+    times = drawn(20).astype(object)
+    times[3, 2] = None
+    path = tmp_path / f"mine.{ending}"
+    if ending == "npy":
+        np.save(path, times)
+    else:
+        np.savez(path, times)
+    refused("astype(float)", read, path)
+    saved = tmp_path / "saved.npy"
+    np.save(saved, times.astype(float))
+    assert np.isnan(read(saved).values["time"]).sum() == 1
