@@ -65,6 +65,8 @@ class TraceFile:
         The file, folder or bundled trace as it was named; empty for times in memory and for several files.
     replayable : bool
         Whether ``delay=trace`` replays the source as it is: a clean record, or a folder of recordings.
+    compute_column : str
+        What the column of the compute times is called in the source.
     """
 
     name: str
@@ -80,6 +82,7 @@ class TraceFile:
     decisions: tuple[str, ...] = ()
     source: str = ""
     replayable: bool = False
+    compute_column: str = "compute"
 
     @property
     def labels(self) -> tuple[str, ...]:

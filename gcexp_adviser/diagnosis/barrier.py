@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gcexp.errors import UserError
+from gcexp.traces.record import TraceFile
 from gcexp_adviser.diagnosis.logged import counts, mean, median, usual_count
+from gcexp_adviser.logs.names import typed
 
 _EQUAL, _NEARLY_EQUAL = 0.006, 0.03  # scatter of the times of one iteration, in logarithms
 
@@ -13,16 +15,18 @@ _FOLLOWS = 0.3  # slope of the times over the compute times, below which they do
 _APART = 0.03  # scatter of the compute times of one iteration, from which on they tell workers apart
 
 
-def doubts(name: str, times: np.ndarray, compute: np.ndarray | None, rows: np.ndarray) -> list[str]:
+def doubts(trace: TraceFile, times: np.ndarray, rows: np.ndarray) -> list[str]:
     """What speaks for a stamp after the all-reduce; `UserError` where the times (T, n) tell nothing of the workers.
 
-    The compute times (R, n) are those of a whole trace of this name, in whose `rows` (T,) the times were logged.
+    The times were logged in the `rows` (T,) of a trace.
     """
+    compute = trace.values.get("compute")
+    take_compute = f"columns=time:{typed(trace.compute_column)}"
     if compute is not None:
         waited = stamped_after_waiting(times, compute[rows])
         if waited:
             raise UserError(
-                f"{name}: {waited}. Take the compute times: columns=time:compute; where the times are right: barrier=no"
+                f"{trace.name}: {waited}. Take the compute times: {take_compute}; where the times are right: barrier=no"
             )
     verdict, said = barrier(times)
     if not verdict:
@@ -30,9 +34,9 @@ def doubts(name: str, times: np.ndarray, compute: np.ndarray | None, rows: np.nd
     hint = ""
     if compute is not None and (compute > 0).all():
         apart = np.median(np.log(compute).std(axis=1, ddof=1)) > _APART
-        hint = "; the column compute differs between workers: take it as the time" if apart else ""
+        hint = f"; the compute times differ between workers: {take_compute}" if apart else ""
     if verdict == "equalised":
-        raise UserError(f"{name}: {said}; if these are compute times, say barrier=no{hint}")
+        raise UserError(f"{trace.name}: {said}; if these are compute times, say barrier=no{hint}")
     return [f"Doubtful: {said}.{hint}"]
 
 

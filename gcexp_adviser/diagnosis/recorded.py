@@ -239,12 +239,11 @@ def recorded_in(record: TraceFile, way: Way, barrier: str = "check", seed: int =
     rows = loads.own_rows
     every = trace.values["time"][rows]
     logged = trace.logged[rows]
-    compute = trace.values.get("compute")
     notes = [*trace.decisions, *_who_takes_part(trace, way.absent)]
     if trace.left_out:
         notes.append(f"Left out because workers are missing: {counted(trace.left_out, 'iteration')}.")
     if barrier == "check":
-        notes += doubts(trace.name, logged, compute, rows)
+        notes += doubts(trace, logged, rows)
     if loads.several:
         waiting = longest(every).mean()
         notes.append(

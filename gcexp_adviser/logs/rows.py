@@ -67,10 +67,13 @@ def rows_of(table: Table, found: Matched, how: How) -> Parsed:
     told = [*found.decisions, *keys.told, *of_run, *times.told, *numbers.told, *record.decisions]
     values = {name: matrix for name, matrix in record.values.items() if name in numbers.values}
     sizes = {name: matrix for name, matrix in record.values.items() if name in numbers.sizes}
+    record = replace(record, values=values, decisions=tuple(told))
+    if found.compute:
+        record = replace(record, compute_column=found.compute)
     (time, *_) = (*found.times, found.end)
     may_end_early = bool(found.worker) and not found.iteration
     return Parsed(
-        record=replace(record, values=values, decisions=tuple(told)),
+        record=record,
         place=table.place,
         time=time,
         is_called_time=not time or table[time].name.fits("time") or table[time].name.fits("end"),

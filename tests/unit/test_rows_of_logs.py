@@ -200,6 +200,9 @@ def test_times_behind_the_barrier_do_not_follow_the_compute_times(refused):
     times = ends * (1 + 0.03 * np.random.default_rng(1).normal(size=compute.shape))
     log = rows_of(times, compute=compute)
     refused(("barrier", "columns=time:compute"), gcexp.advise, log)
+    longer = log.rename(columns={"compute": "compute_time"})
+    refused("columns=time:compute_time", gcexp.advise, longer)
+    assert slow_in(gcexp.advise(longer, columns="time:compute_time")) == {"2"}
     assert slow_in(gcexp.advise(log, columns="time:compute")) == {"2"}
     own = rows_of(compute + 0.1 * np.random.default_rng(2).random(compute.shape), compute=compute)
     assert slow_in(gcexp.advise(own)) == {"2"}
