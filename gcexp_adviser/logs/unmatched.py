@@ -213,13 +213,13 @@ def columns_without_names(table: Table) -> list[str]:
 def _of_rows(table: Table) -> list[str]:
     """The first columns that may be iteration, worker and time, as they are typed; nothing where none may.
 
-    Together they tell the first rows apart, and most workers have a row in most iterations.
+    They tell the first rows apart, and a worker usually has several rows where there are several iterations.
     """
     head = table.keep(np.arange(len(table.frame)) < _HEAD)
     for iteration, worker, time in permutations(head.columns[:_FIRST], 3):
         keys_fit = _is_whole(head[iteration]) and _names_workers(head[worker])
-        is_dense = head[iteration].distinct * head[worker].distinct <= 2 * len(head.frame)
-        if not (keys_fit and is_dense and _are_durations(head[time])):
+        least_rows = min(head[iteration].distinct, 2) * head[worker].distinct
+        if not keys_fit or len(head.frame) < least_rows or not _are_durations(head[time]):
             continue
         if not head.frame.duplicated([iteration, worker]).any():
             return [f"columns=iteration:{iteration},worker:{worker},time:{time}"]
