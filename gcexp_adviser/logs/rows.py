@@ -16,6 +16,7 @@ from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.how import How
 from gcexp_adviser.logs.keys import Keys, keys_of, whole_numbers
 from gcexp_adviser.logs.matching import Matched, rows_with_times
+from gcexp_adviser.logs.means import told_of_means
 from gcexp_adviser.logs.names import listed, typed
 from gcexp_adviser.logs.parsed import Parsed
 from gcexp_adviser.logs.recipes import SEVERAL_ROWS, see
@@ -65,6 +66,9 @@ def rows_of(table: Table, found: Matched, how: How) -> Parsed:
     numbers = _numbers(table, found, keys, times)
     record = _record(table, found, keys, numbers, times.with_unit(table.flags))
     told = [*found.decisions, *keys.told, *of_run, *times.told, *numbers.told, *record.decisions]
+    of_means = told_of_means(table, found, keys, times)
+    if of_means:
+        told.append(of_means)
     values = {name: matrix for name, matrix in record.values.items() if name in numbers.values}
     sizes = {name: matrix for name, matrix in record.values.items() if name in numbers.sizes}
     record = replace(record, values=values, decisions=tuple(told))

@@ -618,3 +618,17 @@ def test_an_array_of_objects_ends_in_a_cure(tmp_path, refused, ending):
     saved = tmp_path / "saved.npy"
     np.save(saved, times.astype(float))
     assert np.isnan(read(saved).values["time"]).sum() == 1
+
+
+def test_rows_that_are_means_of_steps_are_told():
+    times = drawn(600)
+    moments = 1000 + np.cumsum(times, axis=0)[9::10]
+    means = times.reshape(60, 10, WORKERS).mean(axis=1)
+    of_means = rows_of(means.round(5), ts=moments.round(3))
+    of_means["step"] = 10 * (of_means["step"] + 1)
+    assert told(read(of_means), "mean of 10 steps")
+    of_steps = rows_of(times[9::10], ts=moments.round(3))
+    of_steps["step"] = 10 * (of_steps["step"] + 1)
+    assert not told(read(of_steps), "mean of")
+    in_ms = of_means.assign(dt_ms=1000 * of_means["time"]).drop(columns="time")
+    assert told(read_with(in_ms, columns="time:dt_ms"), "mean of 10 steps")
