@@ -58,6 +58,7 @@ def rows_of(table: Table, found: Matched, how: How) -> Parsed:
         For the first cell that is no key or no time, several runs of which none was named, and several rows of one
         iteration and worker.
     """
+    table, left_out = _without_empty_rows(table, found)
     table, keys, of_run = _of_one_run(table, found, how.run)
     times = times_of(table, found, keys, how.unit)
     percent = _percent_of_compute(table, found, how.columns)
@@ -65,7 +66,7 @@ def rows_of(table: Table, found: Matched, how: How) -> Parsed:
         found = found.with_column("compute", "")  # it is asked about
     numbers = _numbers(table, found, keys, times)
     record = _record(table, found, keys, numbers, times.with_unit(table.flags))
-    told = [*found.decisions, *keys.told, *of_run, *times.told, *numbers.told, *record.decisions]
+    told = [*found.decisions, *left_out, *keys.told, *of_run, *times.told, *numbers.told, *record.decisions]
     of_means = told_of_means(table, found, keys, times)
     if of_means:
         told.append(of_means)
@@ -92,6 +93,20 @@ def rows_of(table: Table, found: Matched, how: How) -> Parsed:
         is_share=bool(found.compute) and table[found.compute].percents is not None,
         percent=percent,
     )
+
+
+def _without_empty_rows(table: Table, found: Matched) -> tuple[Table, list[str]]:
+    """The table without rows that have neither an iteration nor a time, as other events, and what is told of them."""
+    if found.is_clean or not (found.iteration and found.times):
+        return table, []
+    empty = np.ones(len(table.frame), bool)
+    for name in (*found.iteration, *found.times):
+        empty &= table[name].empty
+        if not empty.any():
+            return table, []
+    count = int(empty.sum())
+    rows = "1 row" if count == 1 else f"{count} rows"
+    return table.keep(~empty), [f"left out {rows} with neither an iteration nor a time"]
 
 
 def _of_one_run(table: Table, found: Matched, run: str) -> tuple[Table, Keys, list[str]]:

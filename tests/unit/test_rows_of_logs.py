@@ -632,3 +632,25 @@ def test_rows_that_are_means_of_steps_are_told():
     assert not told(read(of_steps), "mean of")
     in_ms = of_means.assign(dt_ms=1000 * of_means["time"]).drop(columns="time")
     assert told(read_with(in_ms, columns="time:dt_ms"), "mean of 10 steps")
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_rows_with_neither_an_iteration_nor_a_time_are_left_out(tmp_path, refused, ending):
+    times = drawn()
+    log = rows_of(times).astype({"step": float})
+    log.loc[len(log)] = [np.nan, 0, np.nan]
+    path = tmp_path / f"mine.{ending}"
+
+    def write():
+        if ending == "csv":
+            log.to_csv(path, index=False)
+        else:
+            log.to_json(path, orient="records", lines=True)
+
+    write()
+    trace = read(path)
+    np.testing.assert_array_equal(trace.values["time"], times)
+    assert told(trace, "1 row with neither")
+    log.loc[len(log)] = [np.nan, 1, 0.5]
+    write()
+    refused("iteration", read, path)
