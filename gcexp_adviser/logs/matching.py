@@ -17,6 +17,8 @@ from gcexp_adviser.logs.unmatched import no_iteration, no_time, no_worker
 
 _CHOICES = 3  # what is offered to be typed
 _JOINS = "+"  # columns=worker:node+local_rank
+_OUTER_LOOPS = ("round", "epoch")
+_SESSIONS = 2  # times that an outer loop runs through its values before rows count as in no order
 
 
 @dataclass(frozen=True)
@@ -265,7 +267,7 @@ def _keys(
     fitting = _that_tell_rows_apart(codes, by_iteration, by_worker, beside)
     if not fitting:
         if len(by_iteration) > 1:
-            by_iteration.append(_coarsest_first(codes, iterations))
+            by_iteration.append(_outer_first(codes, iterations, _owners(table, codes, workers, there)))
         if len(by_worker) > 1:
             by_worker.append(_coarsest_first(codes, workers))
         fitting = _that_tell_rows_apart(codes, by_iteration, by_worker, beside)
@@ -308,8 +310,56 @@ def _that_tell_rows_apart(
 
 
 def _coarsest_first(codes: dict[str, np.ndarray], columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Columns in the order of their number of values, as an epoch stands before a batch."""
+    """Columns in the order of their number of values, as a node stands before a local rank."""
     return tuple(sorted(columns, key=lambda name: codes[name].max(initial=-1)))
+
+
+def _owners(
+    table: Table, codes: dict[str, np.ndarray], workers: tuple[str, ...], there: np.ndarray
+) -> np.ndarray:
+    """A number for each row that is there, equal for rows of one worker of one file, as far as columns tell."""
+    owners = np.zeros(int(there.sum()), np.int64)
+    if table.files is not None:
+        owners, _ = pd.factorize(table.files[there])
+    for name in workers:
+        own = codes[name]
+        owners, _ = pd.factorize(owners * (own.max(initial=-1) + 2) + own)
+    return owners
+
+
+def _outer_first(
+    codes: dict[str, np.ndarray], columns: tuple[str, ...], owners: np.ndarray
+) -> tuple[str, ...]:
+    """Columns of iterations, the outer loop first: that which changes least often along the rows of a worker.
+
+    Rows in no order do not say it, and names do.
+
+    >>> codes = {"batch": np.array([0, 1, 0, 1, 0, 1]), "epoch": np.array([0, 0, 1, 1, 2, 2])}
+    >>> _outer_first(codes, ("batch", "epoch"), np.zeros(6, int))
+    ('epoch', 'batch')
+    """
+    order = np.argsort(owners, kind="stable")
+    is_same = np.diff(owners[order]) == 0
+    changes = {}
+    for name in columns:
+        changes[name] = int((np.diff(codes[name][order]) != 0)[is_same].sum())
+    ordered = sorted(columns, key=lambda name: changes[name])
+    values = int(codes[ordered[0]].max(initial=-1)) + 1
+    if changes[ordered[0]] > _SESSIONS * values * (owners.max(initial=-1) + 1):
+        ordered.sort(key=_depth_of_loop)
+    return tuple(ordered)
+
+
+def _depth_of_loop(name: str) -> int:
+    """The place of a loop by its name: rounds hold epochs, and epochs hold all others.
+
+    >>> sorted(["step", "epoch", "server_round"], key=_depth_of_loop)
+    ['server_round', 'epoch', 'step']
+    """
+    for depth, loop in enumerate(_OUTER_LOOPS):
+        if loop in name.lower():
+            return depth
+    return len(_OUTER_LOOPS)
 
 
 def _same(codes: dict[str, np.ndarray], mine: tuple[str, ...], its: tuple[str, ...]) -> bool:

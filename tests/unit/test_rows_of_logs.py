@@ -121,6 +121,18 @@ def test_a_run_that_went_back_to_a_checkpoint_counts_its_last_rows():
     assert told(trace, "went back from iteration 49 to 40")
 
 
+@pytest.mark.parametrize("order", ["by steps", "by workers", "no order"])
+def test_epochs_hold_batches_though_they_are_more(order):
+    times = drawn(slow=0)
+    log = rows_of(times)
+    log = log.assign(batch=log["step"] % 4, epoch=log["step"] // 4).drop(columns="step")
+    if order == "by workers":
+        log = log.sort_values("rank", kind="stable")
+    if order == "no order":
+        log = log.sample(frac=1, random_state=0)
+    np.testing.assert_array_equal(read(log).values["time"], times)
+
+
 def test_local_ranks_of_nodes(tmp_path, refused):
     for node, slow in enumerate((3, 0)):
         frame = rows_of(drawn(workers=4, slow=slow, factor=1.7 if node == 0 else 1, seed=node))
