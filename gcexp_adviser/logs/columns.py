@@ -11,7 +11,13 @@ import pandas as pd
 
 from gcexp.errors import DataError
 from gcexp.schema import quoted
-from gcexp_adviser.logs.dates import Moments, moments_in_dates, moments_in_numbers, unit_of_epoch
+from gcexp_adviser.logs.dates import (
+    Moments,
+    looks_like_date,
+    moments_in_dates,
+    moments_in_numbers,
+    unit_of_epoch,
+)
 from gcexp_adviser.logs.names import Name
 from gcexp_adviser.logs.numbers import (
     Numbers,
@@ -135,6 +141,19 @@ class Column:
             first = quoted(str(self.series.iloc[0]))
             raise DataError(f"{self.place}: {first} is neither a number nor a date as 2024-05-31 12:00:00")
         return Moments(values, unit, bool(unit))
+
+    @cached_property
+    def stamps(self) -> Moments | None:
+        """The points in time of a column that says when rows began or were written; None for another column."""
+        by_name = self.name.is_stamp or self.name.fits("start") or self.name.fits("end")
+        first = self.cells[~self.empty][:1]
+        is_date = len(first) == 1 and looks_like_date(first[0])
+        if not by_name and not is_date:
+            return None
+        try:
+            return self.moments
+        except DataError:
+            return None
 
     @cached_property
     def percents(self) -> np.ndarray | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,10 @@ from gcexp_adviser.logs.numbers import Numbers, in_seconds
 
 #: Units, and between which numbers dates of our time lie in them.
 _EPOCHS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 1e20))
+
+#: A date and a time of day, as logs write them.
+DATE = r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+_DATE = re.compile(DATE)
 
 
 class Moments(NamedTuple):
@@ -45,6 +50,19 @@ def moments_in_dates(series: pd.Series) -> Moments | None:
         return None
     stamps = dates.dt.tz_localize(None).to_numpy().astype("datetime64[ns]").astype(np.int64)
     return Moments(np.where(missing, np.nan, stamps) if missing.any() else stamps, "ns", is_written=True)
+
+
+def looks_like_date(cell: Any) -> bool:
+    """Whether a cell is a date with a time of day, or a number of seconds since 1970 as they are in our time.
+
+    >>> [looks_like_date(cell) for cell in ("2024-05-31 12:00:00,5", 1.77e9, 300.0, "soon")]
+    [True, True, False, False]
+    """
+    if isinstance(cell, str):
+        return bool(_DATE.fullmatch(cell.strip()))
+    if isinstance(cell, pd.Timestamp | np.datetime64):
+        return True
+    return isinstance(cell, int | float | np.number) and bool(unit_of_epoch(np.array([cell], float)))
 
 
 def _as_iso(series: pd.Series) -> pd.Series:

@@ -32,7 +32,8 @@ SYNONYMS = {
 }
 #: Endings of names of what is counted or called by a name: ``step_id``, ``rank_no``, ``node_name``.
 _COUNTED = ("_id", "_idx", "_index", "_name", "_no", "_num", "_number")
-_STAMPS = frozenset(("timestamp", "datetime", "date", "ts"))
+STAMP = "timestamp"  # how the date at the beginning of a line is called
+_STAMPS = frozenset((STAMP, "time_stamp", "datetime", "date", "ts", "asctime"))
 _RUNS = ("job", "run", "session", "attempt", "restart", "trial")
 _SIZES = frozenset(
     "num_examples num_samples n_samples examples samples batch_size local_batch_size tokens num_tokens".split()

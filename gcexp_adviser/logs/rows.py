@@ -23,6 +23,7 @@ from gcexp_adviser.logs.recipes import SEVERAL_ROWS, see
 from gcexp_adviser.logs.runs import of_one_run
 from gcexp_adviser.logs.tables import Table
 from gcexp_adviser.logs.times import Times, times_of
+from gcexp_adviser.logs.waiting import refuse_tiling_durations
 
 _MOST_KINDS = 50  # values of a column that says what a row is about
 
@@ -61,6 +62,8 @@ def rows_of(table: Table, found: Matched, how: How) -> Parsed:
     table, left_out = _without_empty_rows(table, found)
     table, keys, of_run = _of_one_run(table, found, how.run)
     times = times_of(table, found, keys, how.unit)
+    if found.times and found.iteration:
+        _refuse_tiling(table, found, keys, times)
     percent = _percent_of_compute(table, found, how.columns)
     if percent == found.compute:
         found = found.with_column("compute", "")  # it is asked about
@@ -121,6 +124,14 @@ def _of_one_run(table: Table, found: Matched, run: str) -> tuple[Table, Keys, li
     if run == "all":
         keys = replace(keys, iterations=iterations[rows])
     return table, keys, told
+
+
+def _refuse_tiling(table: Table, found: Matched, keys: Keys, times: Times) -> None:
+    """Raise `DataError` where times fill all that lies between the stamps of the rows, in a column that says them."""
+    for name in table.names.without(found.used).written:
+        stamps = table[name].stamps
+        if stamps is not None:
+            refuse_tiling_durations(stamps, times.seconds, times.unit, keys, table.place, name)
 
 
 def _numbers(table: Table, found: Matched, keys: Keys, times: Times) -> _Numbers:

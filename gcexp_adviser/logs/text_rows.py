@@ -10,12 +10,14 @@ from typing import Any
 from gcexp.errors import DataError, ParameterError
 from gcexp.schema import quoted
 from gcexp_adviser.logs.contents import Content
-from gcexp_adviser.logs.names import listed, names_of
+from gcexp_adviser.logs.dates import DATE
+from gcexp_adviser.logs.names import STAMP, listed, names_of
 from gcexp_adviser.logs.recipes import EVENTS, NESTED_JSON, PREFIXED_JSON, WORDS, see
 from gcexp_adviser.logs.tables import MATRIX
 
 _BEGINS = 60  # letters of a line in a sentence
 _PAIR = re.compile(r'(?:^|[\s,;{\[(])([A-Za-z_][\w.-]*)=("[^"]*"|(?:[^\s,;}\])]|,(?=\d))+)')
+_WRITTEN = re.compile(rf"[\s\[(]*({DATE})")
 _OBJECT = re.compile(r"[^,;\t{]*\{.*\}")
 _MARKUP = re.compile(r"\s*<(!doctype|\?xml|html|table|svg)\b", re.IGNORECASE)
 _WANTED = "wanted is an object for each row, in lines or in a list, or a list of lists of times"
@@ -169,7 +171,8 @@ def _holds_of_most(lines: list[str], holds: Callable[[str], bool]) -> bool:
 def _of_pairs(text: str, place: str) -> tuple[list[dict[str, str]], str]:
     r"""The rows of a log whose lines are made of ``name=value``, and what is told of them.
 
-    Where some rows have an iteration, those without one are left out, as the lines of an evaluation.
+    Where some rows have an iteration, those without one are left out, as the lines of an evaluation. A date before the
+    names says when the line was written.
 
     Raises
     ------
@@ -192,6 +195,9 @@ def _of_pairs(text: str, place: str) -> tuple[list[dict[str, str]], str]:
         row = {name: value.strip('"') for name, value in pairs}
         if len(row) < len(pairs):
             _refuse_repeated(pairs, line, place)
+        written = _WRITTEN.match(line)
+        if written:
+            row.setdefault(STAMP, written[1])
         rows.append(row)
     of_steps = _of_iterations(rows)
     others += len(rows) - len(of_steps)

@@ -1,4 +1,4 @@
-"""Whether rows hold the waiting for other workers, as their starts and ends say."""
+"""Whether rows hold the waiting for other workers, as their starts and ends say, or when they were written."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 
 from gcexp.errors import DataError
+from gcexp_adviser.logs.dates import Moments
 from gcexp_adviser.logs.keys import Keys
+from gcexp_adviser.logs.numbers import in_seconds
 
 _ENOUGH = 10  # rows from which on a pattern is no chance
 _TILED = 0.9  # share of the rows that begin where the one before ended, or of the iterations that end at once
@@ -14,6 +16,12 @@ _NO_PAUSE = 1e-3  # pause between two rows, as a share of a usual row, that is n
 _TOO_LONG = 1.01  # how many times as long as the run all steps together may take
 _ANEW = 0.9  # share of the iterations that begin before the usual end of all, where each begins anew
 _EARLIER = 0.2  # share of the iterations that there end before the one before has ended, at least
+_SHORT_PAUSE = 0.05  # pause, as a share of a usual row, that writing a line may take
+_STEADY = 0.3  # spread of the pauses within an iteration, as a share of that of the rows, from which on they are waits
+_EXACT_PAUSE = 2e-3  # pause, as a share of a usual row, that is rounding
+_ROUNDED = 1.5e-3  # seconds by which dates are rounded
+_WHOLE_ROWS = 50  # how many seconds a run must take for dates in whole seconds to tell something
+_SCALES = (1.0, 1e3, 1e-3)  # seconds of a number whose unit is not known
 
 
 def refuse_waiting(starts: np.ndarray, ends: np.ndarray, keys: Keys, place: str) -> str:
@@ -90,6 +98,100 @@ def end_together(starts: np.ndarray, ends: np.ndarray, iterations: np.ndarray) -
     apart = by_iteration.max() - by_iteration.min()
     usual = float(np.median(ends - starts))
     return bool((apart <= _NO_PAUSE * usual).mean() >= _TILED)
+
+
+def refuse_tiling_durations(
+    stamps: Moments, times: np.ndarray, unit: str, keys: Keys, place: str, name: str
+) -> None:
+    """Raise `DataError` where durations fill all that lies between the stamps of each worker's rows.
+
+    Parameters
+    ----------
+    stamps : Moments
+        When the rows (L,) began, or were written.
+    times : array (L,)
+        How long they took, in seconds where their unit is known.
+    unit : str
+        That of the times, or nothing.
+    keys : Keys
+    place, name : str
+        How the sentence begins, and the column of the stamps.
+    """
+    known = ~np.isnan(stamps.values) & ~np.isnan(times)
+    if not known.any():
+        return
+    first = stamps.values[known].min()
+    moments = in_seconds(np.asarray(stamps.values[known] - first, float), stamps.unit)
+    rows = pd.DataFrame(
+        {"worker": keys.workers[known], "iteration": keys.iterations[known], "moment": moments}
+    )
+    scales = _SCALES if not (unit and stamps.unit) else _SCALES[:1]
+    for scale in scales:
+        rows["time"] = times[known] * scale
+        if durations_tile(rows, at_end=True) or durations_tile(rows, at_end=False):
+            raise DataError(
+                f"{place}: each row takes all the time from one {name} of its worker to the next: the rows tile the "
+                "run and hold the waiting for others, or nobody waits for anybody, so nothing can be said of workers; "
+                "take the time up to the end of each worker's own work, before it waits"
+            )
+
+
+def durations_tile(rows: pd.DataFrame, at_end: bool) -> bool:
+    """Whether the time of each row is what lies between two moments of its worker, for all of several workers.
+
+    What a worker waits outside its rows differs by worker as its times do; what writing a line takes does not.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        With the columns ``worker``, ``iteration``, ``moment`` and ``time``.
+    at_end : bool
+        Whether the moments are those of ends, and not of starts.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"worker": np.repeat([0, 1], 20), "iteration": np.tile(np.arange(20), 2)})
+    >>> rows = rows.assign(moment=rows["iteration"] * 0.5, time=0.5)
+    >>> durations_tile(rows, at_end=True), durations_tile(rows.assign(time=0.4), at_end=True)
+    (True, False)
+    """
+    rows = rows.sort_values(["worker", "moment"], kind="stable")
+    of_worker = rows.groupby("worker")
+    between = of_worker["moment"].diff()
+    took = rows["time"] if at_end else of_worker["time"].shift()
+    pairs = rows.assign(between=between, took=took, pause=between - took).dropna()
+    count = pairs.groupby("worker")["pause"].size()
+    if len(count) < 2 or len(count) < rows["worker"].nunique() or count.min() < _ENOUGH:
+        return False
+    if _fill_whole_seconds(pairs):
+        return True
+    usual = float(pairs["took"].median())
+    if not _are_below(pairs, _SHORT_PAUSE * usual):
+        return False
+    rounding = min(max(_EXACT_PAUSE * usual, _ROUNDED), _SHORT_PAUSE * usual)
+    return _are_below(pairs, rounding) or _within(pairs, "pause") < _STEADY * _within(pairs, "took")
+
+
+def _are_below(pairs: pd.DataFrame, most: float) -> bool:
+    """Whether nearly all pauses of each worker are that short."""
+    are_short = pairs["pause"].abs() <= most
+    return bool(are_short.groupby(pairs["worker"]).mean().min() >= _TILED)
+
+
+def _within(pairs: pd.DataFrame, column: str) -> float:
+    """How far the numbers of a column usually are from the middle one of their iteration."""
+    middle = pairs.groupby("iteration")[column].transform("median")
+    return float((pairs[column] - middle).abs().mean())
+
+
+def _fill_whole_seconds(pairs: pd.DataFrame) -> bool:
+    """Whether the times of each worker add up to its run, where moments are whole seconds."""
+    if (pairs["between"] % 1 != 0).any():
+        return False
+    sums = pairs.groupby("worker")[["between", "took"]].sum()
+    off = (sums["between"] - sums["took"]).abs()
+    allowed = np.maximum(1.0, _EXACT_PAUSE * sums["between"])
+    return bool(sums["between"].min() >= _WHOLE_ROWS and (off <= allowed).all())
 
 
 def tiles_the_run(starts: np.ndarray, ends: np.ndarray, workers: np.ndarray) -> bool:

@@ -155,6 +155,35 @@ def test_rows_that_hold_the_waiting_are_refused(refused):
     )
 
 
+def stamped(moments, times, form, folder):
+    """A log of times and of when rows began or were written, in some form."""
+    frame = rows_of(times, stamp=moments)
+    dates = pd.to_datetime(frame.pop("stamp"), unit="s")
+    if form == "start":
+        return frame.assign(start=dates.astype("int64") / 1e9)
+    if form == "milliseconds":
+        return frame.assign(time=frame["time"] * 1e3, ts=dates.dt.strftime("%Y-%m-%dT%H:%M:%S.%f"))
+    if form == "whole seconds":
+        return frame.assign(timestamp=dates.dt.strftime("%Y-%m-%d %H:%M:%S"))
+    written = frame.assign(date=dates.dt.strftime("%Y-%m-%d %H:%M:%S,%f"))
+    line = "{0.date} INFO rank={0.rank:.0f} step={0.step:.0f} step_time={0.time:.4f}\n".format
+    (folder / "job.log").write_text("".join(map(line, written.itertuples())))
+    return folder / "job.log"
+
+
+@pytest.mark.parametrize("form", ["start", "milliseconds", "whole seconds", "lines"])
+def test_durations_from_stamp_to_stamp_hold_the_waiting(form, tmp_path, refused):
+    times = drawn(400)
+    ends = 1.77e9 + np.cumsum(times.max(axis=1) + 0.02)
+    written = ends[:, None] + 0.03 * np.random.default_rng(1).random(times.shape)
+    tiles = np.diff(np.vstack([np.full(WORKERS, 1.77e9), written]), axis=0)
+    begun = written - tiles
+    refused("hold the waiting", read, stamped(begun if form == "start" else written, tiles, form, tmp_path))
+    begins = np.append(1.77e9, ends[:-1])[:, None]
+    own = stamped(begins + (0 if form == "start" else times), times, form, tmp_path)
+    assert slow_in(gcexp.advise(own, unit="ms" if form == "milliseconds" else "s")) == {"2"}
+
+
 def test_counters_become_differences():
     times = drawn()
     counters = times.cumsum(axis=0)
