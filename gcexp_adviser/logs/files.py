@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,25 +12,24 @@ from gcexp.traces.places import flags_of, located
 from gcexp.traces.record import Flags
 from gcexp_adviser.logs.contents import told_of
 from gcexp_adviser.logs.names import listed
+from gcexp_adviser.logs.names_of_runs import runs_of_files, says_worker, stem, unrotated
 from gcexp_adviser.profiler.kineto_events import head_of, is_trace
 
-_PACKED = (".gz", ".zip", ".xz", ".bz2")
 _ENDINGS = (".csv", ".tsv", ".txt", ".log", ".out", ".json", ".jsonl", ".ndjson", ".parquet", ".npy", ".npz")
 _MOST_FILES = 4096
-_RUNS = r"(?:attempt|run|session|job|slurm|restart|try|trial)"
-_FOLDER_OF_RUN = re.compile(rf"{_RUNS}[-_]?\d+", re.IGNORECASE)
-#: A run's number in the name of a file, before that of a worker: ``slurm-1001_2``.
-_FILE_OF_RUN = re.compile(rf"({_RUNS}[-_]?\d+)[-_.](.*\d.*)", re.IGNORECASE)
-_ROTATED = re.compile(r"(.+\.[a-z]+)\.(\d{1,4})", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Part:
-    """A file of a log: the worker or the log that its name names, and the run if there are several."""
+    """A file of a log: the worker or the log that its name names, and the run if there are several.
+
+    Where a run is guessed, `whole_name` is what the file is called beside those of all other runs.
+    """
 
     path: Path
     name: str
     run: str = ""
+    whole_name: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class _File:
     @cached_property
     def may_be_log(self) -> bool:
         """Whether it may be a log by its ending and its first bytes."""
-        name, _ = _unrotated(self.path)
+        name, _ = unrotated(self.path)
         return Path(name).suffix in _ENDINGS and not self.without_times
 
 
@@ -113,12 +111,12 @@ def _together(paths: list[Path], folder: str = "") -> LogFiles:
     """Files as those of one log, which is called after its folder or the first of them."""
     if len(paths) == 1:
         [path] = paths
-        name = _stem(path)
+        name = stem(path)
         return LogFiles(name, [Part(path, name)], flags=flags_of(path))
     if all(map(is_trace, paths)):
         return _profiles(paths, folder or paths[0].parent.name or "profiler")
     parts, rotated = _parts_of(paths)
-    return LogFiles(folder or _stem(paths[0]), parts, told=rotated)
+    return LogFiles(folder or stem(paths[0]), parts, told=rotated)
 
 
 def _profiles(paths: list[Path], name: str) -> LogFiles:
@@ -171,10 +169,17 @@ def _logs_of_folders(folder: Path, files: list[_File], beside: list[_File]) -> l
     others = [file for file in files if not file.may_be_log]
     paths = [file.path for file in logs]
     names = sorted({path.name for path in paths})
-    runs, _ = _runs_of(paths)
-    if len(names) == 1 or any(runs):  # each folder holds the logs of a run
+    if len(names) == 1 or any(runs_of_files(paths).runs):  # each folder holds the logs of a run
         return logs
     _refuse_without_times(others)
+    if names and all(map(says_worker, paths)):
+        pattern = folder.joinpath(
+            *["*"] * (len(paths[0].relative_to(folder).parts) - 1), f"*{paths[0].suffix}"
+        )
+        raise DataError(
+            f"the folders in {folder} hold the logs of several workers each, {listed(names)}: where all are workers of "
+            f"one run, name their files, as gcexp trace import {pattern}"
+        )
     if names:
         raise DataError(
             f"the folders in {folder} hold logs of several names, {listed(names)}: name those of one, as gcexp "
@@ -211,30 +216,6 @@ def _refuse_without_times(files: list[_File]) -> None:
 # --- what their names say ---------------------------------------------------------------------------------------------
 
 
-def _unrotated(path: Path) -> tuple[str, int]:
-    """The name of the log that a file belongs to, and its age: 0 for the newest part, as of a log that is in one piece.
-
-    >>> _unrotated(Path("rank0.log.2")), _unrotated(Path("rank0.log")), _unrotated(Path("rank0.log.1.gz"))
-    (('rank0.log', 2), ('rank0.log', 0), ('rank0.log', 1))
-    """
-    name = _unpacked(path.name)
-    found = _ROTATED.fullmatch(name)
-    return (found[1], int(found[2])) if found else (name, 0)
-
-
-def _unpacked(name: str) -> str:
-    """A name without the ending of a packed file."""
-    for ending in _PACKED:
-        name = name.removesuffix(ending)
-    return name
-
-
-def _stem(path: Path) -> str:
-    """A file's name without what says its form: ``times`` of ``times.csv.gz``."""
-    name, _ = _unrotated(path)
-    return Path(name).stem or path.stem
-
-
 def _parts_of(paths: Sequence[Path]) -> tuple[list[Part], list[str]]:
     """The files of a log in the order of their runs, each log's oldest part first, and what is told of that.
 
@@ -245,10 +226,11 @@ def _parts_of(paths: Sequence[Path]) -> tuple[list[Part], list[str]]:
     >>> [(part.run, part.name) for part in parts]
     [('attempt_0', 'rank0'), ('attempt_1', 'rank0')]
     """
-    runs, rests = _runs_of(paths)
+    named = runs_of_files(paths)
+    runs = named.runs
     logs, ages = [], []
-    for rest in rests:
-        name, age = _unrotated(rest)
+    for rest in named.rests:
+        name, age = unrotated(rest)
         logs.append(rest.parent / name)
         ages.append(age)
     distinct = list(dict.fromkeys(logs))
@@ -259,45 +241,15 @@ def _parts_of(paths: Sequence[Path]) -> tuple[list[Part], list[str]]:
         range(len(paths)),
         key=lambda place: (place_of_run[runs[place]], place_of_log[logs[place]], -ages[place]),
     )
-    parts = [Part(paths[place], names[logs[place]], runs[place]) for place in order]
+    wholes = [""] * len(paths)
+    if named.is_guess:
+        wholes = _names_of_files(list(paths))
+    parts = [Part(paths[place], names[logs[place]], runs[place], wholes[place]) for place in order]
     rotated = [paths[place].name for place in order if ages[place]]
     if not rotated or len(distinct) == len(paths):
         return parts, []
     shown = ", ".join(rotated[:3]) + (", ..." if len(rotated) > 3 else "")
     return parts, [f"put rotated files together, the oldest first: {shown}"]
-
-
-def _runs_of(paths: Sequence[Path]) -> tuple[list[str], list[Path]]:
-    """The run of each file by its folder or name, empty where there are not several; and the paths without that."""
-    for divided in (_by_folder, _by_name):
-        found = [divided(path) for path in paths]
-        runs = [run for run, _ in found]
-        rests = [rest for _, rest in found]
-        has_same_worker = len(set(rests)) < len(set(paths))
-        if "" not in runs and len(set(runs)) > 1 and has_same_worker:
-            return runs, rests
-    return [""] * len(paths), list(paths)
-
-
-def _by_folder(path: Path) -> tuple[str, Path]:
-    """The run that a folder names, and the path without it."""
-    parts = list(path.parts)
-    for place in range(len(parts) - 2, -1, -1):
-        if _FOLDER_OF_RUN.fullmatch(parts[place]):
-            return parts[place], Path(*parts[:place], *parts[place + 1 :])
-    return "", path
-
-
-def _by_name(path: Path) -> tuple[str, Path]:
-    """The run that a file's name begins with, and the path without it.
-
-    >>> _by_name(Path("slurm-1001_2.out")), _by_name(Path("run3.csv"))
-    (('slurm-1001', PosixPath('2.out')), ('', PosixPath('run3.csv')))
-    """
-    found = _FILE_OF_RUN.fullmatch(path.name)
-    if not found or not re.search(r"\d", _stem(Path(found[2]))):
-        return "", path
-    return found[1], path.with_name(found[2])
 
 
 def _names_of_files(paths: list[Path]) -> list[str]:
@@ -309,7 +261,7 @@ def _names_of_files(paths: list[Path]) -> list[str]:
     ... )
     (['rank0', 'rank1'], ['x', 'y'])
     """
-    names = list(map(_stem, paths))
+    names = list(map(stem, paths))
     if len(set(names)) == len(names):
         return names
     folders = [path.parent.name for path in paths]

@@ -115,8 +115,11 @@ def _without_empty_rows(table: Table, found: Matched) -> tuple[Table, list[str]]
 def _of_one_run(table: Table, found: Matched, run: str) -> tuple[Table, Keys, list[str]]:
     """The rows of the run that is meant, whose they are, and what was decided."""
     keys = keys_of(table, found)
-    if not found.iteration or found.of_workers:
+    if found.of_workers or (not found.iteration and table.runs is None):
         return table, keys, []
+    if not found.iteration:
+        rows_of_run = pd.Series(keys.workers).groupby([table.runs, keys.workers])
+        keys = replace(keys, iterations=rows_of_run.cumcount().to_numpy())
     rows, iterations, told = of_one_run(table, found, keys, run)
     if not rows.all():
         table = table.keep(rows)

@@ -31,10 +31,13 @@ class Runs:
         The number of each row's run, from 0.
     how : str
         By what they are told apart, as a sentence goes on.
+    names : tuple of str
+        Those of their folders or files, where these tell them apart.
     """
 
     of_rows: np.ndarray
     how: str
+    names: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -103,8 +106,10 @@ def _runs_of(
     """The runs of a log, whose `workers` (L,) are counted from 0; None for one run."""
     iterations = keys.iterations
     if table.runs is not None:
-        codes, _ = pd.factorize(table.runs)
-        return None if goes_on(codes, iterations) else Runs(codes, "the names of folders or files")
+        codes, names = pd.factorize(table.runs)
+        return (
+            None if goes_on(codes, iterations) else Runs(codes, "the names of folders or files", tuple(names))
+        )
     for name in table.names.where(lambda name: name.is_run and name.written not in used):
         codes = table[name].codes
         if 1 < table[name].distinct <= _MOST_RUNS and not _names_workers(codes, workers):
@@ -268,8 +273,9 @@ def _refuse_several(
     for run in range(min(runs.count, _SHOWN)):
         own = runs.of_rows == run
         count = len(np.unique(workers[own]))
+        name = f", {runs.names[run]}," if runs.names else ""
         sizes.append(
-            f"run {run + 1} has {int(own.sum())} rows of {count} workers, iterations {iterations[own].min()} to "
+            f"run {run + 1}{name} has {int(own.sum())} rows of {count} workers, iterations {iterations[own].min()} to "
             f"{iterations[own].max()}"
         )
     if runs.count > _SHOWN:
@@ -277,6 +283,9 @@ def _refuse_several(
     told = f"{table.place}: holds {runs.count} runs by {runs.how} ({'; '.join(sizes)})"
     cures = "say which: run=2 or run=last, or run=all where they are one run, one after another"
     nodes = _where_nodes(runs, table, named)
+    if table.worker_in_place_of_runs:
+        typed_worker = typed(f"{table.worker_in_place_of_runs}")
+        nodes = f"where all are workers of one run: columns=worker:{typed_worker}"
     raise DataError(f"{told}: {nodes}{cures}" if not nodes else f"{told}: {nodes}; or {cures}")
 
 

@@ -65,11 +65,18 @@ def one_table(tables: list[Table], parts: list[Part], given: dict[str, str]) -> 
     frame = pd.concat([table.frame[columns] for table in tables], ignore_index=True)
     names = names_of(columns)
     is_numbered = False
+    other_than_runs = ""
+    if FILE in given.get("worker", "").split("+") and FILE not in columns:
+        parts = [replace(part, name=part.whole_name, run="") if part.whole_name else part for part in parts]
+        frame[FILE] = np.repeat([part.name for part in parts], lengths)
     if "worker" in given or names.has("worker"):
         decisions.append(f"put the rows of {len(tables)} files together")
-        if FILE in given.get("worker", "").split("+") and FILE not in columns:
-            frame[FILE] = np.repeat([part.name for part in parts], lengths)
+        of_workers = names.fitting("worker")[:1]
+        if of_workers and parts[0].whole_name:
+            other_than_runs = f"{FILE}+{of_workers[0]}"
+            parts = _without_runs_of_other_workers(parts, tables, of_workers[0])
     else:
+        other_than_runs = FILE if parts[0].whole_name else ""
         workers, told = _workers_of(parts)
         frame["worker"] = np.repeat(workers, lengths)
         decisions.append(told)
@@ -88,7 +95,18 @@ def one_table(tables: list[Table], parts: list[Part], given: dict[str, str]) -> 
         files=np.repeat(np.arange(len(parts)), lengths),
         runs=np.repeat(runs, lengths) if len(set(runs)) > 1 else None,
         is_numbered=is_numbered,
+        worker_in_place_of_runs=other_than_runs,
     )
+
+
+def _without_runs_of_other_workers(parts: list[Part], tables: list[Table], column: str) -> list[Part]:
+    """The parts without runs that were guessed, where a column says that each has workers of its own."""
+    workers_of: dict[str, set[str]] = {}
+    for part, table in zip(parts, tables, strict=True):
+        workers_of.setdefault(part.run, set()).update(table.frame[column].astype(str))
+    if len(set().union(*workers_of.values())) < sum(map(len, workers_of.values())):
+        return parts
+    return [replace(part, run="") for part in parts]
 
 
 def _workers_of(parts: list[Part]) -> tuple[list[int | str], str]:

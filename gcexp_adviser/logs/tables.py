@@ -65,6 +65,8 @@ class Table:
         To which run each row belongs by the name or the folder of its file.
     is_numbered : bool
         Whether the rows of each file were numbered, since no column says the iteration.
+    worker_in_place_of_runs : str
+        What ``columns=worker:`` says where files are those of workers, and not of runs as was guessed.
     """
 
     place: str
@@ -81,6 +83,7 @@ class Table:
     files: np.ndarray | None = None
     runs: np.ndarray | None = None
     is_numbered: bool = False
+    worker_in_place_of_runs: str = ""
 
     @cached_property
     def columns(self) -> list[str]:

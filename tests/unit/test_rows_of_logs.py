@@ -113,6 +113,71 @@ def test_files_of_two_jobs(tmp_path, refused):
     assert slow_in(gcexp.advise(tmp_path, run=2)) == {"2"}
 
 
+TWO_RUNS = {
+    "words": ("baseline_rank{}.csv", "fused_rank{}.csv"),
+    "seeds": ("seed1_rank{}.csv", "seed2_rank{}.csv"),
+    "dates": ("0301_rank{}.csv", "0302_rank{}.csv"),
+    "jobs": ("train-48123-rank{}.csv", "train-48140-rank{}.csv"),
+    "jobs and numbers": ("job.48123.{}.out", "job.48140.{}.out"),
+    "numbers alone": ("48123_{}.csv", "48140_{}.csv"),
+    "endings": ("rank{}.csv", "rank{}_old.csv"),
+    "jobs behind": ("rank{}_48123.csv", "rank{}_48140.csv"),
+    "copies": ("rank{}.csv", "rank{} (1).csv"),
+    "days in folders": ("2026-03-01/rank{}.csv", "2026-03-02/rank{}.csv"),
+    "words in folders": ("baseline/rank{}.csv", "fused/rank{}.csv"),
+    "versions in folders": ("version_0/rank{}.csv", "version_1/rank{}.csv"),
+}
+
+
+@pytest.mark.parametrize("patterns", TWO_RUNS.values(), ids=TWO_RUNS)
+def test_names_of_files_tell_runs_apart(patterns, tmp_path, refused):
+    for seed, pattern in enumerate(patterns):
+        folder = (tmp_path / pattern).parent
+        write_ranks(folder, drawn(slow=2 + seed, seed=seed), (tmp_path / pattern).name)
+    refused(("2 runs", "run=2"), read, tmp_path)
+    runs = [slow_in(gcexp.advise(tmp_path, run=run)) for run in (1, 2)]
+    assert {"2"} in runs
+    assert {"3"} in runs
+    files = sorted(path for path in tmp_path.rglob("*") if path.is_file())
+    refused("2 runs", read, files)
+    refused("2 runs", lambda: read_with(files, columns="iteration:none"))
+
+
+def test_files_of_runs_may_be_workers_of_one_where_it_is_said_so(tmp_path, refused):
+    write_ranks(tmp_path, drawn(), "alpha_rank{}.csv")
+    write_ranks(tmp_path, drawn(slow=3, seed=1), "beta_rank{}.csv")
+    refused("columns=worker:file", read, tmp_path)
+    advice = gcexp.advise(tmp_path, columns="worker:file")
+    assert slow_in(advice) == {"alpha_rank2, beta_rank3"}
+
+
+@pytest.mark.parametrize(
+    "pattern", ["node{}_rank%d.csv", "host-{}_gpu%d.csv", "rank%d_node{}.csv", "compute-{}-%d.csv"]
+)
+def test_names_of_machines_tell_no_runs_apart(pattern, tmp_path):
+    for machine in range(2):
+        of_machine = pattern.format(machine).replace("%d", "{}")
+        write_ranks(tmp_path, drawn(seed=machine), of_machine)
+    assert read(tmp_path).values["time"].shape == (ITERATIONS, 2 * WORKERS)
+
+
+def test_ranks_in_a_column_tell_that_names_are_of_one_run(tmp_path):
+    for name, first in (("alpha", 0), ("beta", 2)):
+        for number in range(2):
+            rank = first + number
+            frame = rows_of(drawn(seed=rank)[:, :1], labels=[rank])
+            frame.to_csv(tmp_path / f"{name}_{number}.csv", index=False)
+    assert read(tmp_path).values["time"].shape == (ITERATIONS, 4)
+
+
+@pytest.mark.parametrize("are_global", [False, True])
+def test_ranks_in_folders_of_nodes_are_named_by_a_pattern(are_global, tmp_path, refused):
+    for node in range(2):
+        write_ranks(tmp_path / f"node{node}", drawn(seed=node), f"rank{{}}{node if are_global else ''}.csv")
+    refused(f"{tmp_path}/*/*.csv", read, tmp_path)
+    assert read(sorted(tmp_path.glob("*/*.csv"))).values["time"].shape == (ITERATIONS, 2 * WORKERS)
+
+
 def test_a_run_that_went_back_to_a_checkpoint_counts_its_last_rows():
     times = drawn()
     log = appended(rows_of(drawn(seed=1)[:50]), rows_of(times[40:], first=40))
