@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NoReturn
 
 import numpy as np
@@ -120,7 +121,39 @@ def _runs_of(
     stretches = stretches_of(iterations, workers, table.files)
     if stretches is not None and not (_count_on(labels) and _same_iterations(stretches, iterations)):
         return Runs(stretches, "the workers: those of one part do not occur in the next")
+    for name in table.names.without(used).written:
+        stamps = table[name].stamps
+        if stamps is not None:
+            groups = apart_in_time(np.asarray(stamps.values, float), iterations, workers)
+            if groups is not None:
+                return Runs(groups, f"{name}: some workers had ended before others began the same iterations")
     return None
+
+
+def apart_in_time(moments: np.ndarray, iterations: np.ndarray, workers: np.ndarray) -> np.ndarray | None:
+    """Groups (L,) of workers of which each had ended before the next one began; None where there is one.
+
+    They are runs where they have iterations in common, and one of them several workers.
+
+    >>> workers = np.tile([0, 1, 2], 3)
+    >>> moments = np.array([50.0, 50, 10, 51, 51, 11, 52, 52, 12])
+    >>> apart_in_time(moments, np.repeat([0, 1, 2], 3), workers).tolist()
+    [1, 1, 0, 1, 1, 0, 1, 1, 0]
+    >>> apart_in_time(np.repeat([0.0, 1, 2], 3), np.repeat([0, 1, 2], 3), workers)
+    """
+    rows = pd.DataFrame({"moment": moments, "iteration": iterations, "worker": workers})
+    spans = rows.groupby("worker")["moment"].agg(["min", "max"]).dropna().sort_values("min")
+    if len(spans) < len(np.unique(workers)) or not (spans["min"] < spans["max"]).all():
+        return None
+    begins_anew = spans["min"] > spans["max"].cummax().shift()
+    group_of = begins_anew.cumsum()
+    if not begins_anew.any() or len(group_of) == group_of.iloc[-1] + 1:
+        return None
+    groups = rows["worker"].map(group_of)
+    of_groups = rows["iteration"].groupby(groups).agg(set)
+    if not all(first & other for first, other in pairwise(of_groups)):
+        return None
+    return groups.to_numpy(np.int64)
 
 
 def _names_workers(codes: np.ndarray, workers: np.ndarray) -> bool:

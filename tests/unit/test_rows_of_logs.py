@@ -170,6 +170,18 @@ def test_ranks_in_a_column_tell_that_names_are_of_one_run(tmp_path):
     assert read(tmp_path).values["time"].shape == (ITERATIONS, 4)
 
 
+def test_files_of_an_older_run_are_told_apart_by_their_stamps(tmp_path, refused):
+    for rank in range(WORKERS):
+        is_old = rank >= 4
+        times = drawn(workers=WORKERS, slow=5 if is_old else 2, seed=int(is_old))
+        ends = 1.77e9 - 1e5 * is_old + np.cumsum(times.max(axis=1) + 0.02)
+        stamps = pd.to_datetime(ends, unit="s").strftime("%Y-%m-%d %H:%M:%S.%f")
+        frame = rows_of(times[:, [rank]], labels=[rank]).assign(timestamp=stamps)
+        frame.to_csv(tmp_path / f"rank{rank}.csv", index=False)
+    refused(("2 runs", "timestamp", "run=last"), read, tmp_path)
+    assert slow_in(gcexp.advise(tmp_path, run="last")) == {"2"}
+
+
 @pytest.mark.parametrize("are_global", [False, True])
 def test_ranks_in_folders_of_nodes_are_named_by_a_pattern(are_global, tmp_path, refused):
     for node in range(2):
