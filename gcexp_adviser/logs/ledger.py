@@ -12,7 +12,7 @@ from gcexp_adviser.logs.counters import refuse_ends_that_keep_pace, with_duratio
 from gcexp_adviser.logs.lost_lines import refuse_unaligned
 from gcexp_adviser.logs.names import SECONDS, typed
 from gcexp_adviser.logs.parsed import Parsed
-from gcexp_adviser.logs.taking_part import at_common_steps
+from gcexp_adviser.logs.taking_part import at_common_steps, refuse_other_counting
 
 _MANY_EQUAL = 16  # equal times from which on they are no chance
 _CONSTANT = 10  # iterations from which on numbers of workers that never change are no chance
@@ -32,6 +32,7 @@ def judged(log: Parsed) -> TraceFile:
     _refuse_equal(log)
     _refuse_settings(log)
     refuse_unaligned(log)
+    refuse_other_counting(log)
     record = at_common_steps(log)
     refuse_ends_that_keep_pace(record, log)
     record, remark = with_durations(log, record)

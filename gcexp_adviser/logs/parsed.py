@@ -24,6 +24,8 @@ class Parsed:
         The column of the times, or of the moments when rows ended; empty where each worker has a column.
     is_called_time : bool
         Whether that column is called a time or an end; so are those of workers.
+    iteration : str
+        The columns of the iterations as they are typed; empty where there is none, or a person named them.
     worker : str
         The column of the workers; empty where each worker has a column.
     is_end_to_end : bool
@@ -50,6 +52,7 @@ class Parsed:
     place: str
     time: str = ""
     is_called_time: bool = True
+    iteration: str = ""
     worker: str = ""
     is_end_to_end: bool = False
     is_numbered: bool = False

@@ -85,6 +85,7 @@ def rows_of(table: Table, found: Matched, how: How) -> Parsed:
         place=table.place,
         time=time,
         is_called_time=not time or table[time].name.fits("time") or table[time].name.fits("end"),
+        iteration="" if "iteration" in how.columns else "+".join(found.iteration),
         worker=(*found.worker, "")[0],
         is_end_to_end=bool(found.end) and not found.start,
         is_numbered=table.is_numbered or may_end_early,

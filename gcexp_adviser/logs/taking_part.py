@@ -67,6 +67,35 @@ def at_common_steps(log: Parsed) -> TraceFile:
     return replace(record, decisions=(*record.decisions, f"{told}: before, they are missing"))
 
 
+def refuse_other_counting(log: Parsed) -> None:
+    """Raise `DataError` where some workers seem to count their iterations from another number than the others."""
+    if not log.iteration or not log.worker or log.is_numbered:
+        return
+    others = that_count_otherwise(~np.isnan(log.record.values["time"]))
+    if others:
+        raise DataError(
+            f"{log.place}: of {workers_in_words(log.record.labels, others)} the rows begin and end one iteration "
+            "earlier or later than those of others, as where it is counted from 0 and from 1: to number the rows of "
+            "each in their order: "
+            f"columns=iteration:none; where the numbers are right: columns=iteration:{typed(log.iteration)}"
+        )
+
+
+def that_count_otherwise(there: np.ndarray) -> list[int]:
+    """The fewer of the workers (R, N) that have all rows but the first, where others have all but the last; or none.
+
+    >>> there = np.ones((30, 3), bool)
+    >>> there[0, 1] = there[-1, [0, 2]] = False
+    >>> that_count_otherwise(there), that_count_otherwise(np.ones((30, 3), bool))
+    ([1], [])
+    """
+    if len(there) < _ENOUGH or (there[0] == there[-1]).any() or there[1:-1].mean(axis=0).min() < _IN_STEP:
+        return []
+    late = np.flatnonzero(~there[0])
+    early = np.flatnonzero(~there[-1])
+    return min(late, early, key=len).tolist()
+
+
 def _with_rows(record: TraceFile, rows: np.ndarray, told: str, sampled: bool = False) -> TraceFile:
     """The record with some of its iterations alone, and why."""
     missing = np.isnan(record.values["time"][rows])

@@ -401,6 +401,15 @@ def test_workers_that_join_later_are_told_and_make_no_drift():
     assert "drift" not in advice.diagnosis.found
 
 
+def test_a_worker_that_counts_from_one_is_asked_about(refused):
+    times = drawn()
+    log = rows_of(times)
+    log["step"] += log["rank"] == 1
+    refused(("worker 1", "columns=iteration:none", "columns=iteration:step"), read, log)
+    np.testing.assert_array_equal(read_with(log, columns="iteration:none").values["time"], times)
+    assert read_with(log, columns="iteration:step").values["time"].shape == (ITERATIONS + 1, WORKERS)
+
+
 def test_ranks_at_another_cadence_are_read_at_common_steps():
     times = drawn(slow=0, factor=1)
     times[np.arange(ITERATIONS) % 5 != 0, :2] = np.nan
