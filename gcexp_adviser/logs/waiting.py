@@ -18,8 +18,11 @@ _ANEW = 0.9  # share of the iterations that begin before the usual end of all, w
 _EARLIER = 0.2  # share of the iterations that there end before the one before has ended, at least
 _SHORT_PAUSE = 0.05  # pause, as a share of a usual row, that writing a line may take
 _STEADY = 0.3  # spread of the pauses within an iteration, as a share of that of the rows, from which on they are waits
-_EXACT_PAUSE = 2e-3  # pause, as a share of a usual row, that is rounding
-_ROUNDED = 1.5e-3  # seconds by which dates are rounded
+_EXACT_PAUSE = 2e-4  # pause, as a share of a usual row, that is rounding
+_ROUNDED = 1.5e-3  # seconds that may be rounding where dates are whole milliseconds
+_ROUNDED_RUN = (
+    2e-3  # share of a run that the times of a worker may differ from it where dates are whole seconds
+)
 _WHOLE_ROWS = 50  # how many seconds a run must take for dates in whole seconds to tell something
 _SCALES = (1.0, 1e3, 1e-3)  # seconds of a number whose unit is not known
 
@@ -168,7 +171,7 @@ def durations_tile(rows: pd.DataFrame, at_end: bool) -> bool:
     usual = float(pairs["took"].median())
     if not _are_below(pairs, _SHORT_PAUSE * usual):
         return False
-    rounding = min(max(_EXACT_PAUSE * usual, _ROUNDED), _SHORT_PAUSE * usual)
+    rounding = _ROUNDED if _are_multiples(pairs["moment"], 1e-3) else _EXACT_PAUSE * usual
     return _are_below(pairs, rounding) or _within(pairs, "pause") < _STEADY * _within(pairs, "took")
 
 
@@ -176,6 +179,12 @@ def _are_below(pairs: pd.DataFrame, most: float) -> bool:
     """Whether nearly all pauses of each worker are that short."""
     are_short = pairs["pause"].abs() <= most
     return bool(are_short.groupby(pairs["worker"]).mean().min() >= _TILED)
+
+
+def _are_multiples(moments: pd.Series, seconds: float) -> bool:
+    """Whether moments are multiples of some seconds, but for what floats do."""
+    parts = moments / seconds
+    return bool((parts - parts.round()).abs().max() < 1e-3)
 
 
 def _within(pairs: pd.DataFrame, column: str) -> float:
@@ -186,11 +195,11 @@ def _within(pairs: pd.DataFrame, column: str) -> float:
 
 def _fill_whole_seconds(pairs: pd.DataFrame) -> bool:
     """Whether the times of each worker add up to its run, where moments are whole seconds."""
-    if (pairs["between"] % 1 != 0).any():
+    if not _are_multiples(pairs["moment"], 1.0):
         return False
     sums = pairs.groupby("worker")[["between", "took"]].sum()
     off = (sums["between"] - sums["took"]).abs()
-    allowed = np.maximum(1.0, _EXACT_PAUSE * sums["between"])
+    allowed = np.maximum(1.0, _ROUNDED_RUN * sums["between"])
     return bool(sums["between"].min() >= _WHOLE_ROWS and (off <= allowed).all())
 
 
