@@ -22,7 +22,7 @@ _WORKER = re.compile(rf"(?<![a-z])(?:{_WORKERS})[-_]?\d+(?!\d)", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
 _MOST_WORKERS = 4  # digits of a number that may be a worker's, and no date or job
 _MACHINES = re.compile(
-    rf"(?:{'|'.join(sorted(SYNONYMS['worker']))}|proc|compute|nid|dgx|rack|cuda|device|executor)\d*",
+    rf"(?:{'|'.join(sorted(SYNONYMS['worker']))}|proc|compute|nid|dgx|rack|cuda|device|executor)\d*|(?:n|cn|vm)\d+",
     re.IGNORECASE,
 )
 

@@ -152,7 +152,8 @@ def test_files_of_runs_may_be_workers_of_one_where_it_is_said_so(tmp_path, refus
 
 
 @pytest.mark.parametrize(
-    "pattern", ["node{}_rank%d.csv", "host-{}_gpu%d.csv", "rank%d_node{}.csv", "compute-{}-%d.csv"]
+    "pattern",
+    ["node{}_rank%d.csv", "host-{}_gpu%d.csv", "n{}-gpu%d.csv", "rank%d_node{}.csv", "compute-{}-%d.csv"],
 )
 def test_names_of_machines_tell_no_runs_apart(pattern, tmp_path):
     for machine in range(2):
