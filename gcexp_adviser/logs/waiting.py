@@ -120,7 +120,7 @@ def refuse_tiling_durations(
     place, name : str
         How the sentence begins, and the column of the stamps.
     """
-    known = ~np.isnan(stamps.values) & ~np.isnan(times)
+    known = np.isfinite(stamps.values) & ~np.isnan(times)
     if not known.any():
         return
     first = stamps.values[known].min()
