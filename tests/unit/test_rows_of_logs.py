@@ -306,6 +306,32 @@ def test_counters_of_some_workers_among_durations_are_refused(length, refused):
     np.testing.assert_array_equal(read(rows_of(slower)).values["time"], slower)
 
 
+def test_counters_behind_a_long_set_up_become_differences():
+    times = drawn()
+    trace = read(rows_of(40 + times.cumsum(axis=0)))
+    np.testing.assert_allclose(trace.values["time"], times[1:])
+    assert told(trace, "counters")
+    joined = times.cumsum(axis=0)
+    joined[:, 3] -= joined[39, 3]
+    joined[:40, 3] = np.nan
+    np.testing.assert_allclose(read(rows_of(joined)).values["time"], times[41:])
+
+
+def test_counters_of_epochs_behind_a_set_up_are_asked_about(refused):
+    counted = counted_by_epochs(drawn(), 10) + 2
+    refused(("epoch", 'unit="s"'), read, rows_of(counted))
+    np.testing.assert_array_equal(read_with(rows_of(counted), unit="s").values["time"], counted)
+
+
+@pytest.mark.parametrize("noise", [0.002, 0.01, 0.04])
+@pytest.mark.parametrize("length", [10, ITERATIONS])
+def test_durations_that_rise_in_nearly_all_steps_are_no_counters(noise, length):
+    draw = np.random.default_rng(3)
+    rising = 1 + np.tile(np.linspace(0, 1.5, length), ITERATIONS // length)[:, None]
+    times = rising * np.exp(noise * draw.standard_normal((ITERATIONS, WORKERS)))
+    np.testing.assert_array_equal(read(rows_of(times)).values["time"], times)
+
+
 @pytest.mark.parametrize("length", [6, ITERATIONS])
 def test_clocks_that_keep_pace_are_refused(length, refused):
     times = drawn()
