@@ -71,6 +71,15 @@ def entries(named: Iterable[str | dict] | None = None) -> list[Entry]:
     return list(found.values())
 
 
+def is_named(name: str) -> bool:
+    """Whether a scheme is called so, by a label of conf/benchmark.yaml or by its option.
+
+    >>> is_named("bgc"), is_named("bgc.csv")
+    (True, False)
+    """
+    return name in _entries_of_file() or name in option_names("scheme")
+
+
 def _entries_of_file() -> dict[str, Entry]:
     """The entries of conf/benchmark.yaml by their labels."""
     place = "conf/benchmark.yaml"

@@ -16,6 +16,7 @@ from gcexp.schema import arguments, fitted
 from gcexp.traces.missing import LEFT_OUT, Told, dependence, described, ways
 from gcexp_adviser.benchmark.replay import UNCODED, Replay
 from gcexp_adviser.benchmark.verdict import judged
+from gcexp_adviser.diagnosis.recorded import doubts_of
 from gcexp_adviser.diagnosis.sampled import refuse_sampled
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def benchmark(
     progress: bool = True,
     absent: Absent | None = None,
     timeout: float | None = None,
+    barrier: str = "check",
     **more: Any,
 ) -> pd.DataFrame:
     """Remedies for stragglers, and what no code can beat, on the replayed times of a trace.
@@ -99,6 +101,8 @@ def benchmark(
         replayed: `gcexp.advise` answers for them.
     timeout : float, optional
         The time of missing rows that are late.
+    barrier : {"check", "no"}
+        Whether to ask, as `gcexp.advise` does, if the times were stamped after a barrier.
     **more
         Parameters of `gcexp.delays.Trace`: ``pricing``, ``column``, ``rows``, ``data_bound``; and what is said of the
         log: ``columns``, ``unit``, ``decimal``, ``pattern`` (`gcexp_adviser.logs.how.how_given`).
@@ -118,9 +122,9 @@ def benchmark(
 
         A value is empty where a thing does not exist. ``table.attrs`` has the number of scored ``rows`` and of the
         ``prefix``, what a trace does not allow and why (``left_out``), remarks on how it was priced (``notes``), what
-        its times are, where its index says so (``measures``), and schemes that drop the data of some worker always or
-        nearly always, with a phrase that names the worker (``unused``). Of a scheme that hears nobody in most
-        iterations there is a warning too.
+        makes the times doubtful (``doubts``), what its times are, where its index says so (``measures``), and schemes
+        that drop the data of some worker always or nearly always, with a phrase that names the worker (``unused``). Of
+        a scheme that hears nobody in most iterations there is a warning too.
 
     Raises
     ------
@@ -160,7 +164,10 @@ def benchmark(
         refuse_sampled(record, cure="gcexp advise with absent=sampled, since no replay can")
     by_way = ways(record, absent, timeout)
     main, *others = by_way.values()
+    is_of_times = trace.get("column", "time") == "time"
+    doubts = doubts_of(main, barrier if is_of_times else "no")
     frame = _table(main, n, shares, cases, progress, trace)
+    frame.attrs["doubts"] = tuple(doubts)
     lacking = described(record)
     if lacking is not None:
         frame.attrs["notes"] += tuple(f"{record.name}: {sentence}" for sentence in lacking.sentences)

@@ -41,14 +41,11 @@ def run(arguments) -> None:
     written = found.write(arguments.folder) if arguments.folder else []
     print(found.page().text(), end="")
     of_log = [word for word in options if word.partition("=")[0] in OF_A_LOG]
-    on_missing = [word for word in options if word.startswith(("absent=", "timeout="))]
-    benchmark = ["gcexp", "benchmark", arguments.file, *of_log, *on_missing]
+    said = [word for word in options if word.startswith(("absent=", "timeout=", "barrier="))]
+    benchmark = ["gcexp", "benchmark", *sources, *of_log, *said]
     imported = ["gcexp", "trace", "import", *sources, *of_log, "-o", CLEAN]
     if found.recorded.absent != SAMPLED:  # a replay has all workers in each iteration
-        if len(sources) > 1:
-            print(f"These times as one file, which gcexp benchmark takes: {shlex.join(imported)}")
-        else:
-            print(f"All schemes and bounds on these times: {shlex.join(benchmark)}")
+        print(f"All schemes and bounds on these times: {shlex.join(benchmark)}")
     for path in written:
         print(f"wrote {path}")
     if line:

@@ -15,10 +15,11 @@ from gcexp.command.arguments import add_folder, keywords
 from gcexp.errors import UserError
 from gcexp.figures.markdown import escape, grid
 from gcexp.files import write_text
+from gcexp.run.benchmark_schemes import is_named
 from gcexp.schema import typed
 from gcexp_adviser.benchmark import COLUMNS, benchmark, verdicts
+from gcexp_adviser.diagnosis.check import report
 from gcexp_adviser.logs.how import OF_A_LOG
-from gcexp_adviser.logs.reading import trace_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +42,7 @@ ASSUMED = (
     "moves data, which costs nothing here"
 )
 _MOST_ABOVE = 6  # verdicts above a picture
-OF_LOG = ("absent", "timeout", *OF_A_LOG)  # keys that say how a log is read
+OF_LOG = ("absent", "timeout", "barrier", *OF_A_LOG)  # keys that say how a log is read
 #: Options of a new benchmark, by the name of their argument; None where they are not given.
 OPTIONS = ("schemes", "phi", "late", "chunks", "workers", "pricing", "rows", "data_bound")
 
@@ -58,9 +59,9 @@ def add(parser) -> None:
         "schemes",
         nargs="*",
         metavar="SCHEME [KEY=VALUE ...]",
-        help="names of scheme options with their keys, as cgc s=1,2,3 or frc code.d=3, or labels (default: "
-        "conf/benchmark.yaml); and keys of the log: absent=late or absent=skip, timeout=, columns=, unit=, decimal=, "
-        "pattern=",
+        help="further files of the log; names of scheme options with their keys, as cgc s=1,2,3 or frc code.d=3, or "
+        "labels (default: conf/benchmark.yaml); and keys of the log: absent=late or absent=skip, timeout=, barrier=no, "
+        "columns=, unit=, decimal=, pattern=",
     )
     parser.set_defaults(rest="schemes")
     parser.add_argument(
@@ -93,17 +94,12 @@ def run(arguments) -> None:
             given[name] = value
     frame = _read_benchmark(arguments.file)
     if frame is None:
-        of_log, of_schemes = [], []
-        for word in given.pop("schemes", []):
-            key, _, _ = word.partition("=")
-            if key in OF_LOG:
-                of_log.append(word)
-            else:
-                of_schemes.append(word)
-        frame = _play(arguments.file, given, of_schemes, of_log)
+        further, of_schemes, of_log = _sorted_words(given.pop("schemes", []))
+        sources = [arguments.file, *further]
+        frame = _play(sources, given, of_schemes, of_log)
         head = _head(frame)
         print(format_map(frame, head), end="")
-        print(f"what to set, in one sentence: {shlex.join(['gcexp', 'advise', arguments.file, *of_log])}")
+        print(f"what to set, in one sentence: {shlex.join(['gcexp', 'advise', *sources, *of_log])}")
     else:
         _refuse_options(arguments.file, given)
         head = f"{arguments.file}: {', '.join(dict.fromkeys(frame['trace']))}"
@@ -113,18 +109,40 @@ def run(arguments) -> None:
             print(f"wrote {path}")
 
 
-def _play(file: str, given: dict[str, Any], of_schemes: list[str], of_log: list[str]) -> pd.DataFrame:
-    """The table of a new benchmark, by its options, the words of its schemes, and those that say how a log is read."""
+def _sorted_words(words: list[str]) -> tuple[list[str], list[str], list[str]]:
+    """Further files of a log, words of schemes, and those that say how a log is read.
+
+    What is called as a scheme is no file.
+
+    >>> _sorted_words(["README.md", "cgc", "s=1", "unit=ms"])
+    (['README.md'], ['cgc', 's=1'], ['unit=ms'])
+    """
+    files, of_schemes, of_log = [], [], []
+    for word in words:
+        key, _, _ = word.partition("=")
+        if key in OF_LOG:
+            of_log.append(word)
+        elif "=" not in word and Path(word).exists() and not is_named(word):
+            files.append(word)
+        else:
+            of_schemes.append(word)
+    return files, of_schemes, of_log
+
+
+def _play(
+    sources: list[str], given: dict[str, Any], of_schemes: list[str], of_log: list[str]
+) -> pd.DataFrame:
+    """The table of a new benchmark of the files of a log, by its options, its schemes, and how the log is read."""
     options = dict(given)
     schemes = schemes_of_words(of_schemes)
     if schemes:
         options["schemes"] = schemes
-    options |= keywords(of_log, trace_of)
+    options |= keywords(of_log, report)
     n = options.pop("workers", None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the map has them among its notes
-        frame = benchmark(file, n=n, **options)
-    frame.attrs["file"] = file
+        frame = benchmark(sources if len(sources) > 1 else sources[0], n=n, **options)
+    frame.attrs["files"] = sources
     return frame
 
 
@@ -222,7 +240,7 @@ def _read_benchmark(file: str) -> pd.DataFrame | None:
 def format_map(frame: pd.DataFrame, head: str) -> str:
     """The verdicts, and the map as aligned text."""
     rows = _align(_map(frame), names=2)
-    lines = [*_dependence(frame), head, "", *verdicts(frame), "", *rows, "", *_notes(frame)]
+    lines = [*_doubts(frame), head, "", *verdicts(frame), "", *rows, "", *_notes(frame)]
     return "\n".join(lines) + "\n"
 
 
@@ -247,17 +265,18 @@ def as_markdown(frame: pd.DataFrame, head: str) -> str:
     for cells in _map(frame):
         table.append([" ".join(cell.split()) for cell in cells])
     header, *rows = table
-    said = _bullets([*_dependence(frame), *verdicts(frame)])
+    said = _bullets([*_doubts(frame), *verdicts(frame)])
     notes = _bullets(_notes(frame))
     return f"# {escape(head)}\n\n{said}\n{grid(header, rows, right=range(2, len(header)))}\n{notes}"
 
 
-def _dependence(frame: pd.DataFrame) -> list[str]:
-    """Whether the verdicts depend on missing rows, where there are any."""
+def _doubts(frame: pd.DataFrame) -> list[str]:
+    """What makes the times doubtful, and whether the verdicts depend on missing rows, where there are any."""
+    doubts = list(frame.attrs.get("doubts", ()))
     sentence = frame.attrs.get("depends")
-    if not sentence:
-        return []
-    return [sentence]
+    if sentence:
+        doubts.append(sentence)
+    return doubts
 
 
 def _bullets(lines: list[str]) -> str:
@@ -349,9 +368,9 @@ def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
     drawing = folder / "benchmark.png"
     write_table(frame, table)
     text = as_markdown(frame, head)
-    file = frame.attrs.get("file")
-    if file:
-        command = f"gcexp advise {file} -o {folder}"
+    files = frame.attrs.get("files")
+    if files:
+        command = shlex.join(["gcexp", "advise", *files, "-o", str(folder)])
         text += f"\nWhat to set, in one sentence: [the advice](advice.md), which `{command}` writes.\n"
     write_text(page, text)
     plot = {

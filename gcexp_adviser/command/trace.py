@@ -30,8 +30,8 @@ def add(parser) -> None:
         "words",
         nargs="*",
         metavar="SOURCE [KEY=VALUE ...]",
-        help="a log of any form (CSV, JSON, Parquet, .npy, packed or not), a folder of logs, or the name of a bundled "
-        "trace; import takes several files. Keys say how it is read, as "
+        help="a log of any form (CSV, JSON, Parquet, .npy, packed or not), a folder of logs, several files of one log, "
+        "or the name of a bundled trace. Keys say how it is read, as "
         "columns=iteration:step,worker:host,time:ms_per_step unit=ms absent=late timeout=30",
     )
     parser.set_defaults(rest="words")
@@ -52,12 +52,7 @@ def run(arguments) -> None:
     if arguments.what == "check":
         if arguments.output is not None:
             raise UserError(f"gcexp trace check writes no file; gcexp trace import {sources[0]} -o FILE does")
-        if len(sources) > 1:
-            raise UserError(
-                f"gcexp trace check takes one file or folder, not {len(sources)}; gcexp trace import makes one file of "
-                "several"
-            )
-        checked = check(sources[0], **keywords(options, check))
+        checked = check(sources if len(sources) > 1 else sources[0], **keywords(options, check))
         print(checked.text)
         if checked.can_be_advised:
             print(f"what to set, in one sentence: {shlex.join(['gcexp', 'advise', *sources, *options])}")

@@ -121,15 +121,7 @@ class Recorded:
     @property
     def too_little(self) -> str:
         """Why no remedy can be learned on one half of the times and judged on the other; empty where one can."""
-        rows, workers = self.x.shape
-        if workers < 2:
-            return f"{self.trace.name} has one worker: there is nothing to code and nobody to wait for"
-        if rows < _LEAST_TO_LEARN:
-            iterations = counted(rows, "iteration")
-            return (
-                f"{self.trace.name} has {iterations}: too few to learn from one half and judge on the other"
-            )
-        return ""
+        return too_little_of(self.trace.name, self.x)
 
     def named(self, workers: Iterable[int]) -> list[str]:
         """What the workers of some columns are called."""
@@ -274,6 +266,42 @@ def recorded_in(record: TraceFile, way: Way, barrier: str = "check", seed: int =
         timeout=way.timeout,
         seed=seed,
     )
+
+
+def doubts_of(trace: TraceFile, barrier: str = "check") -> list[str]:
+    """What makes a trace without gaps doubtful, where its rows are replayed as they are.
+
+    `recorded_in` asks the same; of workers that are new in every row nothing is asked.
+
+    Raises
+    ------
+    UserError
+        Where times were stamped after a barrier, unless `barrier` is "no".
+    """
+    require_known("barrier", barrier, ("check", "no"))
+    if not trace.flags.persistent:
+        return []
+    rows = loads_of(trace).own_rows
+    logged = trace.logged[rows]
+    found = []
+    if barrier == "check":
+        found += doubts(trace, logged, rows)
+    too_little = too_little_of(trace.name, logged)
+    if too_little:
+        found.append(f"Doubtful: {too_little}.")
+    return found
+
+
+def too_little_of(name: str, times: np.ndarray) -> str:
+    """Why no remedy can be learned on one half of times (T, n) and judged on the other; empty where one can."""
+    rows, workers = times.shape
+    if workers < 2:
+        return f"{name} has one worker: there is nothing to code and nobody to wait for"
+    if rows < _LEAST_TO_LEARN:
+        return (
+            f"{name} has {counted(rows, 'iteration')}: too few to learn from one half and judge on the other"
+        )
+    return ""
 
 
 def _require_a_row_of_each(trace: TraceFile, logged: np.ndarray, loads: Loads) -> None:

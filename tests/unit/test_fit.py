@@ -225,8 +225,9 @@ def test_times_after_a_barrier_are_refused_and_honest_ones_are_not(here, refused
         assert (barrier(honest)[0], barrier(after)[0]) == ("", "equalised")
     assert all(barrier(times(name)) == ("", "") for name in FOUND)
     frame(after).to_csv("after.csv", index=False)
-    for verb in ("fit", "advise"):
+    for verb in ("fit", "advise", "benchmark"):
         refused_command("barrier=no", verb, "after.csv")
+    assert main.main(["benchmark", "after.csv", "wait for all", "barrier=no"]) == 0
     assert main.main(["fit", "after.csv", "barrier=no"]) == 0
     assert main.main(["trace", "check", "after.csv"]) == 0 and "barrier" in capsys.readouterr().out
 

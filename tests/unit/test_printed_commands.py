@@ -163,12 +163,10 @@ def tried(here, capsys):
 def test_commands_that_are_printed_of_a_log_answer(log, tried):
     refused = log in ("after the barrier", "one worker", "three iterations")
     words = LOGS[log]()
-    sources = [word for word in words if "=" not in word]
     keys = [word for word in words if "=" in word]
     tried("advise", *words, "phi=0.5", code=2 if refused else 0)
     tried("fit", *words, code=2 if log == "after the barrier" else 0)
-    if len(sources) == 1:
-        tried("trace", "check", *words)
+    tried("trace", "check", *words)
     imported = tried("trace", "import", *words, "-o", "imported.csv")
     assert refused == (len(imported) == 1), (imported, keys)
 

@@ -501,7 +501,7 @@ def test_advise_takes_several_files(here, capsys):
     assert main(["advise", *files, "phi=0.5"]) == 0
     told = capsys.readouterr().out
     assert f"{ITERATIONS} iterations of {WORKERS} workers" in told
-    assert "gcexp trace import rank0.csv rank1.csv" in told
+    assert "gcexp benchmark rank0.csv rank1.csv" in told
 
 
 def test_counts_in_columns_of_workers_are_no_times(refused):
@@ -808,3 +808,22 @@ def test_rows_with_neither_an_iteration_nor_a_time_are_left_out(tmp_path, refuse
     log.loc[len(log)] = [np.nan, 1, 0.5]
     write()
     refused("iteration", read, path)
+
+
+def test_trace_check_and_benchmark_take_several_files(here, capsys, refused_command):
+    write_ranks(here, drawn(), "rank{}.csv")
+    files = [f"rank{worker}.csv" for worker in range(WORKERS)]
+    assert main(["trace", "check", *files]) == 0
+    assert f"{WORKERS} workers" in capsys.readouterr().out
+    (here / "uncoded").write_text("a file that is called as a scheme")
+    assert main(["benchmark", *files, "uncoded"]) == 0
+    told = capsys.readouterr().out
+    assert f"{WORKERS} workers" in told and f"gcexp advise {' '.join(files)}" in told
+    refused_command("rank9.csv", "benchmark", *files, "rank9.csv")
+
+
+def test_a_benchmark_of_few_iterations_says_its_doubt_first(here, capsys):
+    rows_of(drawn(3)).to_csv("few.csv", index=False)
+    assert main(["benchmark", "few.csv", "wait for all"]) == 0
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first.startswith("Doubtful") and "too few" in first
