@@ -122,6 +122,9 @@ def share_of_compute(times: np.ndarray, compute: np.ndarray, seed: int = 0) -> t
         if together < _MISSED:
             return None, "the rest of the time falls where compute rises: its clock misses part of the work"
     phi = float(1 - mean(compute) / mean(times))
+    if phi < 0:
+        longer = f"compute takes {1 - phi:.4g} times as long as the time on the mean, so that its clock is another one"
+        return None, f"{longer}; where all of the time is compute: phi=0"
     if len(times) < 2:
         return Number(phi), ""
     n = times.shape[1]

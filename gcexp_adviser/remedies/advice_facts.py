@@ -107,6 +107,7 @@ class PhiFacts:
     given: bool
     several_loads: bool
     by_loads: Number | None
+    has_compute: bool
     unknown: str
 
 
@@ -338,6 +339,7 @@ def _phi(found: Conclusion) -> PhiFacts:
         given=len(found.answers) == 1,
         several_loads=recorded.loads.several,
         by_loads=recorded.phi,
+        has_compute="compute" in recorded.trace.values,
         unknown=recorded.phi_unknown,
     )
 

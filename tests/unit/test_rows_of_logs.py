@@ -827,3 +827,13 @@ def test_a_benchmark_of_few_iterations_says_its_doubt_first(here, capsys):
     assert main(["benchmark", "few.csv", "wait for all"]) == 0
     first, *_ = capsys.readouterr().out.splitlines()
     assert first.startswith("Doubtful") and "too few" in first
+
+
+def test_compute_that_is_longer_than_the_time_on_the_mean_says_no_phi():
+    log = rows_of(
+        drawn(), compute=1.003 * drawn(slow=2) + 0.001 * np.random.default_rng(1).normal(size=drawn().shape)
+    )
+    advice = gcexp.advise(log)
+    assert not advice.as_dict()["phi_measured"] and any("phi=0" in sentence for sentence in advice.sentences)
+    assert gcexp.fit(log).phi is None
+    assert gcexp.advise(log, phi=0).verdict
