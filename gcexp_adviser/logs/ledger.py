@@ -17,6 +17,8 @@ from gcexp_adviser.logs.taking_part import at_common_steps, refuse_other_countin
 _MANY_EQUAL = 16  # equal times from which on they are no chance
 _CONSTANT = 10  # iterations from which on numbers of workers that never change are no chance
 _UNEQUAL = 1.05  # ratio of usual sizes from which on workers have unequal data
+_STEEP = 1.2  # by how much the rest of a time hardly grows where its computing takes 1 longer
+_WHOLES = (1, 100)  # that shares of the time are parts of
 _FAR = 300.0  # ratio of workers' usual times from which on their units may differ
 
 
@@ -140,7 +142,7 @@ def _refuse_doubtful_compute(record: TraceFile, log: Parsed) -> None:
     times, compute = record.values["time"], record.values["compute"]
     doubt = unlike_compute(times, compute)
     if not doubt and not log.is_share:
-        doubt = like_percent(times, compute, log.compute_unit)
+        doubt = like_share(times, compute, log.compute_unit)
     if doubt:
         raise DataError(
             f"{log.place}: {doubt}: write its unit into its name, as compute_s or compute_ms, or leave it out: "
@@ -160,29 +162,47 @@ def unlike_compute(times: np.ndarray, compute: np.ndarray) -> str:
     return f"compute is {ratio:.2g} times as long as the time, as where it has another unit or is in percent"
 
 
-def like_percent(times: np.ndarray, compute: np.ndarray, unit: str = "") -> str:
-    """What speaks for compute times (R, N) that are percents of the times; empty for nothing.
+def like_share(times: np.ndarray, compute: np.ndarray, unit: str = "") -> str:
+    """What speaks for compute times (R, N) that are shares of the times, or percents of them; empty for nothing.
 
-    They are seconds where the `unit` is known in which they were written, and percents where they were none.
+    They are seconds where the `unit` is known in which they were written, and shares where they were none. The rest of
+    a time has nothing to do with its computing where that was taken for what it is. Compute times below a second are
+    asked about only where the rest would grow by more than they do: of 4900 made right logs none is, and of made shares
+    three in four where the rest has nothing to do with computing. Shares that have nothing to do with the time are not
+    told from times.
+
+    >>> compute = 0.2 * np.random.default_rng(0).gamma(50, 0.02, (40, 4))
+    >>> times = compute + 0.1
+    >>> [like_share(scale * times, compute / (times if scale > 1 else 1))[:20] for scale in (1, 9)]
+    ['', 'compute is at most 1']
     """
     written = compute / SECONDS[unit] if unit else compute
-    if np.nanmax(written) > 100 or np.nanmedian(written) < 5:
-        return ""
-    as_time = _dependence(times - compute, compute)
-    as_percent = _dependence(times * (1 - written / 100), times * written / 100)
-    if abs(as_time) > 4 and abs(as_percent) < max(2.5, as_time / 6):
-        return "compute is at most 100 and may be in percent of the time"
+    for whole in _WHOLES:
+        if np.nanmax(written) > whole or np.nanmedian(written) < 0.05 * whole:
+            continue
+        as_time, slope = _dependence(times - compute, compute)
+        as_share, _ = _dependence(times * (1 - written / whole), times * written / whole)
+        if whole == 1 and slope < _STEEP:
+            continue
+        if abs(as_time) > 4 and abs(as_share) < max(2.5, as_time / 6):
+            share = "in percent" if whole == 100 else "the share"
+            return f"compute is at most {whole} and may be {share} of the time"
     return ""
 
 
-def _dependence(rest: np.ndarray, compute: np.ndarray) -> float:
-    """How many standard errors the slope of the rest over the compute time is away from 0, within iterations."""
+def _dependence(rest: np.ndarray, compute: np.ndarray) -> tuple[float, float]:
+    """How many standard errors the slope of the rest over the compute time is away from 0, and the slope.
+
+    Both are within iterations.
+    """
     known = ~np.isnan(rest) & ~np.isnan(compute)
+    rows = known.any(axis=1)
+    rest, compute, known = rest[rows], compute[rows], known[rows]
     x = compute - np.nanmean(compute, axis=1, keepdims=True)
     y = rest - np.nanmean(rest, axis=1, keepdims=True)
     x, y = x[known], y[known]
     if len(x) < 3 or not x.any():
-        return 0.0
+        return 0.0, 0.0
     slope = (x * y).sum() / (x * x).sum()
     error = np.sqrt(((y - slope * x) ** 2).sum() / (len(x) - 2) / (x * x).sum())
-    return float(slope / error) if error > 0 else 0.0
+    return float(slope / error) if error > 0 else 0.0, float(slope)

@@ -837,3 +837,14 @@ def test_compute_that_is_longer_than_the_time_on_the_mean_says_no_phi():
     assert not advice.as_dict()["phi_measured"] and any("phi=0" in sentence for sentence in advice.sentences)
     assert gcexp.fit(log).phi is None
     assert gcexp.advise(log, phi=0).verdict
+
+
+def test_compute_that_is_a_share_of_the_time_is_asked_about(refused):
+    compute = drawn()
+    times = compute + 0.15
+    refused(("share", "columns=compute:none"), read, rows_of(7 * times, compute=compute / times))
+    shares = rows_of(7 * times, compute=compute / times)
+    assert "compute" not in read_with(shares, columns="compute:none").values
+    slower = compute * np.exp(0.1 * np.random.default_rng(1).normal(size=compute.shape))
+    for time in (times, 1.5 * compute, compute + 0.5 * slower):
+        np.testing.assert_array_equal(read(rows_of(time, compute=compute)).values["compute"], compute)
