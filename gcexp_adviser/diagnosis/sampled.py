@@ -37,9 +37,11 @@ def may_be_sampled(gaps: TraceFile, cure: str = "absent=sampled") -> str:
     if gaps.missing is None or not gaps.lacks_rows:
         return ""
     there = ~gaps.missing
-    asked = _as_many_but_others(there)
-    if asked:
-        return _either(gaps, f"{asked}", cure)
+    for first in (0, _behind_all(there)):
+        still_there = there[first:].any(axis=0)
+        asked = _as_many_but_others(there[first:, still_there])
+        if asked:
+            return _either(gaps, f"{asked}", cure, first)
     seldom = _seldom(_share_there(there), cure)
     if seldom:
         return seldom
@@ -50,17 +52,21 @@ def may_be_sampled(gaps: TraceFile, cure: str = "absent=sampled") -> str:
     return _hardly_there(gaps, there, cure)
 
 
-def _either(gaps: TraceFile, asked: str, cure: str) -> str:
-    """The question whether so many workers, in words, are asked in each iteration, or those without a row are late."""
+def _either(gaps: TraceFile, asked: str, cure: str, first: int = 0) -> str:
+    """The question whether so many workers, in words, are asked in each iteration, or those without a row are late.
+
+    It is about the iterations from the `first` one on.
+    """
     times = gaps.values["time"]
-    waiting = float(np.nanmax(times, axis=1).mean())
+    waiting = float(np.nanmax(times[first:], axis=1).mean())
+    since = f" since iteration {first}" if first else ""
     own = np.nanmedian(times / np.nanmedian(times, axis=1, keepdims=True), axis=0)
     slowest = int(own.argmax())
     return (
-        f"{asked} of {times.shape[1]} workers have a row in each iteration, and not the same ones. Either {asked} are "
-        f"sampled and asked in each: then waiting for those takes {waiting:.4g} on the mean, nobody is missing, and "
-        f"worker {gaps.labels[slowest]} is the slowest, {own[slowest]:.3g} times as long as the middle of its "
-        f"iterations: {cure}. Or the fastest {asked} are kept: then those who are missing are stragglers: "
+        f"{asked} of {times.shape[1]} workers have a row in each iteration{since}, and not the same ones. Either "
+        f"{asked} are sampled and asked in each: then waiting for those takes {waiting:.4g} on the mean, nobody is "
+        f"missing, and worker {gaps.labels[slowest]} is the slowest, {own[slowest]:.3g} times as long as the middle of "
+        f"its iterations: {cure}. Or the fastest {asked} are kept: then those who are missing are stragglers: "
         "absent=late. The log cannot tell which"
     )
 
@@ -99,12 +105,23 @@ def _as_many_but_others(there: np.ndarray) -> int:
     >>> _as_many_but_others(rng.random((40, 6)).argsort(axis=1) < 3)
     3
     """
+    if len(there) < _ENOUGH:
+        return 0
     counts = there.sum(axis=1)
     usual = int(np.median(counts))
-    if len(there) < _ENOUGH or usual >= there.shape[1] or (counts == usual).mean() < _AS_MANY:
+    if usual >= there.shape[1] or (counts == usual).mean() < _AS_MANY:
         return 0
     visits = _comes_and_goes(there) & (there.mean(axis=0) < _HALF)
     return usual if _changes(there) >= _OTHERS or visits.any() else 0
+
+
+def _behind_all(there: np.ndarray) -> int:
+    """The step (R, N) behind the last one in which all workers have a row, as clients have in a first round.
+
+    >>> _behind_all(np.array([[1, 1], [1, 0], [0, 1]], bool))
+    1
+    """
+    return len(there) - int(there.all(axis=1)[::-1].argmax()) if there.all(axis=1).any() else 0
 
 
 def _never_all(there: np.ndarray) -> tuple[int, int] | None:

@@ -192,6 +192,12 @@ def test_workers_are_asked_about_where_their_number_varies(refused):
     assert "3 to 5 of 6 workers were asked" in " ".join(advice.sentences)
 
 
+@pytest.mark.parametrize("rounds", [1, 10, 60])
+def test_workers_that_are_sampled_behind_rounds_of_all_are_asked_about(rounds, refused):
+    x = np.concatenate([times(rounds, workers=8, seed=4), sampled()])
+    refused(("4 of 8 workers", "absent=sampled", "absent=late"), gcexp.advise, frame(x))
+
+
 def test_a_worker_with_hardly_a_row_is_asked_about(refused):
     x = times()
     x[np.delete(np.arange(ITERATIONS), [7, 30, 71, 100]), 1] = np.nan
