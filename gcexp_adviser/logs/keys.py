@@ -26,7 +26,7 @@ _EXACT = 2**53  # up to which floats hold all whole numbers
 class Keys:
     """Of which iteration, worker and micro-batch each row (L,) is.
 
-    Where each worker has a column, iterations count the rows (R,), and workers are those of the columns (N,).
+    Where each worker has a column, iterations are those of the rows (R,), and workers those of the columns (N,).
 
     Attributes
     ----------
@@ -68,10 +68,12 @@ def keys_of(table: Table, found: Matched) -> Keys:
 
 
 def _keys_of_columns(table: Table, found: Matched) -> Keys:
-    """The workers of the columns, where each worker has one; rows are counted."""
+    """The workers of the columns, where each worker has one; rows are counted where no column says the iteration."""
     rows = np.arange(len(table.frame))
     if not table.named:
         return Keys(rows, np.arange(len(found.of_workers)))
+    if found.iteration:
+        rows, _ = _iterations([table[name] for name in found.iteration], rows)
     numbers, hosts = Names(tuple(table[name].name for name in found.of_workers)).workers
     if not hosts:
         return Keys(rows, np.array(numbers))

@@ -14,7 +14,7 @@ from gcexp.traces.assembling import Lines, TwiceError, record_of_lines, record_o
 from gcexp.traces.record import LEAST, MOST, NEEDED, Flags, TraceFile
 from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.how import How
-from gcexp_adviser.logs.keys import Keys, keys_of, whole_numbers
+from gcexp_adviser.logs.keys import Keys, keys_of
 from gcexp_adviser.logs.matching import Matched, rows_with_times
 from gcexp_adviser.logs.means import told_of_means
 from gcexp_adviser.logs.names import listed, typed
@@ -116,7 +116,7 @@ def _without_empty_rows(table: Table, found: Matched) -> tuple[Table, list[str]]
 def _of_one_run(table: Table, found: Matched, run: str) -> tuple[Table, Keys, list[str]]:
     """The rows of the run that is meant, whose they are, and what was decided."""
     keys = keys_of(table, found)
-    if found.of_workers or (not found.iteration and table.runs is None):
+    if not found.iteration and (found.of_workers or table.runs is None):
         return table, keys, []
     if not found.iteration:
         rows_of_run = pd.Series(keys.workers).groupby([table.runs, keys.workers])
@@ -226,7 +226,8 @@ def _record(table: Table, found: Matched, keys: Keys, numbers: _Numbers, flags: 
     if found.of_workers:
         iterations = None
         if found.iteration:
-            iterations = whole_numbers(table[found.iteration[0]], "iteration")
+            iterations = keys.iterations
+            _refuse_iterations_that_stand_twice(table, found, iterations)
         times = numbers.values["time"]
         return record_of_matrix(times, table.name, table.place, flags, iterations, keys.workers, keys.hosts)
     values = numbers.values | numbers.sizes
@@ -280,6 +281,13 @@ def _refuse_rows_that_stand_twice(table: Table, found: Matched) -> None:
     iteration = "/".join(row[list(found.iteration)])
     worker = "/".join(row[list(found.worker)])
     _refuse_twice(table, found, f"iteration {iteration}, worker {worker}")
+
+
+def _refuse_iterations_that_stand_twice(table: Table, found: Matched, iterations: np.ndarray) -> None:
+    """Raise `DataError` where several rows (R,) of a table with a column for each worker are of one iteration."""
+    twice = np.flatnonzero(pd.Series(iterations).duplicated())
+    if len(twice):
+        _refuse_twice(table, found, f"iteration {iterations[twice[0]]}")
 
 
 def _refuse_twice(table: Table, found: Matched, who: str) -> NoReturn:

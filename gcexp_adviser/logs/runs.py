@@ -76,14 +76,15 @@ def of_one_run(
     """
     rows = np.ones(len(keys.iterations), bool)
     iterations = keys.iterations
-    workers, numbers = pd.factorize(keys.workers)
+    of_rows = np.zeros(len(rows), np.int64) if found.of_workers else keys.workers
+    workers, numbers = pd.factorize(of_rows)
     labels = [keys.hosts[number] if keys.hosts else str(number) for number in numbers]
     told = []
     runs = _runs_of(table, found.used, keys, workers, labels)
     if runs is None and run not in ("", "last", "all", "1"):
         raise ParameterError(f"{table.place}: run={run} is not there; it holds one run")
     if runs is not None and not run:
-        _refuse_several(runs, table, iterations, workers, found.worker)
+        _refuse_several(runs, table, iterations, workers, found)
     if runs is not None and run == "all":
         told.append(f"put {runs.count} runs after one another, told apart by {runs.how}")
         iterations = one_after_another(runs.of_rows, iterations)
@@ -299,13 +300,13 @@ def one_after_another(runs: np.ndarray, iterations: np.ndarray) -> np.ndarray:
 
 
 def _refuse_several(
-    runs: Runs, table: Table, iterations: np.ndarray, workers: np.ndarray, named: tuple[str, ...]
+    runs: Runs, table: Table, iterations: np.ndarray, workers: np.ndarray, found: Matched
 ) -> NoReturn:
     """Raise `DataError`: the log holds several runs; the sentence says how large they are and what to type."""
     sizes = []
     for run in range(min(runs.count, _SHOWN)):
         own = runs.of_rows == run
-        count = len(np.unique(workers[own]))
+        count = len(found.of_workers) or len(np.unique(workers[own]))
         name = f", {runs.names[run]}," if runs.names else ""
         sizes.append(
             f"run {run + 1}{name} has {int(own.sum())} rows of {count} workers, iterations {iterations[own].min()} to "
@@ -315,7 +316,7 @@ def _refuse_several(
         sizes.append("...")
     told = f"{table.place}: holds {runs.count} runs by {runs.how} ({'; '.join(sizes)})"
     cures = "say which: run=2 or run=last, or run=all where they are one run, one after another"
-    nodes = _where_nodes(runs, table, named)
+    nodes = _where_nodes(runs, table, found.worker)
     if table.worker_in_place_of_runs:
         typed_worker = typed(f"{table.worker_in_place_of_runs}")
         nodes = f"where all are workers of one run: columns=worker:{typed_worker}"

@@ -848,3 +848,25 @@ def test_compute_that_is_a_share_of_the_time_is_asked_about(refused):
     slower = compute * np.exp(0.1 * np.random.default_rng(1).normal(size=compute.shape))
     for time in (times, 1.5 * compute, compute + 0.5 * slower):
         np.testing.assert_array_equal(read(rows_of(time, compute=compute)).values["compute"], compute)
+
+
+def wide(times, first=0):
+    """A frame with a column for each worker."""
+    iterations, workers = times.shape
+    columns = {f"rank{worker}": times[:, worker] for worker in range(workers)}
+    return pd.DataFrame({"step": np.arange(first, first + iterations), **columns})
+
+
+def test_runs_of_tables_with_a_column_for_each_worker(refused):
+    times, later = drawn(), drawn(50, seed=1)
+    sessions = appended(wide(times), wide(later))
+    refused(("2 runs", f"60 rows of {WORKERS} workers", "run=2"), read, sessions)
+    np.testing.assert_array_equal(read_with(sessions, run="last").values["time"], later)
+    np.testing.assert_array_equal(
+        read_with(sessions, run="all").values["time"], np.concatenate([times, later])
+    )
+    back = read(appended(wide(times), wide(later, first=40)))
+    np.testing.assert_array_equal(back.values["time"], np.concatenate([times[:40], later]))
+    assert told(back, "checkpoint")
+    twice = appended(wide(times), wide(times)).sort_values("step", ignore_index=True)
+    refused(("iteration 0", "stands twice", "docs/logs.md"), read, twice)
