@@ -34,9 +34,10 @@ SYNONYMS = {
 _COUNTED = ("_id", "_idx", "_index", "_name", "_no", "_num", "_number")
 STAMP = "timestamp"  # how the date at the beginning of a line is called
 _STAMPS = frozenset((STAMP, "time_stamp", "datetime", "date", "ts", "asctime"))
-_RUNS = ("job", "run", "session", "attempt", "restart", "trial")
-_SIZES = frozenset(
-    "num_examples num_samples n_samples examples samples batch_size local_batch_size tokens num_tokens".split()
+_RUNS = ("job", "run", "session", "attempt", "restart", "trial", "experiment", "exp", "project")
+_SIZES = re.compile(
+    r"(\w+_)?(batch_?size|bs|data_?size|dataset_?size|shard_size|seq_?len|sequence_length)"
+    r"|((n|num|number_of|local|train)_?)?(examples|samples|tokens|images|sequences)"
 )
 #: What may stand before the number of a worker; what else stands there belongs to its name.
 _NUMBERED = ("", "w", "worker", "r", "rank", "p", "proc", "process")
@@ -97,18 +98,22 @@ class Name:
     def is_run(self) -> bool:
         """Whether such a column may tell runs apart.
 
-        >>> [name_of(written).is_run for written in ("job_id", "attempt", "step")]
+        >>> [name_of(written).is_run for written in ("slurm_job_id", "run_name", "step")]
         [True, True, False]
         """
-        base = self.base
-        for ending in ("_id", "_index", "_number", "id"):
+        base = self.base.removeprefix("slurm_")
+        for ending in ("_id", "_index", "_number", "_name", "id"):
             base = base.removesuffix(ending)
         return base in _RUNS
 
     @property
     def is_size(self) -> bool:
-        """Whether such a column says how much data a worker had in a step."""
-        return self.base in _SIZES
+        """Whether such a column says how much data a worker had in a step.
+
+        >>> [name_of(written).is_size for written in ("micro_batch_size", "n_tokens", "bs", "tokens/s")]
+        [True, True, True, False]
+        """
+        return bool(_SIZES.fullmatch(self.base))
 
     @property
     def group(self) -> str:

@@ -164,7 +164,9 @@ def _numbers(table: Table, found: Matched, keys: Keys, times: Times) -> _Numbers
         told.append(f"did not use {listed(others.written)}")
     if found.times:
         told += _told_of_rows_without_times(keys, ~np.isnan(times.seconds))
-    sizes = {name: table[name].further for name in others.where(lambda name: name.is_size)}
+    sizes = {
+        name: table[name].further for name in others.where(lambda name: name.is_size or name.base == "batch")
+    }
     return _Numbers(columns, values, sizes, told)
 
 

@@ -79,7 +79,10 @@ def test_other_workers_in_the_next_part_are_another_run(refused):
     assert read(nodes).values["time"].shape == (ITERATIONS, 12)
 
 
-@pytest.mark.parametrize("column", ["job", "run_id", "session", "attempt"])
+@pytest.mark.parametrize(
+    "column",
+    ["job", "run_id", "session", "attempt", "job_name", "run_name", "exp", "slurm_job_id", "project"],
+)
 def test_a_column_tells_runs_apart(column, refused):
     log = appended(rows_of(drawn()).assign(**{column: 1}), rows_of(drawn(seed=1)).assign(**{column: 2}))
     refused((column, "run=2"), read, log.sort_values("step", kind="stable"))
@@ -461,6 +464,14 @@ def test_unequal_data_are_told():
     times = drawn(factor=1) * sizes / 32
     assert told(read(rows_of(times, num_examples=sizes)), "num_examples differs by worker")
     assert not told(read(rows_of(times, num_examples=32)), "num_examples differs")
+    lengths = np.random.default_rng(1).integers(200, 800, times.shape)
+    assert not told(read(rows_of(times, n_tokens=lengths)), "n_tokens differs")
+
+
+@pytest.mark.parametrize("column", ["bs", "micro_batch_size", "seq_len", "n_tokens", "dataset_size", "batch"])
+def test_sizes_are_known_by_many_names(column):
+    sizes = np.where(np.arange(WORKERS) == 2, 64, 32)
+    assert told(read(rows_of(drawn(), **{column: sizes})), f"{column} differs by worker")
 
 
 def test_equal_cells_are_no_times(refused):
