@@ -384,7 +384,26 @@ def test_a_column_of_another_name_in_percent_is_a_share_where_it_is_said_so(refu
 
 
 @pytest.mark.parametrize(
-    "column, usual, other", [("is_warmup", 0, 1), ("phase", "train", "eval"), ("valid", True, False)]
+    "column, usual, other",
+    [
+        ("is_warmup", 0, 1),
+        ("phase", "train", "eval"),
+        ("valid", True, False),
+        ("is_eval", 0, 1),
+        ("eval", False, True),
+        ("do_eval", 0, 1),
+        ("validation", 0, 1),
+        ("measured", 1, 0),
+        ("exclude", 0, 1),
+        ("type", "training", "evaluation"),
+        ("event", "train_step", "val_step"),
+        ("tag", "", "warm-up"),
+        ("loop", "train", "val"),
+        ("dataset", "train", "test"),
+        ("epoch", 3, -1),
+        ("skip", None, True),
+        ("counted", "yes", ""),
+    ],
 )
 def test_rows_that_do_not_count_are_left_out(column, usual, other):
     times = drawn()
@@ -402,6 +421,34 @@ def test_marks_of_unknown_meaning_are_asked_about(refused):
     refused(("phase", "without=phase:blue"), read, log)
     assert len(read_with(log, without="phase:blue").values["time"]) == ITERATIONS - 5
     refused("without=phase:red", lambda: read_with(log, without="phase:red"))
+
+
+def test_words_for_an_evaluation_beside_unknown_ones_are_asked_about(refused):
+    log = rows_of(drawn())
+    log["status"] = ["warmup" if step < 5 else "bench" for step in log["step"]]
+    refused(("status", "without=status:warmup"), read, log)
+
+
+@pytest.mark.parametrize(
+    "column, words",
+    [
+        ("rack", ["r1", "r2"]),
+        ("gpu_type", ["a100", "h100"]),
+        ("pool", ["train", "test"]),
+        ("checkpoint", [0, 1]),
+        ("error", ["", "could not restore it from there"]),
+        ("validation_accuracy", [0.5, 0.6]),
+        ("tag", ["eval", "eval"]),
+        ("epoch", [-1, -1]),
+    ],
+)
+def test_columns_of_few_values_that_mark_no_rows(column, words):
+    log = rows_of(drawn())
+    log[column] = [words[rank % 2] for rank in log["rank"]]
+    assert not told(read(log), "left out")
+    if column not in ("pool", "tag", "epoch"):  # words that do not differ by worker alone
+        log[column] = [words[step % 7 == 6] for step in log["step"]]
+        assert not told(read(log), "left out")
 
 
 def test_a_stage_of_each_worker_marks_no_rows():
