@@ -13,7 +13,7 @@ import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.traces.record import TraceFile
-from gcexp_adviser.logs.names import typed, workers_in_words
+from gcexp_adviser.logs.names import listed, typed, workers_in_words
 from gcexp_adviser.logs.parsed import Parsed
 
 _ENOUGH = 10  # iterations from which on a pattern is no chance
@@ -21,7 +21,13 @@ _ALONE = 0.95  # share of the steps with one worker, from which on nobody waits
 _JOINED = 5  # first steps without a row from which on a worker joined later
 _IN_STEP = 0.95  # share of a worker's rows at its own cadence
 _LEFT_SINCE = 20  # iterations from which on those since all workers are there suffice
-_SERVERS = ("server", "master", "coordinator", "aggregator", "parameter_server", "chief", "driver")
+#: What serves others, and numbers that stand for all workers, as names of workers.
+_SERVERS = frozenset(
+    """
+    server master coordinator aggregator parameter_server param_server ps chief driver scheduler evaluator
+    """.split()
+)
+_AGGREGATES = frozenset("all mean avg average median max min total sum overall global std".split())
 
 
 def at_common_steps(log: Parsed) -> TraceFile:
@@ -39,11 +45,12 @@ def at_common_steps(log: Parsed) -> TraceFile:
             f"{log.place}: there is one worker in each iteration, so the run seems to be asynchronous: nobody waits "
             "for anybody, and there is nothing to advise on; where each worker counts its own: columns=iteration:none"
         )
-    server = server_among(record.labels)
-    if server and log.worker and not log.every_row:
+    others = no_workers_among(record.labels)
+    if others and log.worker and not log.every_row:
+        cure = typed(f"{log.worker}:{'+'.join(others)}")
         raise DataError(
-            f"{log.place}: {server} may be no worker: a server waits for all others. Leave its rows out: without="
-            f"{typed(f'{log.worker}:{server}')}; where it is a worker: without=none"
+            f"{log.place}: {listed(others)} may be no worker, but a server, which waits for all others, or a number of "
+            f"all workers, as their mean. Leave these rows out: without={cure}; where it is a worker: without=none"
         )
     if there.all() or not record.flags.persistent:
         return record
@@ -172,13 +179,22 @@ def cadences(there: np.ndarray) -> np.ndarray:
     return found
 
 
-def server_among(labels: Sequence[str]) -> str:
-    """The label that is a server's, where one of several workers is called so; empty for none.
+def no_workers_among(labels: Sequence[str]) -> list[str]:
+    """The labels that are those of servers, or of numbers of all workers, among others that are of workers.
 
-    >>> server_among(["w0", "w1", "Server"]), server_among(["server0", "server1"])
-    ('Server', '')
+    >>> (
+    ...     no_workers_among(["w0", "w1", "ps0"]),
+    ...     no_workers_among(["0", "1", "all"]),
+    ...     no_workers_among(["ps0", "ps1"]),
+    ... )
+    (['ps0'], ['all'], [])
     """
-    found = [
-        label for label in labels if label.strip().lower().replace("-", "_").rstrip("_0123456789") in _SERVERS
+    names = [label.strip().lower().replace("-", "_") for label in labels]
+    serve = [name.rstrip("_0123456789") in _SERVERS for name in names]
+    if len(labels) < 3 or 2 * sum(serve) > len(labels):
+        serve = [False] * len(labels)
+    return [
+        label
+        for label, name, serves in zip(labels, names, serve, strict=True)
+        if serves or name in _AGGREGATES
     ]
-    return found[0] if len(found) == 1 and len(labels) > 2 else ""

@@ -534,6 +534,21 @@ def test_a_server_among_workers_is_asked_about(refused):
     assert len(read_with(log, without="none").labels) == WORKERS
 
 
+@pytest.mark.parametrize(
+    "others", [["all"], ["max", "mean"], ["ps"], ["ps0", "ps1"], ["evaluator"], ["scheduler"]]
+)
+def test_rows_that_are_of_no_worker_are_asked_about(others, refused):
+    labels = [*range(WORKERS - len(others)), *others]
+    log = rows_of(drawn(), labels=labels)
+    cure = f"rank:{'+'.join(others)}"
+    refused(f"without={cure}", read, log)
+    assert len(read_with(log, without=cure).labels) == WORKERS - len(others)
+
+
+def test_machines_that_are_all_called_servers_are_workers():
+    assert len(read(rows_of(drawn(), labels=[f"ps{rank}" for rank in range(WORKERS)])).labels) == WORKERS
+
+
 def test_ids_of_any_length_are_names(tmp_path):
     ids = [
         11065368093729246000,
