@@ -11,7 +11,7 @@ from gcexp.errors import DataError, ParameterError
 from gcexp_adviser.logs.names import Names, listed, typed
 from gcexp_adviser.logs.separators import UNNAMED
 from gcexp_adviser.logs.tables import Table
-from gcexp_adviser.logs.unmatched import columns_without_names, not_known
+from gcexp_adviser.logs.unmatched import columns_without_names, no_time_but_a_rate, not_known
 
 
 def columns_of_workers(
@@ -91,6 +91,8 @@ def _guessed_workers(table: Table, names: Names) -> list[str]:
     if found and not (found[0].strip().isdecimal() and _has_unknown(names.without(found))):
         return found
     pattern, group = table.names.numbered
+    if group and pattern.is_rate:
+        raise DataError(f"{table.place}: {no_time_but_a_rate(pattern)}")
     if group and re.search(r"bytes|count|num_|_size|examples|samples|tokens", pattern.base):
         raise DataError(
             f"{table.place}: the columns {pattern.written} seem to hold counts or bytes, and no times of workers; "

@@ -21,7 +21,8 @@ SYNONYMS = {
         """
         time duration elapsed elapsed_time latency took runtime step_time iteration_time iter_time batch_time
         epoch_time round_time train_time training_time fit_time step_duration iteration_duration
-        time_per_step time_per_iteration per_step per_iteration per_iter per_batch
+        time_per_step time_per_iteration time_per_iter time_per_it time_per_batch
+        per_step per_iteration per_iter per_it per_batch
         """.split()
     ),
     "start": frozenset("start start_time started begin start_ts".split()),
@@ -38,6 +39,9 @@ _RUNS = ("job", "run", "session", "attempt", "restart", "trial", "experiment", "
 _SIZES = re.compile(
     r"(\w+_)?(batch_?size|bs|data_?size|dataset_?size|shard_size|seq_?len|sequence_length)"
     r"|((n|num|number_of|local|train)_?)?(examples|samples|tokens|images|sequences)"
+)
+_RATES = re.compile(
+    r"_per_(s|sec|second|min|minute|h|hour)(_|$)|(^|_)(throughput|ips|fps|tps|qps|hz|speed|g?flops|tflops)(_|$)"
 )
 #: What may stand before the number of a worker; what else stands there belongs to its name.
 _NUMBERED = ("", "w", "worker", "r", "rank", "p", "proc", "process")
@@ -84,8 +88,12 @@ class Name:
 
     @property
     def is_rate(self) -> bool:
-        """Whether such a column says how many iterations there are in a second: ``steps_per_sec``, ``it/s``."""
-        return self.base.endswith(("_per_s", "_per_sec", "_per_second"))
+        """Whether such a column says how much there is in a second.
+
+        >>> [name_of(written).is_rate for written in ("it/s", "rank*_throughput", "tokens_per_sec", "s/it")]
+        [True, True, True, False]
+        """
+        return bool(_RATES.search(self.base))
 
     @property
     def is_percent_of_compute(self) -> bool:

@@ -16,6 +16,7 @@ from gcexp_adviser.logs.keys import Keys
 from gcexp_adviser.logs.matching import Matched
 from gcexp_adviser.logs.numbers import in_seconds
 from gcexp_adviser.logs.tables import Table
+from gcexp_adviser.logs.unmatched import no_time_but_a_rate
 from gcexp_adviser.logs.waiting import refuse_waiting
 
 
@@ -83,6 +84,7 @@ def _durations(table: Table, found: Matched, unit: str) -> Times:
     """Times of rows (L,), which stand in a column or are the sum of several."""
     if not unit:
         _refuse_sizes(table, found)
+        _refuse_rates(table, found.times)
     hint = "; where it says when an iteration ended: columns=end:{}"
     parts, of_cells, of_names, told = _read([table[name] for name in found.times], unit, hint)
     if len(of_cells) > 1 or len(of_names) > 1:
@@ -103,8 +105,17 @@ def _refuse_sizes(table: Table, found: Matched) -> None:
             )
 
 
+def _refuse_rates(table: Table, columns: tuple[str, ...]) -> None:
+    """Raise `DataError` for times whose name says that they are rates, unless their cells have units of time."""
+    for column in columns:
+        if table[column].name.is_rate and not table[column].numbers.unit:
+            raise DataError(f"{table.place}: {no_time_but_a_rate(table[column].name)}")
+
+
 def _times_of_workers(table: Table, found: Matched, unit: str) -> Times:
     """Times (R, N) in a column for each worker."""
+    if not unit:
+        _refuse_rates(table, found.of_workers)
     parts, of_cells, of_names, told = _read([table[name] for name in found.of_workers], unit)
     if len(of_names) > 1:
         raise DataError(

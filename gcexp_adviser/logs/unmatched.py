@@ -143,6 +143,16 @@ def _may_be_added(columns: list[Column]) -> bool:
     return bool(empty.any(axis=0).sum() <= len(empty[0]) / 2)
 
 
+def no_time_but_a_rate(name: Name) -> str:
+    """That a column of times is one of rates, and what to do."""
+    rate = name.written
+    return (
+        f"{rate} seems to be a rate, of which more is faster, and is no time. Where it counts iterations, a time is "
+        f"1/{rate}, and where it counts examples their number in an iteration/{rate}: {see(RATES)}; where it is a "
+        "time, name its unit: unit=s"
+    )
+
+
 def no_worker(table: Table) -> str:
     """That no column is known to be the worker, and what to type."""
     told = _no_column("worker", table)

@@ -477,7 +477,7 @@ DOUBTFUL = {
     # no times of workers, though numbers stand in columns
     "step,loss_rank0,loss_rank1\n0,1,2\n": "columns=workers:'loss_rank*'",
     "epoch,top1,top5\n0,50,80\n": "columns=workers:'top*'",
-    "step,gpu0 tokens/s,gpu1 tokens/s\n0,50,80\n": "columns=workers:'gpu* tokens/s'",
+    "step,gpu0 tokens/s,gpu1 tokens/s\n0,50,80\n": "Rates",
     "step,rank,it/s\n0,0,5\n": "columns=time:",
     "Step,a-b - time,c-d - time\n0,1,2\n": "columns=workers:",
     "Step,lr-0.1 - time,lr-0.2 - time\n0,1,2\n": "columns=workers:'lr-*.* - time'",

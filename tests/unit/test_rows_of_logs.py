@@ -943,3 +943,26 @@ def test_runs_of_tables_with_a_column_for_each_worker(refused):
     assert told(back, "checkpoint")
     twice = appended(wide(times), wide(times)).sort_values("step", ignore_index=True)
     refused(("iteration 0", "stands twice", "docs/logs.md"), read, twice)
+
+
+@pytest.mark.parametrize(
+    "column", ["it/s", "steps_per_second", "throughput", "samples/s", "tokens_per_sec", "speed"]
+)
+def test_rates_are_no_times(column, refused):
+    rates = 1 / drawn()
+    log = rows_of(rates).rename(columns={"time": column})
+    refused(("rate", "'Rates'"), read, log)
+    refused(("rate", "'Rates'"), lambda: read_with(log, columns=f"time:{column}"))
+    assert read_with(log, columns=f"time:{column}", unit="s").values["time"].shape == rates.shape
+    name = f"rank{{}}_{column}"
+    wide = pd.DataFrame(
+        {"step": range(ITERATIONS)} | {name.format(rank): rates[:, rank] for rank in range(WORKERS)}
+    )
+    refused(("rate", "'Rates'"), read, wide)
+    refused(("rate", "'Rates'"), lambda: read_with(wide, columns=f"workers:{name.format('*')}"))
+
+
+def test_seconds_per_iteration_are_times():
+    log = rows_of(drawn()).rename(columns={"time": "s/it"})
+    np.testing.assert_array_equal(read(log).values["time"], drawn())
+    assert read(log).flags.unit == "s"
