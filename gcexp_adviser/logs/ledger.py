@@ -19,7 +19,7 @@ _CONSTANT = 10  # iterations from which on numbers of workers that never change 
 _UNEQUAL = 1.05  # ratio of usual sizes from which on workers have unequal data
 _STEEP = 1.2  # by how much the rest of a time hardly grows where its computing takes 1 longer
 _WHOLES = (1, 100)  # that shares of the time are parts of
-_BY_CHANCE = 6.0  # standard errors of usual sizes up to which they differ by chance, as those of texts
+_BY_CHANCE = 5.0  # standard errors of usual sizes up to which they differ by chance, as those of texts
 _FAR = 300.0  # ratio of workers' usual times from which on their units may differ
 
 
@@ -120,7 +120,8 @@ def unequal_sizes(sizes: np.ndarray, times: np.ndarray) -> np.ndarray | None:
         usual = np.nanmedian(relative, axis=0)
         if not np.isfinite(usual).all() or usual.max() < _UNEQUAL * usual.min():
             return None
-        errors = np.nanstd(relative, axis=0) / np.sqrt((~np.isnan(relative)).sum(axis=0))
+        spread = np.nanmedian(np.abs(relative - usual), axis=0)
+        errors = 1.9 * spread / np.sqrt((~np.isnan(relative)).sum(axis=0))  # of medians
         if usual.max() - usual.min() < _BY_CHANCE * errors.max():
             return None
         each = np.nanmedian(times / sizes, axis=0)

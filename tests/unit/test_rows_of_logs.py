@@ -518,7 +518,10 @@ def test_unequal_data_are_told():
 @pytest.mark.parametrize("column", ["bs", "micro_batch_size", "seq_len", "n_tokens", "dataset_size", "batch"])
 def test_sizes_are_known_by_many_names(column):
     sizes = np.where(np.arange(WORKERS) == 2, 64, 32)
-    assert told(read(rows_of(drawn(), **{column: sizes})), f"{column} differs by worker")
+    log = rows_of(drawn(), **{column: sizes})
+    assert told(read(log), f"{column} differs by worker")
+    log.loc[7, column] = 10**9
+    assert told(read(log), f"{column} differs by worker")
 
 
 def test_equal_cells_are_no_times(refused):
