@@ -87,6 +87,11 @@ class Name:
         return self.base in _STAMPS
 
     @property
+    def is_unit(self) -> bool:
+        """Whether the cells of such a column may be units of times."""
+        return self.base in ("unit", "units", "time_unit", "time_units")
+
+    @property
     def is_rate(self) -> bool:
         """Whether such a column says how much there is in a second.
 

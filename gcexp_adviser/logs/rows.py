@@ -160,8 +160,8 @@ def _numbers(table: Table, found: Matched, keys: Keys, times: Times) -> _Numbers
         columns = tuple(table.columns)
         values |= {name: table[name].further for name in others.written}
         values = {name: values[name] for name in columns if name in values}
-    elif others.written:
-        told.append(f"did not use {listed(others.written)}")
+    elif unused := others.where(lambda name: not name.is_unit):
+        told.append(f"did not use {listed(unused)}")
     if found.times:
         told += _told_of_rows_without_times(keys, ~np.isnan(times.seconds))
     sizes = {

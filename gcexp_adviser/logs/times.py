@@ -14,6 +14,7 @@ from gcexp.traces.record import LEAST, MOST, Flags
 from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.keys import Keys
 from gcexp_adviser.logs.matching import Matched
+from gcexp_adviser.logs.names import UNIT_OF, listed
 from gcexp_adviser.logs.numbers import in_seconds
 from gcexp_adviser.logs.tables import Table
 from gcexp_adviser.logs.unmatched import no_time_but_a_rate
@@ -92,7 +93,7 @@ def _durations(table: Table, found: Matched, unit: str) -> Times:
             f"{table.place}: {' and '.join(found.times)} have different units; make them the same"
         )
     sums = parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
-    return _with_unit(sums, unit, of_cells.pop(), table[found.times[0]], told, found.is_clean)
+    return _with_unit(sums, unit, of_cells.pop(), table, found.times[0], told, found.is_clean)
 
 
 def _refuse_sizes(table: Table, found: Matched) -> None:
@@ -126,8 +127,8 @@ def _times_of_workers(table: Table, found: Matched, unit: str) -> Times:
             f"{table.place}: some columns of workers have units behind their numbers, and others have not; name that "
             "of the others: unit=ms"
         )
-    first = table[found.of_workers[0]]
-    return _with_unit(np.stack(parts, axis=1), unit, of_cells.pop(), first, told, found.is_clean)
+    first = found.of_workers[0]
+    return _with_unit(np.stack(parts, axis=1), unit, of_cells.pop(), table, first, told, found.is_clean)
 
 
 def _read(
@@ -284,9 +285,15 @@ def _over_midnight(start: str, end: str) -> str:
 
 
 def _with_unit(
-    values: np.ndarray, given: str, of_cells: str, column: Column, told: list[str], is_clean: bool
+    values: np.ndarray,
+    given: str,
+    of_cells: str,
+    table: Table,
+    name: str,
+    told: list[str],
+    is_clean: bool,
 ) -> Times:
-    """Numbers as times, whose unit the cells, a person or a name says.
+    """Numbers as times, whose unit the cells, a person, a name or another column says.
 
     Parameters
     ----------
@@ -296,8 +303,10 @@ def _with_unit(
         The unit that a person named.
     of_cells : str
         What stands behind the numbers.
-    column : Column
-        Whose name may say it.
+    table : Table
+        One of whose columns may hold it.
+    name : str
+        That of the column of the times, which may say it.
     told : list of str
         What was decided before.
     is_clean : bool
@@ -306,11 +315,42 @@ def _with_unit(
     """
     if of_cells:
         return Times(values, of_cells, told)
-    of_name = "" if is_clean else column.name.unit
+    of_name = "" if is_clean else table[name].name.unit
+    if not given:
+        for beside in table.names.where(lambda name: name.is_unit):
+            unit = _unit_in(table[beside], of_name)
+            if unit:
+                sentence = f"times are in {unit}, as the column {beside} says{_made_seconds(unit)}"
+                return Times(values, unit, [*told, sentence])
     unit = given or of_name
     if unit or not is_clean:
-        told = [*told, _told_of_unit(given, of_name, column.name.written)]
+        told = [*told, _told_of_unit(given, of_name, name)]
     return Times(values, unit, told)
+
+
+def _unit_in(column: Column, of_name: str) -> str:
+    """The unit of times that the cells of a column are; empty where they are none.
+
+    Raises
+    ------
+    DataError
+        Where they are several units, or another one than the name of the times says.
+    """
+    words = np.unique(column.words)
+    units = sorted({UNIT_OF[word] for word in words if word in UNIT_OF})
+    if not units:
+        return ""
+    if len(units) > 1 or not set(words) <= set(UNIT_OF):
+        raise DataError(
+            f"{column.place}: {column.name.written} has {listed(words)}, so the times have different units; make "
+            "them the same, or where they are the same already, name theirs: unit=ms"
+        )
+    if of_name not in ("", units[0]):
+        raise DataError(
+            f"{column.place}: {column.name.written} has {units[0]}, and the name of the times says {of_name}; name "
+            f"theirs: unit={units[0]} or unit={of_name}"
+        )
+    return units[0]
 
 
 def _told_of_unit(given: str, of_name: str, name: str) -> str:

@@ -969,3 +969,27 @@ def test_seconds_per_iteration_are_times():
     log = rows_of(drawn()).rename(columns={"time": "s/it"})
     np.testing.assert_array_equal(read(log).values["time"], drawn())
     assert read(log).flags.unit == "s"
+
+
+@pytest.mark.parametrize("iteration, worker", [("step", "rank"), ("iteration", "worker")])
+@pytest.mark.parametrize("column", ["unit", "time_unit"])
+def test_a_column_says_the_unit_of_the_times(iteration, worker, column, refused):
+    times = drawn()
+    log = rows_of(1000 * times).rename(columns={"step": iteration, "rank": worker})
+    log[column] = "ms"
+    np.testing.assert_allclose(read(log).values["time"], times)
+    assert read(log).flags.unit == "s"
+    assert told(read(log), f"as the column {column} says")
+    log.loc[3, column] = "s"
+    refused((column, "ms, s"), read, log)
+    assert read_with(log, unit="ms").flags.unit == "s"
+    log[column] = "node"
+    np.testing.assert_array_equal(read(log).values["time"], 1000 * times)
+
+
+def test_a_column_and_a_name_that_say_different_units_are_asked_about(refused):
+    log = rows_of(drawn()).rename(columns={"time": "time_ms"})
+    log["unit"] = "s"
+    refused(("unit=s", "unit=ms"), read, log)
+    wide = pd.DataFrame(1000 * drawn(), columns=[f"rank{rank}" for rank in range(WORKERS)]).assign(unit="ms")
+    np.testing.assert_allclose(read(wide).values["time"], drawn())
