@@ -87,7 +87,7 @@ def _marked(table: Table, name: str) -> tuple[str, ...]:
         return ()
     if base not in _KINDS and set(words) <= _YES | _NO:
         return _marked_by_yes_or_no(column.name, sorted(there))
-    is_of_kinds = base in (*_KINDS, "valid", "counted") or base.startswith("warm")
+    is_of_kinds = base in _KINDS or base.startswith("warm") or _asks_what_counts(column)
     others = tuple(word for word in words if _says(word, _DOES_NOT))
     trains = [word for word in words if word not in others and _says(word, _TRAINS)]
     surely_others = [word for word in words if _says(word, _ALWAYS_DOES_NOT)]
@@ -97,7 +97,7 @@ def _marked(table: Table, name: str) -> tuple[str, ...]:
     if are_known and (is_of_kinds or not _tells_workers(table, name)):
         return others
     may_not_count = is_of_kinds or bool(surely_others)
-    if len(words) < 2 or not may_not_count or _tells_workers(table, name) or _tells_parts(table):
+    if not may_not_count or _tells_workers(table, name) or _tells_parts(table):
         return ()
     first = (*others, *words)[0]
     raise DataError(
@@ -116,7 +116,7 @@ def _before_training(column: Column) -> tuple[str, ...]:
 
 def _marked_by_yes_or_no(name: Name, words: list[str]) -> tuple[str, ...]:
     """The words, which are yes, no or empty, of rows that do not count, by what the name of their column asks."""
-    asked = set(name.base.split("_")) - _FILLERS
+    asked = _asked(name)
     if not asked:
         return ()
     if asked <= _COUNTS:
@@ -124,6 +124,17 @@ def _marked_by_yes_or_no(name: Name, words: list[str]) -> tuple[str, ...]:
     if asked <= _LEFT_OUT:
         return tuple(word for word in words if word in _YES)
     return ()
+
+
+def _asks_what_counts(column: Column) -> bool:
+    """Whether a column of words has a name that asks which rows count."""
+    asked = _asked(column.name)
+    return bool(asked) and asked <= _COUNTS | _LEFT_OUT and not column.is_numeric
+
+
+def _asked(name: Name) -> set[str]:
+    """The words of a name that say what is asked of a row."""
+    return set(name.base.split("_")) - _FILLERS
 
 
 def _says(word: str, meanings: frozenset[str]) -> bool:

@@ -423,10 +423,14 @@ def test_marks_of_unknown_meaning_are_asked_about(refused):
     refused("without=phase:red", lambda: read_with(log, without="phase:red"))
 
 
-def test_words_for_an_evaluation_beside_unknown_ones_are_asked_about(refused):
+@pytest.mark.parametrize(
+    "column, usual, other",
+    [("status", "bench", "warmup"), ("exclude", "", "x"), ("measured", "there", "here")],
+)
+def test_words_for_an_evaluation_beside_unknown_ones_are_asked_about(column, usual, other, refused):
     log = rows_of(drawn())
-    log["status"] = ["warmup" if step < 5 else "bench" for step in log["step"]]
-    refused(("status", "without=status:warmup"), read, log)
+    log[column] = [other if step < 5 else usual for step in log["step"]]
+    refused((column, f"without={column}:{other}"), read, log)
 
 
 @pytest.mark.parametrize(
