@@ -79,11 +79,9 @@ def _marked(table: Table, name: str) -> tuple[str, ...]:
         return _before_training(column)
     if column.name.fits("worker") or column.series.iloc[:_HEAD].nunique() > _MOST_WORDS:
         return ()
-    if column.distinct > _MOST_WORDS:
-        return ()
-    there = set(column.words.tolist())
+    there = {str(cell).strip().lower() for cell in column.series.unique()}
     words = sorted(there - {"", "nan", "none"})
-    if len(there) < 2 or not words:
+    if len(there) < 2 or not 0 < len(words) <= _MOST_WORDS:
         return ()
     if base not in _KINDS and set(words) <= _YES | _NO:
         return _marked_by_yes_or_no(column.name, sorted(there))
