@@ -18,7 +18,8 @@ _KINDS = ("phase", "split", "mode", "stage", "kind")
 _YES = frozenset("1 1.0 true t yes y".split())
 _NO = frozenset("0 0.0 false f no n".split())
 #: Words for rows of the training, and for others, in cells and in names of columns of yes and no.
-_TRAINS = frozenset("train training trn steady step fit forward_backward iteration iter batch".split())
+_ALWAYS_TRAINS = frozenset(("train", "training", "trn"))
+_TRAINS = _ALWAYS_TRAINS | frozenset("steady step fit forward_backward iteration iter batch".split())
 _ALWAYS_DOES_NOT = frozenset(
     "eval evals evaluate evaluation evaluating validate validation warm warmup warming compile compilation".split()
 )
@@ -86,15 +87,40 @@ def _marked(table: Table, name: str) -> tuple[str, ...]:
     if base not in _KINDS and set(words) <= _YES | _NO:
         return _marked_by_yes_or_no(column.name, sorted(there))
     is_of_kinds = base in _KINDS or base.startswith("warm") or _asks_what_counts(column)
+    return _marked_by_words(table, name, words, is_of_kinds, has_empty=len(words) < len(there))
+
+
+def _marked_by_words(
+    table: Table, name: str, words: list[str], is_of_kinds: bool, has_empty: bool
+) -> tuple[str, ...]:
+    """The words of a column that mark rows that do not count, by what they mean.
+
+    Parameters
+    ----------
+    table : Table
+    name : str
+    words : list of str
+        Those in the cells of the column.
+    is_of_kinds : bool
+        Whether the column is called after kinds of rows.
+    has_empty : bool
+        Whether some of its cells are empty.
+
+    Raises
+    ------
+    DataError
+        Where some rows may not count; the sentence shows what to type.
+    """
     others = tuple(word for word in words if _says(word, _DOES_NOT))
     trains = [word for word in words if word not in others and _says(word, _TRAINS)]
     surely_others = [word for word in words if _says(word, _ALWAYS_DOES_NOT)]
     are_known = len(trains) + len(others) == len(words)
     if not trains:  # beside empty cells
-        are_known = len(surely_others) == len(words) < len(there)
-    if are_known and (is_of_kinds or not _tells_workers(table, name)):
+        are_known = has_empty and len(surely_others) == len(words)
+    is_sure = bool(surely_others) or any(_says(word, _ALWAYS_TRAINS) for word in words)
+    if are_known and (is_of_kinds or (is_sure and not _tells_workers(table, name))):
         return others
-    may_not_count = is_of_kinds or bool(surely_others)
+    may_not_count = is_of_kinds or bool(surely_others) or (are_known and bool(others))
     if not may_not_count or _tells_workers(table, name) or _tells_parts(table):
         return ()
     first = (*others, *words)[0]

@@ -425,7 +425,12 @@ def test_marks_of_unknown_meaning_are_asked_about(refused):
 
 @pytest.mark.parametrize(
     "column, usual, other",
-    [("status", "bench", "warmup"), ("exclude", "", "x"), ("measured", "there", "here")],
+    [
+        ("status", "bench", "warmup"),
+        ("exclude", "", "x"),
+        ("measured", "there", "here"),
+        ("queue", "batch", "test"),
+    ],
 )
 def test_words_for_an_evaluation_beside_unknown_ones_are_asked_about(column, usual, other, refused):
     log = rows_of(drawn())
