@@ -116,9 +116,12 @@ def unequal_sizes(sizes: np.ndarray, times: np.ndarray) -> np.ndarray | None:
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         known = np.where(sizes > 0, sizes, np.nan)
+        known = known[~np.isnan(known).all(axis=1)]
+        if np.isnan(known).all(axis=0).any():
+            return None
         relative = known / np.nanmedian(known, axis=1, keepdims=True)
         usual = np.nanmedian(relative, axis=0)
-        if not np.isfinite(usual).all() or usual.max() < _UNEQUAL * usual.min():
+        if usual.max() < _UNEQUAL * usual.min():
             return None
         spread = np.nanmedian(np.abs(relative - usual), axis=0)
         errors = 1.9 * spread / np.sqrt((~np.isnan(relative)).sum(axis=0))  # of medians

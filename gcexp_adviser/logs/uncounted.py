@@ -121,7 +121,8 @@ def _marked_by_words(
     if are_known and (is_of_kinds or (is_sure and not _tells_workers(table, name))):
         return others
     may_not_count = is_of_kinds or bool(surely_others) or (are_known and bool(others))
-    if not may_not_count or _tells_workers(table, name) or _tells_parts(table):
+    says_it_of_workers = are_known and bool(surely_others)  # as of one that evaluates
+    if not may_not_count or _tells_parts(table) or (_tells_workers(table, name) and not says_it_of_workers):
         return ()
     first = (*others, *words)[0]
     raise DataError(

@@ -438,6 +438,18 @@ def test_words_for_an_evaluation_beside_unknown_ones_are_asked_about(column, usu
     refused((column, f"without={column}:{other}"), read, log)
 
 
+def test_a_worker_that_evaluates_is_asked_about(refused):
+    log = rows_of(drawn(), role=["train"] * (WORKERS - 1) + ["evaluation"])
+    refused(("role", "without=role:evaluation"), read, log)
+    assert len(read_with(log, without="role:evaluation").labels) == WORKERS - 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_number_of_the_batch_beside_the_step_is_no_size():
+    log = rows_of(drawn(), batch=np.arange(ITERATIONS)[:, None] % 8)
+    assert not told(read(log), "batch differs")
+
+
 @pytest.mark.parametrize(
     "column, words",
     [
