@@ -50,9 +50,10 @@ def rows_that_count(table: Table, how: How) -> Table:
     DataError
         Where a column marks rows in words of unknown meaning; the sentence shows what to type.
     """
-    if how.every_row:
-        return table
     given, words = how.without
+    says_nothing = not (table.named or how.columns or given)  # what its columns are is asked first
+    if how.every_row or says_nothing:
+        return table
     used = {*how.columns.values(), *NEEDED}
     may_mark = [given] if given else [name for name in table.columns if name not in used]
     for name in may_mark:

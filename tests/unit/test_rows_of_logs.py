@@ -438,6 +438,16 @@ def test_words_for_an_evaluation_beside_unknown_ones_are_asked_about(column, usu
     refused((column, f"without={column}:{other}"), read, log)
 
 
+def test_what_columns_are_is_asked_before_their_words(tmp_path, refused):
+    log = rows_of(drawn())
+    log["event"] = ["checkpoint" if step < 5 else "step" for step in log["step"]]
+    file = tmp_path / "headless.csv"
+    log.to_csv(file, index=False, header=False)
+    refused("columns=", read, file)
+    said = "iteration:column1,worker:column2,time:column3"
+    refused("without=column4:checkpoint", lambda: read_with(file, columns=said))
+
+
 def test_a_worker_that_evaluates_is_asked_about(refused):
     log = rows_of(drawn(), role=["train"] * (WORKERS - 1) + ["evaluation"])
     refused(("role", "without=role:evaluation"), read, log)
