@@ -27,6 +27,8 @@ _MOST_WORKERS = 64  # at a time
 _CHANGES, _MOST_OF_ROW, _LEAST_GAIN = (6.0, 6.0, 10.0, 10.0), 3.0, 20.0
 _FIRST_LIKENESS, _LEAST_LIKENESS, _MOST_LIKENESS = 0.6, 0.6, 0.9  # correlations
 _LEAST_ROWS = 10  # with a lag
+_MIXED = 0.2  # share of lines behind one of another worker, from which on their order says the time
+_MOST_BEHIND = 2  # lines by which a worker may be behind others, since it writes later
 
 
 class LostLine(NamedTuple):
@@ -52,30 +54,58 @@ class _Paths(NamedTuple):
 def refuse_unaligned(log: Parsed) -> None:
     """Raise `DataError` where rows of workers were numbered, though lines are lost, so that they are not of one step.
 
-    Files have as many rows as each other, unless a person said that the last ones may be missing; and a load that all
-    workers share is nowhere in other rows of some.
+    Workers have as many rows as each other, unless a person said that the last ones may be missing, and these are
+    nowhere else by the order of the lines; and a load that all workers share is nowhere in other rows of some.
     """
     if not log.is_numbered:
         return
     times, labels = log.record.values["time"], log.record.labels
     counts = np.count_nonzero(~np.isnan(times), axis=0)
     told = []
-    if counts.min() < counts.max() and not log.may_end_early:
+    reason = "lines are lost"
+    if counts.min() < counts.max() and not (log.may_end_early and not log.go_on):
         short = np.flatnonzero(counts < counts.max())
         told.append(
-            f"files have unequal numbers of rows ({workers_in_words(labels, short)}: "
+            f"workers have unequal numbers of rows ({workers_in_words(labels, short)}: "
             f"{listed(map(str, counts[short]))}, others up to {counts.max()})"
         )
-        cure = "where the last rows are those that are missing: columns=iteration:none"
+        cure = "; where the last rows are those that are missing: columns=iteration:none"
+        if log.go_on:
+            told.append("others than their last ones are missing")
+            reason = "lines are lost, or not all workers take part in each step"
+            cure = ""
     shifts = [f"worker {labels[line.worker]} from about row {line.row + 1} on" for line in lost_lines(times)]
     if shifts:
         told.append(f"times are like those of the others only behind a shift ({listed(shifts)})")
-        cure = "where none is lost, number the rows in a column"
+        cure = "; where none is lost, number the rows in a column"
     if told:
         raise DataError(
-            f"{log.place}: no column says the iteration, and {', and '.join(told)}: lines are lost, and which line is "
-            f"missing cannot be known, so rows cannot be aligned; write the step into each line; {cure}"
+            f"{log.place}: no column says the iteration, and {', and '.join(told)}: {reason}, and which line is "
+            f"missing cannot be known, so rows cannot be aligned; write the step into each line{cure}"
         )
+
+
+def that_go_on(workers: np.ndarray) -> tuple[int, ...]:
+    """Workers that have fewer lines (L,) than others, of which more are missing before their last one than behind it.
+
+    Where each worker's lines stand together, their order says nothing.
+
+    >>> that_go_on(np.tile([0, 1, 1], 20)), that_go_on(np.repeat([0, 1], [20, 40]))
+    ((0,), ())
+    >>> that_go_on(np.append(np.tile([0, 1], 20), np.ones(20, int)))
+    ()
+    """
+    codes, labels = pd.factorize(workers)
+    is_mixed = np.count_nonzero(np.diff(codes)) > _MIXED * len(codes)
+    if len(labels) < 2 or not is_mixed:
+        return ()
+    numbers = pd.Series(codes).groupby(codes).cumcount().to_numpy() + 1
+    counts = np.bincount(codes)
+    most_before = np.maximum.accumulate(numbers)
+    last = pd.Series(np.arange(len(codes))).groupby(codes).last().to_numpy()
+    missing_before = most_before[last] - counts
+    missing = counts.max() - counts
+    return tuple(labels[missing_before > np.maximum(_MOST_BEHIND, missing / 2)].tolist())
 
 
 def lost_lines(times: np.ndarray) -> list[LostLine]:

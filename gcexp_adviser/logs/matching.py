@@ -142,7 +142,7 @@ def _columns_of_long(table: Table, given: dict[str, str]) -> Matched:
     if not workers and of_one_file:
         raise DataError(f"{table.place}: {no_worker(table)}")
     if not iterations and of_one_file and "iteration" not in chosen:
-        raise DataError(f"{table.place}: {no_iteration(table)}")
+        raise DataError(f"{table.place}: {no_iteration(table, workers)}")
     iteration, worker = _keys(table, iterations, workers, found, given)
     found = replace(found, iteration=iteration, worker=worker)
     decisions = [_said(found)]

@@ -34,6 +34,8 @@ class Parsed:
         Whether the rows of each worker were numbered, since no column says the iteration.
     may_end_early : bool
         Whether a person said so, and thereby that the rows of a worker which are missing are its last ones.
+    go_on : tuple of int
+        Workers that have fewer rows than others, though not their last ones are missing, by the order of the lines.
     are_durations : bool
         Whether it is known that times are durations, since their unit was named.
     every_row : bool
@@ -57,6 +59,7 @@ class Parsed:
     is_end_to_end: bool = False
     is_numbered: bool = False
     may_end_early: bool = False
+    go_on: tuple[int, ...] = ()
     are_durations: bool = False
     every_row: bool = False
     sizes: dict[str, np.ndarray] = field(default_factory=dict)

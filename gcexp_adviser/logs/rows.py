@@ -15,6 +15,7 @@ from gcexp.traces.record import LEAST, MOST, NEEDED, Flags, TraceFile
 from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.how import How
 from gcexp_adviser.logs.keys import Keys, keys_of
+from gcexp_adviser.logs.lost_lines import that_go_on
 from gcexp_adviser.logs.matching import Matched, rows_with_times
 from gcexp_adviser.logs.means import told_of_means
 from gcexp_adviser.logs.names import listed, typed
@@ -90,6 +91,7 @@ def rows_of(table: Table, found: Matched, how: How) -> Parsed:
         is_end_to_end=bool(found.end) and not found.start,
         is_numbered=table.is_numbered or may_end_early,
         may_end_early=may_end_early,
+        go_on=that_go_on(keys.workers) if may_end_early else (),
         are_durations=bool(how.unit or table.flags.unit),
         every_row=how.every_row,
         sizes=sizes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import permutations
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from gcexp.errors import DataError
 from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.dates import unit_of_epoch
+from gcexp_adviser.logs.lost_lines import that_go_on
 from gcexp_adviser.logs.names import COLUMNS_EXAMPLE, UNIT_OF, Name, Names, listed, typed
 from gcexp_adviser.logs.recipes import LAUNCHER, NESTED_JSON, RATES, TURNED, see
 from gcexp_adviser.logs.tables import Table
@@ -165,12 +167,22 @@ def no_worker(table: Table) -> str:
     )
 
 
-def no_iteration(table: Table) -> str:
-    """That no column is known to be the iteration, and what to type."""
+def no_iteration(table: Table, workers: Sequence[str]) -> str:
+    """That no column is known to be the iteration, where these are the workers, and what to type."""
     told = _no_column("iteration", table)
-    if table.named:
-        told += "; columns=iteration:none numbers the rows of each worker in their order"
-    return told
+    if not table.named:
+        return told
+    numbers = table.frame.groupby(list(workers), dropna=False, sort=False).ngroup().to_numpy()
+    counts = np.bincount(numbers)
+    if counts.min() == counts.max():
+        return f"{told}; columns=iteration:none numbers the rows of each worker in their order"
+    told += f"; workers have {counts.min()} to {counts.max()} rows"
+    if that_go_on(numbers):
+        return (
+            f"{told}, and others than their last ones are missing, as where not all take part in each step: which ones "
+            "cannot be known without the step, so write it into each line"
+        )
+    return f"{told}; where the last ones are missing, columns=iteration:none numbers those of each in their order"
 
 
 def _no_column(role: str, table: Table) -> str:

@@ -77,6 +77,36 @@ def test_rows_of_one_table_that_a_person_lets_be_numbered(refused):
     assert numbered(table(loaded())).values["time"].shape == (ROWS, WORKERS)
 
 
+def rows_of_sampled(rounds=160, workers=10, each=4):
+    """Lines of workers of which only some take part in each round."""
+    draw = np.random.default_rng(0)
+    asked = np.concatenate([draw.permutation(workers)[:each] for _ in range(rounds)])
+    return pd.DataFrame({"client": asked, "time": np.exp(0.1 * draw.normal(size=len(asked)))})
+
+
+def test_rows_of_sampled_workers_cannot_be_numbered(refused):
+    log = rows_of_sampled()
+    said = refused("rows, and others than their last ones are missing", read, log)
+    assert "iteration:none" not in said
+    said = refused(("unequal numbers of rows", "their last ones", "write the step"), numbered, log)
+    assert "iteration:none" not in said
+
+
+def test_rows_of_one_table_may_end_early(refused):
+    ended = [(row, worker) for row in range(ROWS) for worker in range(4) if worker != 2 or row < 90]
+    log = pd.DataFrame(ended, columns=["row", "client"])[["client"]].assign(
+        time=loaded().ravel()[: len(ended)]
+    )
+    refused(("workers have 90 to 120 rows", "last ones", "columns=iteration:none"), read, log)
+    assert numbered(log).missing.sum() == 30
+    of_each = log.sort_values("client", kind="stable", ignore_index=True)
+    refused(("workers have 90 to 120 rows", "columns=iteration:none"), read, of_each)
+    assert numbered(of_each).missing.sum() == 30
+    lined_up = rows_of_sampled(each=10)
+    assert "10 rows" not in refused("columns=iteration:none", read, lined_up)
+    assert numbered(lined_up).missing is None
+
+
 @pytest.mark.parametrize("shared", [0.0, 0.1, 0.3, 0.8])
 @pytest.mark.parametrize("law", ["even", "drifts", "blocks", "outliers", "in turns", "next one"])
 def test_logs_in_order_have_no_lost_line(law, shared):
