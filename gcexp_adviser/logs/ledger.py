@@ -12,6 +12,7 @@ from gcexp_adviser.logs.counters import refuse_ends_that_keep_pace, with_duratio
 from gcexp_adviser.logs.lost_lines import refuse_unaligned
 from gcexp_adviser.logs.names import SECONDS, typed
 from gcexp_adviser.logs.parsed import Parsed
+from gcexp_adviser.logs.phases import remark_on_waiting
 from gcexp_adviser.logs.taking_part import at_common_steps, refuse_other_counting
 
 _MANY_EQUAL = 16  # equal times from which on they are no chance
@@ -29,8 +30,8 @@ def judged(log: Parsed) -> TraceFile:
     Raises
     ------
     DataError
-        For times that are a setting, lost lines, runs without waiting, a server among the workers, moments in place of
-        times, and compute times of another unit.
+        For times that are a setting, lost lines, runs without waiting, times that hold the waiting for others, a server
+        among the workers, moments in place of times, and compute times of another unit.
     """
     _refuse_equal(log)
     _refuse_settings(log)
@@ -39,7 +40,13 @@ def judged(log: Parsed) -> TraceFile:
     record = at_common_steps(log)
     refuse_ends_that_keep_pace(record, log)
     record, remark = with_durations(log, record)
-    remarks = [remark, other_scale(record.values["time"], record.labels), _unequal_data(record, log.sizes)]
+    waiting = remark_on_waiting(log)
+    remarks = [
+        remark,
+        waiting,
+        other_scale(record.values["time"], record.labels),
+        _unequal_data(record, log.sizes),
+    ]
     _refuse_doubtful_compute(record, log)
     return replace(record, decisions=(*record.decisions, *filter(None, remarks)))
 

@@ -35,6 +35,7 @@ SYNONYMS = {
 _COUNTED = ("_id", "_idx", "_index", "_name", "_no", "_num", "_number")
 STAMP = "timestamp"  # how the date at the beginning of a line is called
 _STAMPS = frozenset((STAMP, "time_stamp", "datetime", "date", "ts", "asctime"))
+_CALLED_TIME = re.compile(r"time|duration|elapsed|latency|seconds|wall")
 _RUNS = ("job", "run", "session", "attempt", "restart", "trial", "experiment", "exp", "project")
 _SIZES = re.compile(
     r"(\w+_)?(batch_?size|bs|data_?size|dataset_?size|shard_size|seq_?len|sequence_length)"
@@ -90,6 +91,15 @@ class Name:
     def is_unit(self) -> bool:
         """Whether the cells of such a column may be units of times."""
         return self.base in ("unit", "units", "time_unit", "time_units")
+
+    @property
+    def says_time(self) -> bool:
+        """Whether a name says a time, or its unit.
+
+        >>> [name_of(written).says_time for written in ("data_time", "forward (ms)", "loss")]
+        [True, True, False]
+        """
+        return bool(self.unit or _CALLED_TIME.search(self.base))
 
     @property
     def is_rate(self) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from gcexp.traces.clean import OF_ARRAY, OF_FRAME
 from gcexp.traces.record import TraceFile
+from gcexp_adviser.logs.names import Name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +25,8 @@ class Parsed:
         The column of the times, or of the moments when rows ended; empty where each worker has a column.
     is_called_time : bool
         Whether that column is called a time or an end; so are those of workers.
+    is_time_named : bool
+        Whether a person named it.
     iteration : str
         The columns of the iterations as they are typed; empty where there is none, or a person named them.
     worker : str
@@ -42,6 +45,8 @@ class Parsed:
         Whether a person said that all rows count.
     sizes : dict of arrays (R, N)
         How much data a worker had, by the columns that say so.
+    durations : dict of arrays (R, N)
+        What else took time, by the names of the columns that say so.
     compute_unit : str
         The unit in which compute times were written; empty where it is not known, and they stayed as they were.
     is_share : bool
@@ -54,6 +59,7 @@ class Parsed:
     place: str
     time: str = ""
     is_called_time: bool = True
+    is_time_named: bool = False
     iteration: str = ""
     worker: str = ""
     is_end_to_end: bool = False
@@ -63,6 +69,7 @@ class Parsed:
     are_durations: bool = False
     every_row: bool = False
     sizes: dict[str, np.ndarray] = field(default_factory=dict)
+    durations: dict[Name, np.ndarray] = field(default_factory=dict)
     compute_unit: str = ""
     is_share: bool = False
     percent: str = ""

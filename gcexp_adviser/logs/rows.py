@@ -18,14 +18,17 @@ from gcexp_adviser.logs.keys import Keys, keys_of
 from gcexp_adviser.logs.lost_lines import that_go_on
 from gcexp_adviser.logs.matching import Matched, rows_with_times
 from gcexp_adviser.logs.means import told_of_means
-from gcexp_adviser.logs.names import listed, typed
+from gcexp_adviser.logs.names import Names, listed, typed
+from gcexp_adviser.logs.numbers import in_seconds
 from gcexp_adviser.logs.parsed import Parsed
+from gcexp_adviser.logs.phases import may_be_waiting
 from gcexp_adviser.logs.recipes import SEVERAL_ROWS, see
 from gcexp_adviser.logs.runs import of_one_run
 from gcexp_adviser.logs.tables import Table
 from gcexp_adviser.logs.times import Times, times_of
 from gcexp_adviser.logs.waiting import refuse_tiling_durations
 
+_DATES = 1e9  # seconds since 1970 that a date has
 _MOST_KINDS = 50  # values of a column that says what a row is about
 
 
@@ -41,6 +44,8 @@ class _Numbers:
         ``time`` and what else the record has; of a table with a column for each worker ``time`` (R, N) alone.
     sizes : dict of arrays (L,)
         How much data a worker had, by the columns that say so.
+    durations : dict of arrays (L,)
+        What else took time, by the columns that say so, which may be called as what the record has.
     told : list of str
         What was decided.
     """
@@ -48,6 +53,7 @@ class _Numbers:
     columns: tuple[str, ...]
     values: dict[str, np.ndarray]
     sizes: dict[str, np.ndarray] = field(default_factory=dict)
+    durations: dict[str, np.ndarray] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
 
 
@@ -79,6 +85,7 @@ def rows_of(table: Table, found: Matched, how: How) -> Parsed:
     record = replace(record, values=values, decisions=tuple(told))
     if found.compute:
         record = replace(record, compute_column=found.compute)
+    durations = {table[name].name: record.values[_beside(name)] for name in numbers.durations}
     (time, *_) = (*found.times, found.end)
     may_end_early = bool(found.worker) and not found.iteration
     return Parsed(
@@ -86,6 +93,7 @@ def rows_of(table: Table, found: Matched, how: How) -> Parsed:
         place=table.place,
         time=time,
         is_called_time=not time or table[time].name.fits("time") or table[time].name.fits("end"),
+        is_time_named="time" in how.columns,
         iteration="" if "iteration" in how.columns else "+".join(found.iteration),
         worker=(*found.worker, "")[0],
         is_end_to_end=bool(found.end) and not found.start,
@@ -95,6 +103,7 @@ def rows_of(table: Table, found: Matched, how: How) -> Parsed:
         are_durations=bool(how.unit or table.flags.unit),
         every_row=how.every_row,
         sizes=sizes,
+        durations=durations,
         compute_unit=(table[found.compute].name.unit or times.unit) if found.compute else "",
         is_share=bool(found.compute) and table[found.compute].percents is not None,
         percent=percent,
@@ -169,7 +178,25 @@ def _numbers(table: Table, found: Matched, keys: Keys, times: Times) -> _Numbers
     sizes = {
         name: table[name].further for name in others.where(lambda name: name.is_size or name.base == "batch")
     }
-    return _Numbers(columns, values, sizes, told)
+    durations = _further_durations(table, others, times.unit) if found.times else {}
+    return _Numbers(columns, values, sizes, durations, told)
+
+
+def _further_durations(table: Table, others: Names, unit: str) -> dict[str, np.ndarray]:
+    """What columns beside the time say that took time, in seconds where the unit of the times is known."""
+    found = {}
+    for name in others.items:
+        is_other = (
+            name.is_stamp or name.is_rate or any(map(name.fits, ("iteration", "worker", "start", "end")))
+        )
+        if is_other or not (name.says_time or may_be_waiting(name)):
+            continue
+        numbers = table[name.written].further
+        there = numbers[~np.isnan(numbers)]
+        if not len(there) or (there < 0).any() or there.max() > _DATES:
+            continue
+        found[name.written] = in_seconds(numbers, name.unit or unit) if unit else numbers
+    return found
 
 
 def _percent_of_compute(table: Table, found: Matched, given: dict[str, str]) -> str:
@@ -225,6 +252,11 @@ def _told_of_rows_without_times(keys: Keys, there: np.ndarray) -> list[str]:
 # --- the record -------------------------------------------------------------------------------------------------------
 
 
+def _beside(column: str) -> str:
+    """What durations of a column are called among the values of a record, where `column` may be in use already."""
+    return f"{column} beside the time"
+
+
 def _record(table: Table, found: Matched, keys: Keys, numbers: _Numbers, flags: Flags) -> TraceFile:
     """The record of the times that are there; raise `DataError` where two are of one iteration and worker."""
     if found.of_workers:
@@ -234,7 +266,8 @@ def _record(table: Table, found: Matched, keys: Keys, numbers: _Numbers, flags: 
             _refuse_iterations_that_stand_twice(table, found, iterations)
         times = numbers.values["time"]
         return record_of_matrix(times, table.name, table.place, flags, iterations, keys.workers, keys.hosts)
-    values = numbers.values | numbers.sizes
+    durations = {_beside(name): values for name, values in numbers.durations.items()}
+    values = numbers.values | numbers.sizes | durations
     rows = Lines(numbers.columns, keys.iterations, keys.workers, values, keys.chunks, keys.hosts)
     try:
         return record_of_lines(with_times(rows, table.place), table.name, table.place, flags)

@@ -12,7 +12,7 @@ from gcexp.errors import DataError
 from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.dates import unit_of_epoch
 from gcexp_adviser.logs.lost_lines import that_go_on
-from gcexp_adviser.logs.names import COLUMNS_EXAMPLE, UNIT_OF, Name, Names, listed, typed
+from gcexp_adviser.logs.names import COLUMNS_EXAMPLE, UNIT_OF, Names, listed, typed
 from gcexp_adviser.logs.recipes import LAUNCHER, NESTED_JSON, RATES, TURNED, see
 from gcexp_adviser.logs.tables import Table
 
@@ -20,7 +20,6 @@ _CHOICES = 3  # columns of which a sum is shown
 _FIRST = 5  # columns without names that are tried for an example
 _HEAD = 1000  # rows by which it is seen what a column may be
 _DATES = 1e9  # seconds since 1970 that a date has
-_CALLED_TIME = re.compile(r"time|duration|elapsed|latency|seconds|wall")
 _OF_MANY = re.compile(r"(^|_)(std|var|cv|stdev|stddev)(_|$)")
 _NO_TIME = re.compile(
     r"loss|acc|auc|score|error|precision|recall|f1|lr|rate|ratio|share|grad|norm|reward|weight|size|length|count|num"
@@ -63,7 +62,7 @@ def _that_may_be(role: str, head: Table, names: Names) -> list[str]:
     """Columns that may be meant by their names and first cells: those that are called so, then the likeliest ones."""
     if role == "time":
         found = [head[name] for name in reversed(names.written) if _may_be_time(head[name])]
-        found.sort(key=lambda column: (_is_called_time(column.name), not _is_whole(column)), reverse=True)
+        found.sort(key=lambda column: (column.name.says_time, not _is_whole(column)), reverse=True)
         return [column.name.written for column in found]
     may_be = _may_be_worker if role == "worker" else _may_be_iteration
     others = [name for name in names.written if may_be(head[name])]
@@ -77,12 +76,7 @@ def _may_be_time(column: Column) -> bool:
         return False
     if not (numbers > 0).all() or (numbers > _DATES).all() or _OF_MANY.search(name.base):
         return False
-    return _is_called_time(name) or not _NO_TIME.search(name.base)
-
-
-def _is_called_time(name: Name) -> bool:
-    """Whether a column's name says a time, or its unit."""
-    return bool(name.unit or _CALLED_TIME.search(name.base))
+    return name.says_time or not _NO_TIME.search(name.base)
 
 
 def _may_be_worker(column: Column) -> bool:

@@ -356,6 +356,45 @@ def test_times_behind_the_barrier_do_not_follow_the_compute_times(refused):
     assert slow_in(gcexp.advise(own)) == {"2"}
 
 
+def test_times_that_hold_the_waiting_for_slow_loading_are_asked_about(refused):
+    loading = 0.2 * drawn(factor=8)
+    computing = drawn(factor=1, seed=1)
+    waiting_too = (loading + computing).max(axis=1, keepdims=True) - loading
+    log = rows_of(waiting_too, data_time=loading).rename(columns={"time": "step_time"})
+    cures = ("columns=time:data_time", "columns=time:step_time")
+    refused(("falls where its data_time grows", *cures), read, log)
+    assert slow_in(gcexp.advise(log, columns="time:data_time")) == {"2"}
+    assert told(read_with(log, columns="time:step_time"), "took step_time as it is")
+
+
+@pytest.mark.parametrize("name", ["wait_time", "sync_ms", "comm", "idle"])
+def test_times_behind_the_barrier_are_no_shorter_where_workers_waited_longer(name, refused):
+    own = drawn(factor=1.5)
+    jitter = np.exp(0.05 * np.random.default_rng(1).normal(size=own.shape))
+    waiting = own.max(axis=1, keepdims=True) - own + 0.02
+    behind = rows_of(own.max(axis=1, keepdims=True) * jitter, **{name: waiting})
+    refused((f"time is no shorter where {name}", f"time - {name}", "columns=time:time"), read, behind)
+    assert told(read_with(behind, columns="time:time"), "took time as it is")
+    assert slow_in(gcexp.advise(rows_of(own, **{name: waiting}))) == {"2"}
+
+
+@pytest.mark.parametrize("phase", ["data_time", "forward_ms", "eval_time", "wait_time", "comm_time"])
+def test_right_times_beside_other_durations_are_read(phase):
+    for seed in range(60):  # 300 logs
+        draw = np.random.default_rng(seed)
+        shape = (int(draw.integers(10, 100)), int(draw.integers(2, 12)))
+        speeds = np.exp(draw.choice([0, 0.3]) * draw.normal(size=shape[1]))
+        loads = np.exp(draw.choice([0, 0.3]) * draw.normal(size=(shape[0], 1)))
+        own = 0.4 * np.exp(draw.choice([0.02, 0.1, 0.5]) * draw.normal(size=shape)) * speeds * loads
+        other = 0.1 * np.exp(draw.choice([0.02, 0.2, 1.0]) * draw.normal(size=shape))
+        if phase == "data_time":
+            other = other * np.exp(draw.normal(size=shape[1]))
+        if phase == "wait_time":
+            other = other + own.max(axis=1, keepdims=True) - own
+        is_part = phase in ("data_time", "forward_ms") and draw.random() < 0.5
+        read(rows_of(own + other if is_part else own, **{phase: other}))
+
+
 @pytest.mark.parametrize("name, scale", [("compute", 0.0007), ("compute_pct", 70), ("compute", 1000)])
 def test_compute_in_another_unit_is_asked_about(name, scale, refused):
     log = rows_of(drawn(), **{name: scale * drawn()})
