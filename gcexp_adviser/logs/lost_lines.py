@@ -65,8 +65,9 @@ def refuse_unaligned(log: Parsed) -> None:
     reason = "lines are lost"
     if counts.min() < counts.max() and not (log.may_end_early and not log.go_on):
         short = np.flatnonzero(counts < counts.max())
+        of_whom = "workers" if log.may_end_early else "files"
         told.append(
-            f"workers have unequal numbers of rows ({workers_in_words(labels, short)}: "
+            f"{of_whom} have unequal numbers of rows ({workers_in_words(labels, short)}: "
             f"{listed(map(str, counts[short]))}, others up to {counts.max()})"
         )
         cure = "; where the last rows are those that are missing: columns=iteration:none"

@@ -12,6 +12,7 @@ import pytest
 import gcexp
 from gcexp.command.main import main
 from gcexp_adviser.logs.reading import read
+from gcexp_adviser.logs.waiting import in_a_queue
 
 ITERATIONS, WORKERS = 60, 6
 
@@ -393,6 +394,38 @@ def test_right_times_beside_other_durations_are_read(phase):
             other = other + own.max(axis=1, keepdims=True) - own
         is_part = phase in ("data_time", "forward_ms") and draw.random() < 0.5
         read(rows_of(own + other if is_part else own, **{phase: other}))
+
+
+def test_times_of_a_queue_are_refused(refused):
+    draw = np.random.default_rng(0)
+    served = draw.permuted((4 + 0.2 * draw.normal(size=(80, 6))).cumsum(axis=1), axis=1)
+    wide = pd.DataFrame(served).add_prefix("client").rename_axis("round").reset_index()
+    refused(("as those of a queue", 'unit="s"'), read, wide)
+    refused("as those of a queue", read, rows_of(served))
+    assert told(read_with(wide, unit="s"), "as those of a queue")
+
+
+@pytest.mark.parametrize(
+    "law", ["independent", "exponential", "one slow", "shares", "speeds", "loads", "counts"]
+)
+def test_times_that_do_not_stand_in_a_queue_are_read(law):
+    for seed in range(300):  # 2100 logs
+        draw = np.random.default_rng(seed)
+        rows, workers = shape = (int(draw.choice([20, 40, 80])), int(draw.integers(3, 9)))
+        times = np.exp(0.1 * draw.normal(size=shape))
+        if law == "exponential":
+            times = draw.exponential(size=shape)
+        elif law == "one slow":
+            times[np.arange(rows), draw.integers(workers, size=rows)] *= 3
+        elif law == "shares":
+            times = draw.dirichlet(np.full(workers, 5.0), size=rows)
+        elif law == "speeds":
+            times *= np.arange(1, workers + 1)
+        elif law == "loads":
+            times *= np.exp(draw.normal(size=(rows, 1)))
+        elif law == "counts":
+            times = draw.integers(1, 4, size=shape).astype(float)
+        assert not in_a_queue(times), seed
 
 
 @pytest.mark.parametrize("name, scale", [("compute", 0.0007), ("compute_pct", 70), ("compute", 1000)])
