@@ -9,6 +9,7 @@ import numpy as np
 
 from gcexp.errors import DataError, ParameterError
 from gcexp_adviser.logs.names import Names, listed, typed
+from gcexp_adviser.logs.no_workers import no_workers_among, what_to_type
 from gcexp_adviser.logs.separators import UNNAMED
 from gcexp_adviser.logs.tables import Table
 from gcexp_adviser.logs.unmatched import columns_without_names, no_time_but_a_rate, not_known
@@ -45,6 +46,7 @@ def columns_of_workers(
         found = _unnamed_workers(table, names)
     if not numbering and "iteration" not in given and table.named:
         _refuse_unnumbered(table, found)
+    _refuse_others(table, found)
     told = []
     if not is_array:
         shown = found[0]
@@ -72,6 +74,13 @@ def _of_pattern(table: Table, names: Names, pattern: str) -> list[str]:
             f"{table.place}: columns=workers:{pattern} fits no column; it has {listed(table.columns)}"
         )
     return found
+
+
+def _refuse_others(table: Table, columns: list[str]) -> None:
+    """Raise `DataError` where columns that were taken for those of workers hold something else."""
+    found = no_workers_among(table, columns)
+    if found:
+        raise DataError(f"{table.place}: {found.told}; {what_to_type(table, columns, found)}")
 
 
 def _of_array(table: Table, names: Names) -> list[str]:

@@ -13,6 +13,7 @@ from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.dates import unit_of_epoch
 from gcexp_adviser.logs.lost_lines import that_go_on
 from gcexp_adviser.logs.names import COLUMNS_EXAMPLE, UNIT_OF, Names, listed, typed
+from gcexp_adviser.logs.no_workers import no_workers_among
 from gcexp_adviser.logs.recipes import LAUNCHER, NESTED_JSON, RATES, TURNED, see
 from gcexp_adviser.logs.tables import Table
 
@@ -44,16 +45,19 @@ def not_known(table: Table) -> str:
         workers = []  # a row for each iteration
     if table.named and not workers and len(times) == 1:
         return f"{no_worker(table)}; where {times[0]} is the time: columns=time:{typed(times[0])}"
-    of_workers = "* where each column is a worker"
-    if group and pattern.written != "*":
-        of_workers = f"{pattern.typed} where each of these columns is a worker"
+    of_workers = ", or columns=workers:* where each column is a worker"
+    others = no_workers_among(table, group or table.columns)
+    if others:
+        of_workers = f"; {others.told}"
+    elif group and pattern.written != "*":
+        of_workers = f", or columns=workers:{pattern.typed} where each of these columns is a worker"
     example = COLUMNS_EXAMPLE
     if times and iterations and workers and not head.frame.duplicated([*iterations, *workers]).any():
         said = f"iteration:{iterations[0]},worker:{workers[0]},time:{times[0]}"
         example = f"columns={typed(said)}"
     return (
         "has no column 'iteration', 'worker' and 'time' by these or similar names, nor a numbered column for each "
-        f"worker; it has {listed(table.columns)}: say which are which, as in {example}, or columns=workers:"
+        f"worker; it has {listed(table.columns)}: say which are which, as in {example}"
         f"{of_workers}{where_nested(table)}"
     )
 
@@ -153,7 +157,7 @@ def no_worker(table: Table) -> str:
     """That no column is known to be the worker, and what to type."""
     told = _no_column("worker", table)
     pattern, group = table.names.numbered
-    if group and table.named:
+    if group and table.named and not no_workers_among(table, group):
         told += f"; where each of the columns {pattern.written} is a worker: columns=workers:{pattern.typed}"
     return (
         f"{told}; the log of one worker alone does not show who is slow: of files of one worker each name all; where "
@@ -217,11 +221,13 @@ def columns_without_names(table: Table) -> list[str]:
     ['columns=iteration:column1,workers:* where column1 numbers the iterations']
     """
     choices = _of_rows(table)
-    if all(_are_durations(table[name]) for name in table.columns):
+    may_be_workers = all(_are_durations(table[name]) for name in table.columns)
+    if may_be_workers and not no_workers_among(table, table.columns):
         choices.append("columns=workers:* where each is a worker")
     first, *others = table.columns
     numbers_rows = _is_whole(table[first]) and table.frame[first].is_unique
-    if others and numbers_rows and all(_are_durations(table[name]) for name in others):
+    may_be_workers = all(_are_durations(table[name]) for name in others)
+    if others and numbers_rows and may_be_workers and not no_workers_among(table, others):
         choices.append(f"columns=iteration:{first},workers:* where {first} numbers the iterations")
     return choices
 

@@ -487,7 +487,7 @@ DOUBTFUL = {
     "step,rank,it/s\n0,0,2\n": "Rates",
     "step,train-worker,time\n0,0,2\n": "columns=worker:",
     '"load1{instance=""n1""}","load1{instance=""n2""}"\n1,2\n': "columns=workers:",
-    "step,p50,p99\n0,1,2\n": "columns=workers:'p*'",
+    "step,p50,p99\n0,1,2\n": "p50, p99 are statistics",
     "dgx01,dgx02\n1,200\n": "columns=workers:'dgx*'",
     "dgx01,dgx02,loss\n1,2,3\n": "columns=workers:'dgx*'",
     "x] ITER 1,2,300\nx] ITER 1,3,400\n": "Lines of words",

@@ -428,6 +428,62 @@ def test_times_that_do_not_stand_in_a_queue_are_read(law):
         assert not in_a_queue(times), seed
 
 
+def written(tmp_path, text):
+    path = tmp_path / "log.csv"
+    path.write_text(text)
+    return path
+
+
+def test_ids_are_no_times_of_workers(tmp_path, refused):
+    ids = ("11065368093729246950", "13978149347205368200")
+    log = written(
+        tmp_path, "".join(f"{step},{host},{2 + 0.1 * step}\n" for step in range(1, 9) for host in ids)
+    )
+    cure = "columns=iteration:column1,worker:column2,time:column3"
+    assert "workers:" not in refused(cure, read, log)
+    refused(("column2", cure), lambda: read_with(log, columns="workers:*"))
+    assert read_with(log, columns=cure.removeprefix("columns=")).labels == ids
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_column_that_counts_is_no_worker(tmp_path, first, refused):
+    rows = "".join(f"{first + row}, {0.1 + row % 3}, {3 + row % 7}\n" for row in range(12))
+    cure = "columns=iteration:column1,workers:*"
+    assert "or columns=workers:*" not in refused(cure, read, written(tmp_path, rows))
+    refused(("column1 counts", cure), lambda: read_with(written(tmp_path, rows), columns="workers:*"))
+    named = written(tmp_path, "number,alice,bob,carol\n" + rows.replace("\n", ", 2.5\n"))
+    refused(
+        ("number counts", "columns=iteration:number,workers:*"), lambda: read_with(named, columns="workers:*")
+    )
+    assert read_with(named, columns="iteration:number,workers:*").labels == ("alice", "bob", "carol")
+    array = np.column_stack([np.arange(first, first + 12), drawn(12)])
+    refused(("0 counts", "columns=iteration:0,workers:*"), read, array)
+    assert read_with(array, columns="iteration:0,workers:*").values["time"].shape == (12, WORKERS)
+
+
+@pytest.mark.parametrize(
+    "names", ["latency_p50_ms latency_p95_ms latency_p99_ms", "mean std", "time_min time_avg time_max"]
+)
+def test_statistics_of_the_same_times_are_no_workers(names, tmp_path, refused):
+    columns = names.split()
+    frame = pd.DataFrame(np.sort(drawn()[:, : len(columns)], axis=1), columns=columns)
+    refused((columns[-1], "statistics"), lambda: read_with(frame, columns="workers:*"))
+    assert "workers:" not in refused("columns=", read, frame)
+    if "std" not in columns:
+        unordered = pd.DataFrame(drawn()[:, : len(columns)], columns=columns)
+        assert read_with(unordered, columns="workers:*").values["time"].shape == (ITERATIONS, len(columns))
+
+
+def test_the_least_of_each_worker_beside_its_time_is_no_worker(refused):
+    times = drawn()[:, :3]
+    panel = pd.DataFrame(times, columns=["job-a - time", "job-b - time", "job-c - time"])
+    for name in list(panel):
+        panel[f"{name}__MIN"] = 0.5 * panel[name]
+    cure = "columns=workers:'job-* - time'"
+    refused(("job-b - time__MIN", cure), lambda: read_with(panel, columns="workers:*"))
+    np.testing.assert_allclose(read_with(panel, columns="workers:job-* - time").values["time"], times)
+
+
 @pytest.mark.parametrize("name, scale", [("compute", 0.0007), ("compute_pct", 70), ("compute", 1000)])
 def test_compute_in_another_unit_is_asked_about(name, scale, refused):
     log = rows_of(drawn(), **{name: scale * drawn()})
