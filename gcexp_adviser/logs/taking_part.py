@@ -13,6 +13,7 @@ import numpy as np
 
 from gcexp.errors import DataError
 from gcexp.traces.record import TraceFile
+from gcexp_adviser.logs.lost_lines import that_go_on
 from gcexp_adviser.logs.names import listed, typed, workers_in_words
 from gcexp_adviser.logs.parsed import Parsed
 
@@ -41,9 +42,12 @@ def at_common_steps(log: Parsed) -> TraceFile:
     record = log.record
     there = ~np.isnan(record.values["time"])
     if one_worker_each(there):
+        cure = "; where each worker counts its own: columns=iteration:none"
+        if that_go_on(there[there.any(axis=1)].argmax(axis=1)):
+            cure = ""  # numbered rows would not be of one iteration
         raise DataError(
             f"{log.place}: there is one worker in each iteration, so the run seems to be asynchronous: nobody waits "
-            "for anybody, and there is nothing to advise on; where each worker counts its own: columns=iteration:none"
+            f"for anybody, and there is nothing to advise on{cure}"
         )
     others = no_workers_among(record.labels)
     if others and log.worker and not log.every_row:

@@ -618,7 +618,11 @@ def test_a_stage_of_each_worker_marks_no_rows():
 
 def test_an_asynchronous_run_is_refused(refused):
     log = pd.DataFrame({"step": range(60), "rank": np.arange(60) % 4, "time": drawn().ravel()[:60]})
-    refused("asynchronous", read, log)
+    refused(("asynchronous", "columns=iteration:none"), read, log)
+    assert read_with(log, columns="iteration:none").values["time"].shape == (15, 4)
+    uneven = log.assign(rank=np.random.default_rng(0).permutation(np.repeat(range(4), (9, 12, 18, 21))))
+    assert "iteration:none" not in refused("asynchronous", read, uneven)
+    refused("unequal numbers of rows", lambda: read_with(uneven, columns="iteration:none"))
 
 
 def test_sampled_clients_have_two_answers(refused):
