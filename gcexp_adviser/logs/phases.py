@@ -11,7 +11,7 @@ import re
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
+import pandas as pd
 
 from gcexp.errors import DataError
 from gcexp_adviser.logs.names import Name, typed
@@ -107,7 +107,8 @@ def falls_as_another_grows(times: np.ndarray, others: np.ndarray) -> bool:
         return False
     if np.corrcoef(x, y)[0, 1] > _AGAINST:
         return False
-    return bool(np.corrcoef(rankdata(x), rankdata(y))[0, 1] < _RANKS_AGAINST)
+    ranks = pd.DataFrame({"times": x, "others": y}).rank().to_numpy()
+    return bool(np.corrcoef(ranks, rowvar=False)[0, 1] < _RANKS_AGAINST)
 
 
 def holds_waiting(times: np.ndarray, waiting: np.ndarray) -> bool:
