@@ -82,10 +82,10 @@ def rows_of(table: Table, found: Matched, how: How) -> Parsed:
         told.append(of_means)
     values = {name: matrix for name, matrix in record.values.items() if name in numbers.values}
     sizes = {name: matrix for name, matrix in record.values.items() if name in numbers.sizes}
+    durations = {table[name].name: record.values[_beside(name)] for name in numbers.durations}
     record = replace(record, values=values, decisions=tuple(told))
     if found.compute:
         record = replace(record, compute_column=found.compute)
-    durations = {table[name].name: record.values[_beside(name)] for name in numbers.durations}
     (time, *_) = (*found.times, found.end)
     may_end_early = bool(found.worker) and not found.iteration
     return Parsed(
