@@ -20,10 +20,8 @@ from gcexp_adviser.logs.parsed import Parsed
 _ENOUGH = 10  # iterations
 _AGAINST, _RANKS_AGAINST = -0.9, -0.7  # correlations of a time with what is done while others wait
 _FOLLOWS, _HALF = 0.3, 0.5  # slope of waiting over times, which is -1 where these are a worker's own work
-_LASTING, _LARGE = (
-    5.0,
-    0.5,
-)  # standard errors, and scatters of single iterations, by which workers differ lastingly
+#: By how many standard errors, and scatters of single iterations, workers differ lastingly.
+_LASTING, _LARGE = 5.0, 0.5
 _WAITS = re.compile(r"(^|_)(wait|waiting|waited|idle|sync|synchroni[sz]e|barrier|stall|stalled|blocked)(_|$)")
 _TALKS = re.compile(
     r"(^|_)(comm|communication|all_?reduce|reduce|nccl|collective|all_?gather|gather|broadcast)(_|$)"

@@ -49,7 +49,7 @@ def at_common_steps(log: Parsed) -> TraceFile:
             f"{log.place}: there is one worker in each iteration, so the run seems to be asynchronous: nobody waits "
             f"for anybody, and there is nothing to advise on{cure}"
         )
-    others = no_workers_among(record.labels)
+    others = servers_and_totals(record.labels)
     if others and log.worker and not log.every_row:
         cure = typed(f"{log.worker}:{'+'.join(others)}")
         raise DataError(
@@ -183,13 +183,13 @@ def cadences(there: np.ndarray) -> np.ndarray:
     return found
 
 
-def no_workers_among(labels: Sequence[str]) -> list[str]:
+def servers_and_totals(labels: Sequence[str]) -> list[str]:
     """The labels that are those of servers, or of numbers of all workers, among others that are of workers.
 
     >>> (
-    ...     no_workers_among(["w0", "w1", "ps0"]),
-    ...     no_workers_among(["0", "1", "all"]),
-    ...     no_workers_among(["ps0", "ps1"]),
+    ...     servers_and_totals(["w0", "w1", "ps0"]),
+    ...     servers_and_totals(["0", "1", "all"]),
+    ...     servers_and_totals(["ps0", "ps1"]),
     ... )
     (['ps0'], ['all'], [])
     """

@@ -12,7 +12,7 @@ from gcexp.errors import DataError
 from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.dates import unit_of_epoch
 from gcexp_adviser.logs.lost_lines import that_go_on
-from gcexp_adviser.logs.names import COLUMNS_EXAMPLE, UNIT_OF, Names, listed, typed
+from gcexp_adviser.logs.names import COLUMNS_EXAMPLE, UNIT_OF, Name, Names, listed, typed
 from gcexp_adviser.logs.no_workers import no_workers_among
 from gcexp_adviser.logs.recipes import LAUNCHER, NESTED_JSON, RATES, TURNED, see
 from gcexp_adviser.logs.tables import Table
