@@ -124,7 +124,11 @@ class Column:
                 "a unit, which other numbers of the column have behind them; name that of the numbers without one: "
                 "unit=ms"
             )
-        return numbers.with_bare_in(of_bare, self.name.written)
+        seconds = numbers._replace(unit=of_bare).seconds
+        if numbers.bare is not None:
+            seconds = np.where(numbers.bare, seconds, numbers.values)
+        told = f"numbers of {self.name.written} without a unit are in {of_bare}"
+        return Numbers(seconds, "s", (*numbers.told, told))
 
     @cached_property
     def moments(self) -> Moments:

@@ -25,6 +25,12 @@ class Moments(NamedTuple):
     unit: str = ""
     is_written: bool = False
 
+    @property
+    def seconds(self) -> np.ndarray:
+        """Seconds since the first moment, or what is counted from it where the unit is not known."""
+        first = np.min(self.values[np.isfinite(self.values)], initial=np.inf)
+        return in_seconds(np.asarray(self.values - first, float), self.unit)
+
 
 def moments_in_numbers(cells: np.ndarray, numbers: Numbers) -> Moments:
     """The points in time that the numbers in some cells are; whole ones stay exact."""

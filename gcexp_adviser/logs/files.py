@@ -12,24 +12,11 @@ from gcexp.traces.places import flags_of, located
 from gcexp.traces.record import Flags
 from gcexp_adviser.logs.contents import told_of
 from gcexp_adviser.logs.names import listed
-from gcexp_adviser.logs.names_of_runs import runs_of_files, says_worker, stem, unrotated
+from gcexp_adviser.logs.names_of_files import Part, parts_of, runs_of_files, says_worker, stem, unrotated
 from gcexp_adviser.profiler.kineto_events import head_of, is_trace
 
 _ENDINGS = (".csv", ".tsv", ".txt", ".log", ".out", ".json", ".jsonl", ".ndjson", ".parquet", ".npy", ".npz")
 _MOST_FILES = 4096
-
-
-@dataclass(frozen=True)
-class Part:
-    """A file of a log: the worker or the log that its name names, and the run if there are several.
-
-    Where a run is guessed, `whole_name` is what the file is called beside those of all other runs.
-    """
-
-    path: Path
-    name: str
-    run: str = ""
-    whole_name: str = ""
 
 
 @dataclass(frozen=True)
@@ -115,7 +102,7 @@ def _together(paths: list[Path], folder: str = "") -> LogFiles:
         return LogFiles(name, [Part(path, name)], flags=flags_of(path))
     if all(map(is_trace, paths)):
         return _profiles(paths, folder or paths[0].parent.name or "profiler")
-    parts, rotated = _parts_of(paths)
+    parts, rotated = parts_of(paths)
     return LogFiles(folder or stem(paths[0]), parts, told=rotated)
 
 
@@ -211,60 +198,3 @@ def _refuse_without_times(files: list[_File]) -> None:
     for file in files[:_MOST_FILES]:
         if file.without_times:
             raise DataError(f"{file.path}: {file.without_times}")
-
-
-# --- what their names say ---------------------------------------------------------------------------------------------
-
-
-def _parts_of(paths: Sequence[Path]) -> tuple[list[Part], list[str]]:
-    """The files of a log in the order of their runs, each log's oldest part first, and what is told of that.
-
-    >>> parts, told = _parts_of([Path("a.log"), Path("a.log.1"), Path("b.log")])
-    >>> [(part.path.name, part.name) for part in parts], told
-    ([('a.log.1', 'a'), ('a.log', 'a'), ('b.log', 'b')], ['put rotated files together, the oldest first: a.log.1'])
-    >>> parts, told = _parts_of([Path("attempt_0/rank0.csv"), Path("attempt_1/rank0.csv")])
-    >>> [(part.run, part.name) for part in parts]
-    [('attempt_0', 'rank0'), ('attempt_1', 'rank0')]
-    """
-    named = runs_of_files(paths)
-    runs = named.runs
-    logs, ages = [], []
-    for rest in named.rests:
-        name, age = unrotated(rest)
-        logs.append(rest.parent / name)
-        ages.append(age)
-    distinct = list(dict.fromkeys(logs))
-    names = dict(zip(distinct, _names_of_files(distinct), strict=True))
-    place_of_run = {run: place for place, run in enumerate(dict.fromkeys(runs))}
-    place_of_log = {log: place for place, log in enumerate(distinct)}
-    order = sorted(
-        range(len(paths)),
-        key=lambda place: (place_of_run[runs[place]], place_of_log[logs[place]], -ages[place]),
-    )
-    wholes = [""] * len(paths)
-    if named.is_guess:
-        wholes = _names_of_files(list(paths))
-    parts = [Part(paths[place], names[logs[place]], runs[place], wholes[place]) for place in order]
-    rotated = [paths[place].name for place in order if ages[place]]
-    if not rotated or len(distinct) == len(paths):
-        return parts, []
-    shown = ", ".join(rotated[:3]) + (", ..." if len(rotated) > 3 else "")
-    return parts, [f"put rotated files together, the oldest first: {shown}"]
-
-
-def _names_of_files(paths: list[Path]) -> list[str]:
-    """What files are called, so that no two are called alike: ``rank0`` of ``logs/rank0/metrics.csv``.
-
-    >>> (
-    ...     _names_of_files([Path("a/rank0/log.csv"), Path("a/rank1/log.csv")]),
-    ...     _names_of_files([Path("x.csv"), Path("y.csv.gz")]),
-    ... )
-    (['rank0', 'rank1'], ['x', 'y'])
-    """
-    names = list(map(stem, paths))
-    if len(set(names)) == len(names):
-        return names
-    folders = [path.parent.name for path in paths]
-    if len(set(names)) == 1 and len(set(folders)) == len(folders):
-        return folders
-    return [str(path.with_suffix("")) for path in paths]

@@ -14,7 +14,7 @@ from gcexp_adviser.logs.names import SECONDS, typed
 from gcexp_adviser.logs.parsed import Parsed
 from gcexp_adviser.logs.phases import remark_on_waiting
 from gcexp_adviser.logs.taking_part import at_common_steps, refuse_other_counting
-from gcexp_adviser.logs.waiting import in_a_queue
+from gcexp_adviser.logs.waiting import remark_on_queue
 
 _MANY_EQUAL = 16  # equal times from which on they are no chance
 _CONSTANT = 10  # iterations from which on numbers of workers that never change are no chance
@@ -44,7 +44,7 @@ def judged(log: Parsed) -> TraceFile:
     remarks = [
         remark,
         remark_on_waiting(log),
-        _remark_on_queue(log, record),
+        remark_on_queue(record.values["time"], log),
         other_scale(record.values["time"], record.labels),
         _unequal_data(record, log.sizes),
     ]
@@ -75,28 +75,6 @@ def _refuse_settings(log: Parsed) -> None:
     raise DataError(
         f"{log.place}: {log.time} is the same for a worker in every iteration: it seems to be no time but a setting or "
         f"a count; where another column is the time: columns=time:NAME; where it is one: {log.escape}"
-    )
-
-
-def _remark_on_queue(log: Parsed, record: TraceFile) -> str:
-    """A sentence where the times of an iteration stand in a queue, though a person named their unit; empty for none.
-
-    Raises
-    ------
-    DataError
-        Where nobody did.
-    """
-    if not in_a_queue(record.values["time"]):
-        return ""
-    seen = (
-        "the times of each iteration stand at even distances, in changing orders of the workers, as those of a queue, "
-        "in which each begins where another one ends and holds the waiting for its turn"
-    )
-    if log.are_durations:
-        return f"took times as they are, though {seen}"
-    raise DataError(
-        f"{log.place}: {seen}: nothing can be said of workers; stamp the begin and the end of each one's own work; "
-        f"where times are of that alone: {log.escape}"
     )
 
 

@@ -195,12 +195,12 @@ def _keys_fitting(
     fitting = _columns_of(role, chosen, names)
     if role in chosen or len(fitting) < 2:
         return fitting
-    there = rows_with_times(table, found)
+    there = _rows_with_times(table, found)
     filled = tuple(name for name in fitting if 2 * table[name].empty[there].sum() <= there.sum())
     return filled or fitting
 
 
-def rows_with_times(table: Table, found: Matched) -> np.ndarray:
+def _rows_with_times(table: Table, found: Matched) -> np.ndarray:
     """Which rows (L,) have something in the columns of times."""
     there = np.ones(len(table.frame), bool)
     for name in found.times:
@@ -262,7 +262,7 @@ def _keys(
     beside = table.names.where(lambda name: name.is_run)
     if found.chunk:
         beside.append(found.chunk)
-    there = rows_with_times(table, found)
+    there = _rows_with_times(table, found)
     codes = {name: table[name].codes[there] for name in (*iterations, *workers, *beside)}
     fitting = _that_tell_rows_apart(codes, by_iteration, by_worker, beside)
     if not fitting:
@@ -391,10 +391,14 @@ def _refuse_long_roles(given: dict[str, str]) -> None:
 
 def _numbering_of_wide(table: Table, given: dict[str, str]) -> str:
     """The column of the iterations of a wide table; empty where there is none."""
-    if given.get("iteration") == NOT_USED:
-        return ""
     if "iteration" in given:
-        return table.column_named(given["iteration"])
+        named = _columns_given("iteration", given["iteration"], table)
+        if len(named) > 1:
+            raise ParameterError(
+                f"{table.place}: columns=iteration:{typed(given['iteration'])} names {len(named)} columns; of a table "
+                "with a column for each worker one column numbers the rows: columns=iteration:NAME"
+            )
+        return "".join(named)
     found = table.names.fitting("iteration")
     if len(found) > 1:
         found = [name for name in found if table.frame[name].is_unique]

@@ -9,7 +9,6 @@ from gcexp.errors import DataError
 from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.keys import Keys
 from gcexp_adviser.logs.matching import Matched
-from gcexp_adviser.logs.numbers import in_seconds
 from gcexp_adviser.logs.tables import Table
 from gcexp_adviser.logs.times import Times
 
@@ -27,7 +26,8 @@ def told_of_means(table: Table, found: Matched, keys: Keys, times: Times) -> str
     if not found.times or found.chunk or not _skip_steps(keys.iterations):
         return ""
     others = table.names.without(found.used)
-    for name in others.where(lambda name: name.is_stamp or name.fits("end") or name.fits("start")):
+    stamps = others.where(lambda name: name.is_stamp)
+    for name in (*stamps, *others.fitting("end"), *others.fitting("start")):
         moments = _seconds(table[name])
         if moments is None:
             continue
@@ -49,11 +49,10 @@ def _skip_steps(iterations: np.ndarray) -> bool:
 def _seconds(column: Column) -> np.ndarray | None:
     """Moments (L,) since the first one, in seconds where their unit is known; None where the column has none."""
     try:
-        values, unit, _ = column.moments
+        moments = column.moments
     except DataError:
         return None
-    since_first = np.asarray(values - np.nanmin(values), float)
-    return in_seconds(since_first, unit or column.name.unit)
+    return moments._replace(unit=moments.unit or column.name.unit).seconds
 
 
 def steps_of_a_row(

@@ -66,12 +66,10 @@ class Numbers(NamedTuple):
     told: tuple[str, ...] = ()
     bare: np.ndarray | None = None
 
-    def with_bare_in(self, unit: str, name: str) -> Numbers:
-        """The numbers in seconds, where those of the column `name` that have no unit are in this one."""
-        seconds = in_seconds(self.values, unit)
-        if self.bare is not None:
-            seconds = np.where(self.bare, seconds, self.values)
-        return Numbers(seconds, "s", (*self.told, f"numbers of {name} without a unit are in {unit}"))
+    @property
+    def seconds(self) -> np.ndarray:
+        """The numbers in seconds; as they are where their unit is not known."""
+        return in_seconds(self.values, self.unit)
 
 
 def is_empty(cell: object) -> bool:

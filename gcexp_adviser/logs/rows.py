@@ -16,17 +16,16 @@ from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.how import How
 from gcexp_adviser.logs.keys import Keys, keys_of
 from gcexp_adviser.logs.lost_lines import that_go_on
-from gcexp_adviser.logs.matching import Matched, rows_with_times
+from gcexp_adviser.logs.matching import Matched
 from gcexp_adviser.logs.means import told_of_means
 from gcexp_adviser.logs.names import Names, listed, typed
-from gcexp_adviser.logs.numbers import in_seconds
 from gcexp_adviser.logs.parsed import Parsed
 from gcexp_adviser.logs.phases import may_be_waiting
 from gcexp_adviser.logs.recipes import SEVERAL_ROWS, see
 from gcexp_adviser.logs.runs import of_one_run
 from gcexp_adviser.logs.tables import Table
 from gcexp_adviser.logs.times import Times, times_of
-from gcexp_adviser.logs.waiting import refuse_tiling_durations
+from gcexp_adviser.logs.waiting import refuse_tiling
 
 _DATES = 1e9  # seconds since 1970 that a date has
 _MOST_KINDS = 50  # values of a column that says what a row is about
@@ -66,17 +65,17 @@ def rows_of(table: Table, found: Matched, how: How) -> Parsed:
         For the first cell that is no key or no time, several runs of which none was named, and several rows of one
         iteration and worker.
     """
-    table, left_out = _without_empty_rows(table, found)
-    table, keys, of_run = _of_one_run(table, found, how.run)
+    table, keys, of_rows = _of_one_run(table, found, how.run)
     times = times_of(table, found, keys, how.unit)
     if found.times and found.iteration:
-        _refuse_tiling(table, found, keys, times)
+        others = [table[name] for name in table.names.without(found.used).written]
+        refuse_tiling(others, times.seconds, times.unit, keys)
     percent = _percent_of_compute(table, found, how.columns)
     if percent == found.compute:
         found = found.with_column("compute", "")  # it is asked about
     numbers = _numbers(table, found, keys, times)
     record = _record(table, found, keys, numbers, times.with_unit(table.flags))
-    told = [*found.decisions, *left_out, *keys.told, *of_run, *times.told, *numbers.told, *record.decisions]
+    told = [*found.decisions, *of_rows, *times.told, *numbers.told, *record.decisions]
     of_means = told_of_means(table, found, keys, times)
     if of_means:
         told.append(of_means)
@@ -126,9 +125,10 @@ def _without_empty_rows(table: Table, found: Matched) -> tuple[Table, list[str]]
 
 def _of_one_run(table: Table, found: Matched, run: str) -> tuple[Table, Keys, list[str]]:
     """The rows of the run that is meant, whose they are, and what was decided."""
+    table, left_out = _without_empty_rows(table, found)
     keys = keys_of(table, found)
     if not found.iteration and (found.of_workers or table.runs is None):
-        return table, keys, []
+        return table, keys, [*left_out, *keys.told]
     if not found.iteration:
         rows_of_run = pd.Series(keys.workers).groupby([table.runs, keys.workers])
         keys = replace(keys, iterations=rows_of_run.cumcount().to_numpy())
@@ -138,15 +138,7 @@ def _of_one_run(table: Table, found: Matched, run: str) -> tuple[Table, Keys, li
         keys = keys_of(table, found)
     if run == "all":
         keys = replace(keys, iterations=iterations[rows])
-    return table, keys, told
-
-
-def _refuse_tiling(table: Table, found: Matched, keys: Keys, times: Times) -> None:
-    """Raise `DataError` where times fill all that lies between the stamps of the rows, in a column that says them."""
-    for name in table.names.without(found.used).written:
-        stamps = table[name].stamps
-        if stamps is not None:
-            refuse_tiling_durations(stamps, times.seconds, times.unit, keys, table.place, name)
+    return table, keys, [*left_out, *keys.told, *told]
 
 
 def _numbers(table: Table, found: Matched, keys: Keys, times: Times) -> _Numbers:
@@ -195,7 +187,7 @@ def _further_durations(table: Table, others: Names, unit: str) -> dict[str, np.n
         there = numbers[~np.isnan(numbers)]
         if not len(there) or (there < 0).any() or there.max() > _DATES:
             continue
-        found[name.written] = in_seconds(numbers, name.unit or unit) if unit else numbers
+        found[name.written] = Times(numbers, (name.unit or unit) if unit else "").seconds
     return found
 
 
@@ -342,7 +334,9 @@ def _refuse_twice(table: Table, found: Matched, who: str) -> NoReturn:
 
 def _telling_rows_apart(table: Table, found: Matched) -> str:
     """A key of several columns that tells the rows with a time apart, as it is typed; empty where there is none."""
-    timed = table.frame[rows_with_times(table, found)]
+    timed = table.frame
+    for name in found.times:
+        timed = timed[~table[name].empty[timed.index]]
     keys = [*found.iteration, *found.worker]
     others = table.names.without(found.used)
     for role, mine in (("iteration", found.iteration), ("worker", found.worker)):

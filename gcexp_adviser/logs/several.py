@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from gcexp.errors import DataError
-from gcexp_adviser.logs.files import Part
 from gcexp_adviser.logs.names import listed, names_of
+from gcexp_adviser.logs.names_of_files import Part
 from gcexp_adviser.logs.tables import MATRIX, Table
 
 #: What ``columns=`` calls the name of each row's file, where workers of several files have the same names.

@@ -151,7 +151,9 @@ def _read(
         _refuse_text(column, hint.format(column.name.typed))
         numbers = column.numbers_in_unit(given)
         if given and len(of_cells) > 1 and not numbers.unit:
-            numbers = numbers.with_bare_in(given, column.name.written)
+            said = f"numbers of {column.name.written} without a unit are in {given}"
+            numbers = numbers._replace(unit=given, told=(*numbers.told, said))
+            numbers = numbers._replace(values=numbers.seconds)
         parts.append(numbers.values)
         told |= dict.fromkeys(numbers.told)
     return parts, {"s"} if given and some_are_bare else of_cells, of_names, list(told)

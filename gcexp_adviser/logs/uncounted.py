@@ -79,7 +79,7 @@ def _marked(table: Table, name: str) -> tuple[str, ...]:
     base = column.name.base.removeprefix("is_").removesuffix("_name")
     if base == "epoch":
         return _before_training(column)
-    if column.name.fits("worker") or column.series.iloc[:_HEAD].nunique() > _MOST_WORDS:
+    if name in table.names.fitting("worker") or column.series.iloc[:_HEAD].nunique() > _MOST_WORDS:
         return ()
     there = {str(cell).strip().lower() for cell in column.series.unique()}
     words = sorted(there - {"", "nan", "none"})

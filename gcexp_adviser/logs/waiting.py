@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 from gcexp.errors import DataError
+from gcexp_adviser.logs.columns import Column
 from gcexp_adviser.logs.dates import Moments
 from gcexp_adviser.logs.keys import Keys
-from gcexp_adviser.logs.numbers import in_seconds
+from gcexp_adviser.logs.parsed import Parsed
 
 _ENOUGH = 10  # rows from which on a pattern is no chance
 _TILED = 0.9  # share of the rows that begin where the one before ended, or of the iterations that end at once
@@ -23,9 +26,8 @@ _SHORT_PAUSE = 0.05  # pause, as a share of a usual row, that writing a line may
 _STEADY = 0.3  # spread of the pauses within an iteration, as a share of that of the rows, from which on they are waits
 _EXACT_PAUSE = 2e-4  # pause, as a share of a usual row, that is rounding
 _ROUNDED = 1.5e-3  # seconds that may be rounding where dates are whole milliseconds
-_ROUNDED_RUN = (
-    2e-3  # share of a run that the times of a worker may differ from it where dates are whole seconds
-)
+#: Share of a run that the times of a worker may differ from it where dates are whole seconds.
+_ROUNDED_RUN = 2e-3
 _WHOLE_ROWS = 50  # how many seconds a run must take for dates in whole seconds to tell something
 _SCALES = (1.0, 1e3, 1e-3)  # seconds of a number whose unit is not known
 
@@ -106,40 +108,45 @@ def end_together(starts: np.ndarray, ends: np.ndarray, iterations: np.ndarray) -
     return bool((apart <= _NO_PAUSE * usual).mean() >= _TILED)
 
 
-def refuse_tiling_durations(
-    stamps: Moments, times: np.ndarray, unit: str, keys: Keys, place: str, name: str
-) -> None:
+def refuse_tiling(columns: Sequence[Column], times: np.ndarray, unit: str, keys: Keys) -> None:
     """Raise `DataError` where durations fill all that lies between the stamps of each worker's rows.
 
     Parameters
     ----------
-    stamps : Moments
-        When the rows (L,) began, or were written.
+    columns : sequence of Column
+        Those that may say when the rows (L,) began, or were written.
     times : array (L,)
         How long they took, in seconds where their unit is known.
     unit : str
         That of the times, or nothing.
     keys : Keys
-    place, name : str
-        How the sentence begins, and the column of the stamps.
     """
+    for column in columns:
+        stamps = column.stamps
+        if stamps is not None and _fill_between(stamps, times, unit, keys):
+            raise DataError(
+                f"{column.place}: each row takes all the time from one {column.name.written} of its worker to the "
+                "next: the rows tile the run and hold the waiting for others, or nobody waits for anybody, so nothing "
+                "can be said of workers; take the time up to the end of each worker's own work, before it waits"
+            )
+
+
+def _fill_between(stamps: Moments, times: np.ndarray, unit: str, keys: Keys) -> bool:
+    """Whether durations (L,) fill all that lies between moments, which may be those of starts or of ends."""
     known = np.isfinite(stamps.values) & ~np.isnan(times)
-    if not known.any():
-        return
-    first = stamps.values[known].min()
-    moments = in_seconds(np.asarray(stamps.values[known] - first, float), stamps.unit)
     rows = pd.DataFrame(
-        {"worker": keys.workers[known], "iteration": keys.iterations[known], "moment": moments}
+        {
+            "worker": keys.workers[known],
+            "iteration": keys.iterations[known],
+            "moment": stamps.seconds[known],
+        }
     )
     scales = _SCALES if not (unit and stamps.unit) else _SCALES[:1]
     for scale in scales:
         rows["time"] = times[known] * scale
         if durations_tile(rows, at_end=True) or durations_tile(rows, at_end=False):
-            raise DataError(
-                f"{place}: each row takes all the time from one {name} of its worker to the next: the rows tile the "
-                "run and hold the waiting for others, or nobody waits for anybody, so nothing can be said of workers; "
-                "take the time up to the end of each worker's own work, before it waits"
-            )
+            return True
+    return False
 
 
 def durations_tile(rows: pd.DataFrame, at_end: bool) -> bool:
@@ -239,6 +246,28 @@ def longer_than_the_run(
     total = float(longest.sum())
     wall = float(np.max(ends) - np.min(starts))
     return (total, wall) if total > _TOO_LONG * wall else None
+
+
+def remark_on_queue(times: np.ndarray, log: Parsed) -> str:
+    """A sentence where the times (R, N) of iterations stand in a queue, and a person named their unit; empty for none.
+
+    Raises
+    ------
+    DataError
+        Where nobody did.
+    """
+    if not in_a_queue(times):
+        return ""
+    seen = (
+        "the times of each iteration stand at even distances, in changing orders of the workers, as those of a queue, "
+        "in which each begins where another one ends and holds the waiting for its turn"
+    )
+    if log.are_durations:
+        return f"took times as they are, though {seen}"
+    raise DataError(
+        f"{log.place}: {seen}: nothing can be said of workers; stamp the begin and the end of each one's own work; "
+        f"where times are of that alone: {log.escape}"
+    )
 
 
 def in_a_queue(times: np.ndarray) -> bool:

@@ -1,4 +1,4 @@
-"""Which runs the files of a log are of, as their folders and their names say."""
+"""What folders and names of a log's files say: their workers, their runs, and rotated parts."""
 
 from __future__ import annotations
 
@@ -28,6 +28,19 @@ _MACHINES = re.compile(
 
 
 @dataclass(frozen=True)
+class Part:
+    """A file of a log: the worker or the log that its name names, and the run if there are several.
+
+    Where a run is guessed, `whole_name` is what the file is called beside those of all other runs.
+    """
+
+    path: Path
+    name: str
+    run: str = ""
+    whole_name: str = ""
+
+
+@dataclass(frozen=True)
 class NamedRuns:
     """The runs of files by their names.
 
@@ -44,6 +57,60 @@ class NamedRuns:
     runs: list[str]
     rests: list[Path]
     is_guess: bool = False
+
+
+def parts_of(paths: Sequence[Path]) -> tuple[list[Part], list[str]]:
+    """The files of a log in the order of their runs, each log's oldest part first, and what is told of that.
+
+    >>> parts, told = parts_of([Path("a.log"), Path("a.log.1"), Path("b.log")])
+    >>> [(part.path.name, part.name) for part in parts], told
+    ([('a.log.1', 'a'), ('a.log', 'a'), ('b.log', 'b')], ['put rotated files together, the oldest first: a.log.1'])
+    >>> parts, told = parts_of([Path("attempt_0/rank0.csv"), Path("attempt_1/rank0.csv")])
+    >>> [(part.run, part.name) for part in parts]
+    [('attempt_0', 'rank0'), ('attempt_1', 'rank0')]
+    """
+    named = runs_of_files(paths)
+    runs = named.runs
+    logs, ages = [], []
+    for rest in named.rests:
+        name, age = unrotated(rest)
+        logs.append(rest.parent / name)
+        ages.append(age)
+    distinct = list(dict.fromkeys(logs))
+    names = dict(zip(distinct, _names_of_files(distinct), strict=True))
+    place_of_run = {run: place for place, run in enumerate(dict.fromkeys(runs))}
+    place_of_log = {log: place for place, log in enumerate(distinct)}
+    order = sorted(
+        range(len(paths)),
+        key=lambda place: (place_of_run[runs[place]], place_of_log[logs[place]], -ages[place]),
+    )
+    wholes = [""] * len(paths)
+    if named.is_guess:
+        wholes = _names_of_files(list(paths))
+    parts = [Part(paths[place], names[logs[place]], runs[place], wholes[place]) for place in order]
+    rotated = [paths[place].name for place in order if ages[place]]
+    if not rotated or len(distinct) == len(paths):
+        return parts, []
+    shown = ", ".join(rotated[:3]) + (", ..." if len(rotated) > 3 else "")
+    return parts, [f"put rotated files together, the oldest first: {shown}"]
+
+
+def _names_of_files(paths: list[Path]) -> list[str]:
+    """What files are called, so that no two are called alike: ``rank0`` of ``logs/rank0/metrics.csv``.
+
+    >>> (
+    ...     _names_of_files([Path("a/rank0/log.csv"), Path("a/rank1/log.csv")]),
+    ...     _names_of_files([Path("x.csv"), Path("y.csv.gz")]),
+    ... )
+    (['rank0', 'rank1'], ['x', 'y'])
+    """
+    names = list(map(stem, paths))
+    if len(set(names)) == len(names):
+        return names
+    folders = [path.parent.name for path in paths]
+    if len(set(names)) == 1 and len(set(folders)) == len(folders):
+        return folders
+    return [str(path.with_suffix("")) for path in paths]
 
 
 def runs_of_files(paths: Sequence[Path]) -> NamedRuns:
