@@ -28,7 +28,8 @@ class Moments(NamedTuple):
     @property
     def seconds(self) -> np.ndarray:
         """Seconds since the first moment, or what is counted from it where the unit is not known."""
-        first = np.min(self.values[np.isfinite(self.values)], initial=np.inf)
+        known = self.values[np.isfinite(self.values)]
+        first = known.min() if len(known) else 0
         return in_seconds(np.asarray(self.values - first, float), self.unit)
 
 
