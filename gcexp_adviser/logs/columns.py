@@ -30,6 +30,8 @@ from gcexp_adviser.logs.numbers import (
     whole_number,
 )
 
+_IDS = 1e17  # from which on whole numbers, of 18 digits, are ids
+
 
 @dataclass(frozen=True, eq=False)
 class Column:
@@ -104,6 +106,14 @@ class Column:
             seconds = self.series.dt.total_seconds().to_numpy(float)
             return Numbers(seconds, "s", ("times are durations of pandas",))
         return numbers_in(self.cells, self.writing)
+
+    @cached_property
+    def can_be_read(self) -> bool:
+        """Whether the cells are read as numbers without a question."""
+        try:
+            return len(self.numbers.values) > 0
+        except DataError:
+            return False
 
     def numbers_in_unit(self, unit: str) -> Numbers:
         """The numbers, where those without a unit have this `unit` or that of the name, if others have one behind them.
@@ -190,6 +200,23 @@ class Column:
         values = self.numbers.values
         seen = values[~np.isnan(values)]
         return bool((seen == np.rint(seen)).all())
+
+    @cached_property
+    def may_be_durations(self) -> bool:
+        """Whether the cells may be durations: numbers above 0, that are no dates, maybe with units behind them."""
+        if not self.can_be_read:
+            return False
+        values = self.numbers.values[~self.empty]
+        return len(values) > 0 and bool((values > 0).all()) and not unit_of_epoch(values)
+
+    @cached_property
+    def are_ids(self) -> bool:
+        """Whether all numbers are whole ones of so many digits that they are no times, and no dates in nanoseconds."""
+        values = self.numbers.values
+        seen = values[~np.isnan(values)]
+        if not len(seen) or seen.min() < _IDS or not self.is_whole:
+            return False
+        return not unit_of_epoch(seen)
 
     @cached_property
     def counts_rows(self) -> bool:

@@ -36,6 +36,7 @@ def columns_of_workers(
         Where columns may be something else than workers'; the sentence shows what to type.
     """
     names = table.names.without([numbering])
+    doubt = ""
     if "workers" in given:
         found = _of_pattern(table, names, given["workers"])
     elif is_array:
@@ -43,10 +44,18 @@ def columns_of_workers(
     elif table.named:
         found = _guessed_workers(table, names)
     else:
-        found = _unnamed_workers(table, names)
+        found = names.where(lambda name: table[name.written].is_numeric)
+        doubt = _doubt_without_header(table, names, found)
     if not numbering and "iteration" not in given and table.named:
         _refuse_unnumbered(table, found)
-    _refuse_others(table, found)
+    if doubt:
+        choices = columns_without_names(table)
+        cure = f"say {', or '.join(choices)}" if choices else "write a header that names them"
+        raise DataError(f"{table.place}: has no header, {doubt}; {cure}")
+    others = no_workers_among(table, found)
+    if others:
+        cure = what_to_type(table, found, others)
+        raise DataError(f"{table.place}: {others.told}; {cure}")
     told = []
     if not is_array:
         shown = found[0]
@@ -55,9 +64,9 @@ def columns_of_workers(
         told.append(
             f"took each of the {len(found)} columns {shown} for a worker, and each row for an iteration"
         )
-    others = names.without(found).written
-    if others:
-        told.append(f"did not use {listed(others)}")
+    not_used = names.without(found).written
+    if not_used:
+        told.append(f"did not use {listed(not_used)}")
     if numbering:
         told.append(f"iteration = {numbering}")
     return found, told
@@ -74,13 +83,6 @@ def _of_pattern(table: Table, names: Names, pattern: str) -> list[str]:
             f"{table.place}: columns=workers:{pattern} fits no column; it has {listed(table.columns)}"
         )
     return found
-
-
-def _refuse_others(table: Table, columns: list[str]) -> None:
-    """Raise `DataError` where columns that were taken for those of workers hold something else."""
-    found = no_workers_among(table, columns)
-    if found:
-        raise DataError(f"{table.place}: {found.told}; {what_to_type(table, columns, found)}")
 
 
 def _of_array(table: Table, names: Names) -> list[str]:
@@ -128,32 +130,19 @@ def _refuse_unnumbered(table: Table, workers: list[str]) -> None:
             )
 
 
-def _unnamed_workers(table: Table, names: Names) -> list[str]:
-    """The columns of a matrix without a header; raise `DataError` where some may be something else than a worker's."""
-    words = names.where(lambda name: not table[name.written].is_numeric)
-    found = names.where(lambda name: table[name.written].is_numeric)
-    choices = columns_without_names(table)
-    cure = f"say {', or '.join(choices)}" if choices else "write a header that names them"
+def _doubt_without_header(table: Table, names: Names, found: list[str]) -> str:
+    """Why columns of numbers in a table without a header may be something else than workers'; empty for no doubt."""
+    words = names.without(found).written
     if words or not found:
-        raise DataError(
-            f"{table.place}: has no header, and no numbers in {listed(words)}, so others may be no worker's; {cure}"
-        )
+        return f"and no numbers in {listed(words)}, so others may be no worker's"
     if len(found) >= 3 and _may_be_long(table):
-        raise DataError(
-            f"{table.place}: has no header, so its {len(found)} columns may be iteration, worker and time, or one for "
-            f"each worker; {cure}"
-        )
+        return f"so its {len(found)} columns may be iteration, worker and time, or one for each worker"
     whole = [name for name in found if table[name].is_whole]
     if 0 < len(whole) < len(found):
-        raise DataError(
-            f"{table.place}: has no header, and {whole[0]} has whole numbers only, unlike others, so it may be no "
-            f"worker's; {cure}"
-        )
+        return f"and {whole[0]} has whole numbers only, unlike others, so it may be no worker's"
     if len(found) > 2 and table[found[0]].counts_rows:
-        raise DataError(
-            f"{table.place}: has no header, and {found[0]} counts the rows, so it may be no worker's; {cure}"
-        )
-    return found
+        return f"and {found[0]} counts the rows, so it may be no worker's"
+    return ""
 
 
 def _may_be_long(table: Table) -> bool:

@@ -9,15 +9,10 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from os.path import commonprefix
 
-import numpy as np
-
-from gcexp.errors import DataError
 from gcexp_adviser.logs.columns import Column
-from gcexp_adviser.logs.dates import unit_of_epoch
 from gcexp_adviser.logs.names import Name, listed, typed
 from gcexp_adviser.logs.tables import Table
 
-_IDS = 1e17  # from which on whole numbers, of 18 digits, are ids
 _SPREADS = frozenset("std stdev stddev sd var variance cv".split())
 _MEANS = frozenset("mean avg average".split())
 _PLACES = {"min": 0.0, "minimum": 0.0, "median": 50.0, "max": 100.0, "maximum": 100.0}
@@ -57,20 +52,12 @@ class NoWorkers:
 
 def no_workers_among(table: Table, columns: Sequence[str]) -> NoWorkers:
     """Which of some columns are no worker's, whoever takes them for that."""
-    read = [table[name] for name in columns if _can_be_read(table[name])]
+    read = [table[name] for name in columns if table[name].can_be_read]
     counters = [column.name.written for column in read if _counts(column)]
-    ids = [column.name.written for column in read if _are_ids(column)]
+    ids = [column.name.written for column in read if column.are_ids]
     if max(len(counters), len(ids)) == len(read):
         counters, ids = [], []
     return NoWorkers((*counters, "")[0], (*ids, "")[0], _statistics_among(read))
-
-
-def _can_be_read(column: Column) -> bool:
-    """Whether the cells of a column are read as numbers without a question."""
-    try:
-        return len(column.numbers.values) > 0
-    except DataError:
-        return False
 
 
 def what_to_type(table: Table, columns: Sequence[str], found: NoWorkers) -> str:
@@ -95,15 +82,6 @@ def what_to_type(table: Table, columns: Sequence[str], found: NoWorkers) -> str:
 def _counts(column: Column) -> bool:
     """Whether a column that is not called after a worker numbers the rows from 0 or 1 on."""
     return column.name.group in ("", "*") and column.counts_rows and column.numbers.values[0] in (0, 1)
-
-
-def _are_ids(column: Column) -> bool:
-    """Whether all numbers are whole ones of so many digits that they are no times, and no dates in nanoseconds."""
-    values = column.numbers.values
-    seen = values[~np.isnan(values)]
-    if not len(seen) or seen.min() < _IDS or not column.is_whole:
-        return False
-    return not unit_of_epoch(seen)
 
 
 def _pattern_of(columns: Sequence[str], names: Sequence[str]) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MATRIX = "took each row of the array for an iteration, and each column for a worker"
 _NESTED = (list, dict, set, np.ndarray)  # cells that hold several things
+_HEAD = 1000  # rows
 
 
 def _row(number: int) -> str:
@@ -94,6 +95,11 @@ class Table:
     def names(self) -> Names:
         """What the names of the columns say."""
         return names_of(self.columns)
+
+    @cached_property
+    def head(self) -> Table:
+        """Its first rows, by which it is seen what a column may be."""
+        return self.keep(np.arange(len(self.frame)) < _HEAD)
 
     @cached_property
     def _read(self) -> dict[str, Column]:

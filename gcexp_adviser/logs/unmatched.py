@@ -10,7 +10,6 @@ import numpy as np
 
 from gcexp.errors import DataError
 from gcexp_adviser.logs.columns import Column
-from gcexp_adviser.logs.dates import unit_of_epoch
 from gcexp_adviser.logs.lost_lines import that_go_on
 from gcexp_adviser.logs.names import COLUMNS_EXAMPLE, UNIT_OF, Name, Names, listed, typed
 from gcexp_adviser.logs.no_workers import no_workers_among
@@ -19,7 +18,6 @@ from gcexp_adviser.logs.tables import Table
 
 _CHOICES = 3  # columns of which a sum is shown
 _FIRST = 5  # columns without names that are tried for an example
-_HEAD = 1000  # rows by which it is seen what a column may be
 _DATES = 1e9  # seconds since 1970 that a date has
 _OF_MANY = re.compile(r"(^|_)(std|var|cv|stdev|stddev)(_|$)")
 _NO_TIME = re.compile(
@@ -33,7 +31,7 @@ def not_known(table: Table) -> str:
 
     Where no column may be the time, or none the worker, this alone is told. An example tells the first rows apart.
     """
-    head = table.keep(np.arange(len(table.frame)) < _HEAD)
+    head = table.head
     times = _that_may_be("time", head, head.names)
     pattern, group = table.names.numbered
     if table.named and not times and not group:
@@ -221,12 +219,11 @@ def columns_without_names(table: Table) -> list[str]:
     ['columns=iteration:column1,workers:* where column1 numbers the iterations']
     """
     choices = _of_rows(table)
-    may_be_workers = all(_are_durations(table[name]) for name in table.columns)
-    if may_be_workers and not no_workers_among(table, table.columns):
-        choices.append("columns=workers:* where each is a worker")
     first, *others = table.columns
     numbers_rows = _is_whole(table[first]) and table.frame[first].is_unique
-    may_be_workers = all(_are_durations(table[name]) for name in others)
+    may_be_workers = all(table[name].may_be_durations for name in others)
+    if table[first].may_be_durations and may_be_workers and not no_workers_among(table, table.columns):
+        choices.append("columns=workers:* where each is a worker")
     if others and numbers_rows and may_be_workers and not no_workers_among(table, others):
         choices.append(f"columns=iteration:{first},workers:* where {first} numbers the iterations")
     return choices
@@ -237,11 +234,11 @@ def _of_rows(table: Table) -> list[str]:
 
     They tell the first rows apart, and a worker usually has several rows where there are several iterations.
     """
-    head = table.keep(np.arange(len(table.frame)) < _HEAD)
+    head = table.head
     for iteration, worker, time in permutations(head.columns[:_FIRST], 3):
         keys_fit = _is_whole(head[iteration]) and _names_workers(head[worker])
         least_rows = min(head[iteration].distinct, 2) * head[worker].distinct
-        if not keys_fit or len(head.frame) < least_rows or not _are_durations(head[time]):
+        if not keys_fit or len(head.frame) < least_rows or not head[time].may_be_durations:
             continue
         if not head.frame.duplicated([iteration, worker]).any():
             return [f"columns=iteration:{iteration},worker:{worker},time:{time}"]
@@ -253,7 +250,7 @@ def _columns_of_files(table: Table, columns: list[str]) -> list[str]:
     first, last = columns[0], columns[-1]
     if len(columns) > 1 and _are_starts_and_ends(table[first], table[last]):
         return [f"columns=start:{first},end:{last}"]
-    if not _are_durations(table[last]):
+    if not table[last].may_be_durations:
         return []
     choices = [f"columns=time:{last}"]
     if len(columns) > 1 and _is_whole(table[first]) and not table.frame.duplicated([first, "worker"]).any():
@@ -269,15 +266,6 @@ def _as_in(choices: list[str]) -> str:
 def _names_workers(column: Column) -> bool:
     """Whether all cells may name workers: words or whole numbers."""
     return not column.empty.any() and (not column.is_numeric or _is_whole(column))
-
-
-def _are_durations(column: Column) -> bool:
-    """Whether a column may hold durations: numbers above 0, that are no dates, maybe with units behind them."""
-    try:
-        values = column.numbers.values[~column.empty]
-    except DataError:
-        return False
-    return len(values) > 0 and bool((values > 0).all()) and not unit_of_epoch(values)
 
 
 def _are_starts_and_ends(start: Column, end: Column) -> bool:
